@@ -1,0 +1,34 @@
+import { version } from './version.ts';
+import { systemProblem, UserError, userError } from './errors.ts';
+
+/** The exit code for a bug in Spool itself. */
+const bug = 70;
+
+const main = async (argv: readonly string[]): Promise<number> => {
+  if (argv[0] === '--version' || argv[0] === '-V') {
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+  const { runCommandLine } = await import('./program.ts');
+  return runCommandLine(argv, { cwd: process.cwd(), env: process.env });
+};
+
+const report = (error: unknown): number => {
+  const known = asUserError(error);
+  if (known) {
+    process.stderr.write(`spool: ${known.message}\n`);
+    return known.exitCode;
+  }
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  return bug;
+};
+
+/** What the operating system refuses (a full disk, a folder that may not be read) is not our bug. */
+const asUserError = (error: unknown): UserError | null => {
+  if (error instanceof UserError) return error;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  return code && syscall ? userError('io', path ?? syscall, systemProblem(error)) : null;
+};
+
+process.exitCode = await main(process.argv.slice(2)).catch(report);

@@ -1,0 +1,28 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { changeFolder, readTasks, resolveChange } from '../project/changes.ts';
+import { archiveFolder, findProject } from '../project/find.ts';
+import { lockChange } from '../project/state.ts';
+import { countTasks } from '../project/tasks.ts';
+import type { Call } from './command.ts';
+
+/** The change is locked while it moves, so that no loop starts on it in between. */
+export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
+  const project = findProject(cwd);
+  const change = await resolveChange(project, argument!);
+  const { done, all } = countTasks((await readTasks(project, change)) ?? []);
+  if (done < all && !typed.force) throw userError('open-tasks', change, all - done, all);
+  const release = lockChange(project, change);
+  try {
+    const day = new Date().toISOString().slice(0, 10);
+    const target = join(archiveFolder(project), `${day}-${change}`);
+    if (existsSync(target)) throw userError('already-archived', relative(project.root, target));
+    mkdirSync(archiveFolder(project), { recursive: true });
+    renameSync(changeFolder(project, change), target);
+    terminal.out(`Archived ${change} as ${relative(project.root, target)}\n`);
+    return 0;
+  } finally {
+    release();
+  }
+};

@@ -1,0 +1,32 @@
+import type { Terminal } from '../report/terminal.ts';
+
+/** A command as the command line sees it. What it does is imported when it is called. */
+export interface Command {
+  readonly name: string;
+  readonly alias?: string;
+  readonly summary: string;
+  readonly argument?: { readonly name: string; readonly help: string };
+  readonly options: readonly CommandOption[];
+  readonly examples: readonly string[];
+  readonly load: () => Promise<{ run: (call: Call) => Promise<number> }>;
+}
+
+export interface CommandOption {
+  /** The key under which a call finds it. */
+  readonly name: string;
+  /** As commander reads it: `--module <id>`. */
+  readonly flags: string;
+  readonly help: string;
+  readonly aliases?: readonly string[];
+  readonly fallback?: string;
+}
+
+/** One call of a command. `run` answers with the exit code. */
+export interface Call {
+  readonly argument: string | undefined;
+  /** Only what was typed. */
+  readonly typed: Readonly<Record<string, string | boolean>>;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
+}

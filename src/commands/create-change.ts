@@ -1,0 +1,15 @@
+import { userError } from '../errors.ts';
+import { createChange } from '../project/create.ts';
+import { findProject } from '../project/find.ts';
+import { listModules, moduleIdOf, resolveModule } from '../project/modules.ts';
+import type { Call } from './command.ts';
+
+export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
+  const project = findProject(cwd);
+  if (typed.module === undefined) throw userError('module-required', await listModules(project));
+  const module = await resolveModule(project, String(typed.module));
+  const id = await createChange(project, moduleIdOf(module)!, argument!);
+  terminal.out(`Made change ${id}:\n  .spool/changes/${id}/proposal.md\n  .spool/changes/${id}/tasks.md\n`);
+  terminal.out(`\nNext: fill in the proposal and the tasks, then spool ralph --change ${id}\n`);
+  return 0;
+};

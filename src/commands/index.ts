@@ -1,0 +1,78 @@
+import { type Flag, flagNames, flagOf, flags } from '../flags.ts';
+import type { Command, CommandOption } from './command.ts';
+
+const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
+  const flag: Flag = flags[name];
+  return { ...flag, name, flags: flag.value ? `${flagOf(name)} ${flag.value}` : flagOf(name) };
+});
+
+const json: CommandOption = { name: 'json', flags: '--json', help: 'print JSON for programs' };
+const moduleOption: CommandOption = {
+  name: 'module',
+  flags: '--module <id>',
+  help: 'the module the change belongs to',
+};
+
+export const commands: readonly Command[] = [
+  {
+    name: 'ralph',
+    alias: 'loop',
+    summary: 'run an agent on a change, again and again, until it is done',
+    argument: { name: 'prompt', help: 'what to do; without it the proposal is the task' },
+    options: ralphOptions,
+    examples: [
+      'spool ralph --change 002-01_add-ralph-loop',
+      'spool ralph "Start with the parser" --change 002-01 --max-iterations 20',
+      'spool ralph --change 002-01 --model anthropic/claude-sonnet --allow-all',
+      'spool ralph --change 002-01 --add-context "The API key is in 1Password"',
+      'spool ralph --change 002-01 --status',
+    ],
+    load: () => import('./ralph.ts'),
+  },
+  {
+    name: 'init',
+    summary: 'make this folder a Spool project',
+    options: [],
+    examples: ['spool init'],
+    load: () => import('./init.ts'),
+  },
+  {
+    name: 'create module',
+    summary: 'make a module: a group of changes with a purpose in common',
+    argument: { name: 'slug', help: 'its name, such as user-accounts' },
+    options: [],
+    examples: ['spool create module user-accounts'],
+    load: () => import('./create-module.ts'),
+  },
+  {
+    name: 'create change',
+    summary: 'make a change with a proposal to fill in',
+    argument: { name: 'slug', help: 'its name, such as add-password-reset' },
+    options: [moduleOption],
+    examples: ['spool create change add-password-reset --module 002'],
+    load: () => import('./create-change.ts'),
+  },
+  {
+    name: 'list',
+    summary: 'list the active changes with their tasks and last run',
+    options: [json],
+    examples: ['spool list', 'spool list --json'],
+    load: () => import('./list.ts'),
+  },
+  {
+    name: 'show',
+    summary: 'show a change or a module',
+    argument: { name: 'id', help: 'its id, or a prefix that only it has' },
+    options: [],
+    examples: ['spool show 002-01', 'spool show 002'],
+    load: () => import('./show.ts'),
+  },
+  {
+    name: 'archive',
+    summary: 'put a finished change away',
+    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    options: [{ name: 'force', flags: '--force', help: 'also with open tasks' }],
+    examples: ['spool archive 002-01_add-ralph-loop', 'spool archive 002-01 --force'],
+    load: () => import('./archive.ts'),
+  },
+];

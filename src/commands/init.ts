@@ -1,0 +1,39 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import {
+  changesFolder,
+  configFile,
+  lookForProject,
+  modulesFolder,
+  type Project,
+  stateFolder,
+} from '../project/find.ts';
+import { hideStateFromGit } from '../project/state.ts';
+import type { Call } from './command.ts';
+
+/** Makes what is missing and leaves alone what is there. */
+export const run = async ({ cwd, terminal }: Call): Promise<number> => {
+  const project = lookForProject(cwd) ?? { root: cwd };
+  const made = [
+    ...makeFolder(changesFolder(project)),
+    ...makeFolder(modulesFolder(project)),
+    ...makeConfig(project),
+    ...(hideStateFromGit(project) ? [join(stateFolder(project), '.gitignore')] : []),
+  ];
+  if (made.length === 0) {
+    terminal.out(`Already a Spool project: ${project.root}\n`);
+    return 0;
+  }
+  terminal.out(`Made in ${project.root}:\n${made.map((path) => `  ${relative(project.root, path)}\n`).join('')}`);
+  terminal.out('\nNext: spool create module <slug>, then spool create change <slug> --module 001\n');
+  return 0;
+};
+
+const makeFolder = (path: string): string[] => (mkdirSync(path, { recursive: true }) === undefined ? [] : [path]);
+
+const makeConfig = (project: Project): string[] => {
+  const file = configFile(project);
+  if (existsSync(file)) return [];
+  writeFileSync(file, '{}\n', { flag: 'wx' });
+  return [file];
+};

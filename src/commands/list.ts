@@ -1,0 +1,24 @@
+import { findProject } from '../project/find.ts';
+import { type ChangeOverview, overviews } from '../project/overview.ts';
+import { moment, table } from '../report/format.ts';
+import type { Call } from './command.ts';
+
+export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
+  const changes = await overviews(findProject(cwd));
+  if (typed.json) terminal.out(`${JSON.stringify(changes, null, 2)}\n`);
+  else if (changes.length === 0)
+    terminal.out('No active change. Make one with "spool create change <slug> --module <id>".\n');
+  else terminal.out(`${table([head, ...changes.map(row)]).join('\n')}\n`);
+  return 0;
+};
+
+const head = ['change', 'module', 'tasks', 'last run'];
+
+const row = ({ id, module, tasks, lastRun }: ChangeOverview) => [
+  id,
+  module ?? '-',
+  tasks === null ? '-' : `${tasks.done}/${tasks.all}`,
+  lastRun === null
+    ? 'never'
+    : `${lastRun.status}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`,
+];

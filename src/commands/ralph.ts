@@ -1,0 +1,60 @@
+import { checkTyped, resolveOptions, type TypedFlags } from '../config.ts';
+import { userError } from '../errors.ts';
+import { flagOf, type Options } from '../flags.ts';
+import { findHarness } from '../harness/index.ts';
+import { addContext, clearContext } from '../project/context.ts';
+import { findProject, type Project } from '../project/find.ts';
+import { lastRecords } from '../project/history.ts';
+import { loopOwner, readState } from '../project/state.ts';
+import { renderStatus } from '../report/status.ts';
+import type { Call } from './command.ts';
+import { chooseTarget } from './target.ts';
+
+/** How many iterations `--status` shows. */
+const shown = 10;
+
+export const run = async (call: Call): Promise<number> => {
+  checkTyped(call.typed as TypedFlags);
+  const project = findProject(call.cwd);
+  const options = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
+  const action = actionOf(options, call.argument);
+  const harness = findHarness(options.harness);
+  const change = await chooseTarget(project, options, call.terminal);
+  switch (action) {
+    case 'status':
+      return showStatus(project, change, call);
+    case 'addContext':
+      addContext(project, change, options.addContext!);
+      call.terminal.out(`Added to the context of ${change}; the next iteration will see it.\n`);
+      return 0;
+    case 'clearContext':
+      clearContext(project, change);
+      call.terminal.out(`Cleared the context of ${change}.\n`);
+      return 0;
+    case 'run': {
+      const { startRun } = await import('./run.ts');
+      return startRun({ project, change, options, harness, call });
+    }
+  }
+};
+
+const actionOf = (options: Options, prompt: string | undefined) => {
+  const asked = (['status', 'addContext', 'clearContext'] as const).filter((name) => options[name]);
+  const [first, second] = asked;
+  if (first && second) throw userError('two-actions', flagOf(first), flagOf(second));
+  if (prompt?.trim() && options.promptFile !== null) throw userError('two-prompts');
+  if (first && prompt?.trim()) throw userError('two-actions', flagOf(first), 'a prompt');
+  return first ?? 'run';
+};
+
+const showStatus = async (project: Project, change: string, { terminal }: Call): Promise<number> => {
+  const view = await readState(project, change);
+  if (view === null) {
+    terminal.out(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
+    return 0;
+  }
+  const records = (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
+  const alive = loopOwner(project, change) !== null;
+  terminal.out(`${renderStatus(view, records, alive).join('\n')}\n`);
+  return 0;
+};

@@ -1,0 +1,64 @@
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { changeFolder, changesOfModule, listChanges, readIfThere, readTasks } from '../project/changes.ts';
+import { findProject, type Project } from '../project/find.ts';
+import { matchId } from '../project/ids.ts';
+import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
+import { overview } from '../project/overview.ts';
+import type { Call } from './command.ts';
+
+export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
+  const project = findProject(cwd);
+  const found = await find(project, argument!);
+  const lines =
+    found.kind === 'change' ? await describeChange(project, found.id) : await describeModule(project, found.id);
+  terminal.out(`${lines.join('\n')}\n`);
+  return 0;
+};
+
+/** `002` is the module, even though every change in it starts so. */
+const find = async (project: Project, query: string): Promise<{ kind: 'change' | 'module'; id: string }> => {
+  const modules = await listModules(project);
+  const module = modules.find((name) => name === query || moduleIdOf(name) === query);
+  if (module) return { kind: 'module', id: module };
+  const changes = await listChanges(project);
+  const match = matchId(query, [...changes, ...modules]);
+  switch (match.kind) {
+    case 'one':
+      return { kind: changes.includes(match.id) ? 'change' : 'module', id: match.id };
+    case 'several':
+      throw userError('ambiguous-id', query, match.ids);
+    case 'none':
+      throw userError('unknown-id', query, match.near);
+  }
+};
+
+const describeChange = async (project: Project, id: string): Promise<string[]> => {
+  const folder = changeFolder(project, id);
+  const { module, lastRun } = await overview(project, id);
+  const tasks = (await readTasks(project, id)) ?? [];
+  const proposal = await readIfThere(join(folder, 'proposal.md'));
+  return [
+    `Change    ${id}`,
+    `Module    ${module ?? 'none'}`,
+    `Folder    ${relative(project.root, folder)}`,
+    `Last run  ${lastRun === null ? 'never' : `${lastRun.status}, iteration ${lastRun.iteration}`}`,
+    `Tasks     ${tasks.filter((task) => task.done).length} of ${tasks.length} done`,
+    ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}`),
+    '',
+    proposal?.trim() ?? 'No proposal.md yet.',
+  ];
+};
+
+const describeModule = async (project: Project, name: string): Promise<string[]> => {
+  const id = moduleIdOf(name)!;
+  const changes = await changesOfModule(project, id);
+  const text = await readModule(project, id);
+  return [
+    `Module    ${name}`,
+    `Changes   ${changes.length === 0 ? 'none active' : ''}`.trimEnd(),
+    ...changes.map((change) => `  ${change}`),
+    '',
+    text?.trim() ?? 'No module.md yet.',
+  ];
+};

@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { systemProblem, userError } from './errors.ts';
+import {
+  envOf,
+  type Flag,
+  flagNames,
+  type FlagName,
+  flagOf,
+  flags,
+  type Options,
+  parseValue,
+  type Value,
+  wanted,
+} from './flags.ts';
+import { closest } from './project/ids.ts';
+import { configFile, type Project } from './project/find.ts';
+
+/** Flags as they were typed: text for those with a value, true or false for switches. */
+export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean>>>;
+
+/** defaults < .spool/config.json < SPOOL_* < flags, each value checked where it came from; then frozen. */
+export const resolveOptions = async (sources: {
+  typed: TypedFlags;
+  env: NodeJS.ProcessEnv;
+  project: Project;
+}): Promise<Options> => {
+  const config = await readConfig(sources.project);
+  const entries = flagNames.map((name) => {
+    const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env) ?? config[name] ?? fallback(flags[name]);
+    return [name, value] as const;
+  });
+  const options = Object.freeze(Object.fromEntries(entries)) as Options;
+  if (options.minIterations > options.maxIterations)
+    throw userError('min-above-max', options.minIterations, options.maxIterations);
+  return options;
+};
+
+/** Checks what was typed on its own, so that a bad flag is named even outside a project. */
+export const checkTyped = (typed: TypedFlags): void => {
+  for (const name of flagNames) fromFlag(name, typed);
+};
+
+const fromFlag = (name: FlagName, typed: TypedFlags): Value | null => {
+  const raw = typed[name];
+  if (raw === undefined) return null;
+  return typeof raw === 'boolean' ? raw : parsed(name, flagOf(name), raw);
+};
+
+const fromEnv = (name: FlagName, env: NodeJS.ProcessEnv): Value | null => {
+  const raw = env[envOf(name)];
+  if (!raw || !flags[name].from.includes('env')) return null;
+  return parsed(name, envOf(name), raw);
+};
+
+const parsed = (name: FlagName, where: string, raw: string): Value => {
+  const { kind } = flags[name];
+  const value = parseValue(kind, raw);
+  if (value === null) throw userError('bad-value', where, wanted[kind], raw);
+  return value;
+};
+
+const fallback = (flag: Flag): Value | null => {
+  if (flag.kind === 'switch') return flag.on ?? false;
+  return flag.fallback === undefined ? null : parseValue(flag.kind, flag.fallback);
+};
+
+const readConfig = async (project: Project): Promise<Partial<Record<FlagName, Value>>> => {
+  const path = configFile(project);
+  const file = relative(project.root, path);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw userError('bad-config', file, systemProblem(error));
+  });
+  if (text === null) return {};
+  const config = parseJson(text, file);
+  return Object.fromEntries(
+    Object.entries(config)
+      .filter(([key]) => key !== '$schema')
+      .map(([key, value]) => [key, configValue(file, key, value)]),
+  );
+};
+
+const parseJson = (text: string, file: string): Record<string, unknown> => {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (error) {
+    throw userError('bad-config', file, `not valid JSON (${(error as Error).message})`);
+  }
+  throw userError('bad-config', file, 'must hold one JSON object');
+};
+
+const configKeys = flagNames.filter((name) => flags[name].from.includes('config'));
+
+const configValue = (file: string, key: string, value: unknown): Value => {
+  const name = configKeys.find((known) => known === key);
+  if (!name) {
+    const near = closest(key, configKeys);
+    const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${configKeys.join(', ')}`;
+    throw userError('bad-config', file, `unknown key "${key}"${hint}`);
+  }
+  const { kind } = flags[name];
+  const wellTyped =
+    kind === 'switch' ? typeof value === 'boolean' : typeof value === 'string' || typeof value === 'number';
+  const result = wellTyped ? parseValue(kind, String(value)) : null;
+  if (result === null) throw userError('bad-config', file, `"${key}" ${wanted[kind]}, not ${JSON.stringify(value)}`);
+  return result;
+};

@@ -1,0 +1,174 @@
+/**
+ * Every error a user can cause, with its exit code: 2 for usage and configuration, 1 for what the machine lacks.
+ * docs/errors.md lists the same codes, and a test fails when the two differ.
+ * Each text is one line: what is wrong, where, what to do.
+ */
+const table = {
+  usage: { exit: 2, text: (message: string) => message },
+  'bad-value': {
+    exit: 2,
+    text: (where: string, wanted: string, got: string) => `${where} ${wanted}, not ${quote(got)}.`,
+  },
+  'min-above-max': {
+    exit: 2,
+    text: (min: number, max: number) =>
+      `--min-iterations ${min} is above --max-iterations ${max}: lower the one or raise the other.`,
+  },
+  'two-prompts': { exit: 2, text: () => 'Both a prompt and --prompt-file were given: keep one of them.' },
+  'two-actions': {
+    exit: 2,
+    text: (first: string, second: string) => `${first} and ${second} cannot be used together.`,
+  },
+  'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${problem}` },
+  'no-project': {
+    exit: 2,
+    text: (from: string) => `No .spool folder in ${from} or above it. Run "spool init" in your project first.`,
+  },
+  'change-required': {
+    exit: 2,
+    text: (ids: readonly string[]) => `--change is required when nobody can be asked. ${activeChanges(ids)}`,
+  },
+  'no-changes': {
+    exit: 2,
+    text: (where: string) => `No active change in ${where}. Make one with "spool create change <slug> --module <id>".`,
+  },
+  'unknown-change': {
+    exit: 2,
+    text: (query: string, near: string | null, ids: readonly string[]) =>
+      `No change ${quote(query)} in .spool/changes${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
+  },
+  'ambiguous-change': {
+    exit: 2,
+    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several changes: ${some(matches)}.`,
+  },
+  'unknown-module': {
+    exit: 2,
+    text: (query: string, near: string | null, ids: readonly string[]) =>
+      `No module ${quote(query)} in .spool/modules${near ? ` (did you mean "${near}"?)` : ''}. ` +
+      (ids.length ? `There are: ${some(ids)}.` : 'Make one with "spool create module <slug>".'),
+  },
+  'ambiguous-module': {
+    exit: 2,
+    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several modules: ${some(matches)}.`,
+  },
+  'unknown-id': {
+    exit: 2,
+    text: (query: string, near: string | null) =>
+      `Neither a change nor a module is called ${quote(query)}${near ? ` (did you mean "${near}"?)` : ''}. "spool list" shows them.`,
+  },
+  'ambiguous-id': {
+    exit: 2,
+    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several: ${some(matches)}.`,
+  },
+  'module-required': {
+    exit: 2,
+    text: (ids: readonly string[]) =>
+      `--module is required: a change belongs to a module. ` +
+      (ids.length ? `There are: ${some(ids)}.` : 'Make one with "spool create module <slug>".'),
+  },
+  'several-changes': {
+    exit: 2,
+    text: (module: string, ids: readonly string[]) =>
+      `Module ${module} has several active changes; name one with --change: ${some(ids)}.`,
+  },
+  'module-mismatch': {
+    exit: 2,
+    text: (change: string, module: string) =>
+      `Change ${change} is not part of module ${module}: drop --module or --change.`,
+  },
+  cancelled: { exit: 130, text: () => 'Cancelled: no change was chosen, nothing was started.' },
+  'no-proposal': {
+    exit: 2,
+    text: (change: string, file: string) => `Change ${change} has no proposal: write ${file} first.`,
+  },
+  'bad-prompt-file': {
+    exit: 2,
+    text: (file: string, problem: string) => `Cannot read the prompt file ${file}: ${problem}.`,
+  },
+  'empty-prompt-file': { exit: 2, text: (file: string) => `The prompt file ${file} is empty.` },
+  'unknown-harness': {
+    exit: 2,
+    text: (name: string, known: readonly string[]) => `No harness ${quote(name)}. There are: ${known.join(', ')}.`,
+  },
+  'missing-binary': {
+    exit: 1,
+    text: (binary: string, install: string, others: readonly string[]) =>
+      `${binary} is not on PATH. Install it with: ${install}` +
+      (others.length ? ` (other agents on PATH: ${others.join(', ')})` : ' (no other agent is on PATH)'),
+  },
+  locked: {
+    exit: 2,
+    text: (change: string, owner: string) =>
+      `Another run is on ${change} (${owner}). Wait for it, or stop it; "spool ralph --status --change ${change}" shows it.`,
+  },
+  'bad-state': {
+    exit: 2,
+    text: (file: string, problem: string) =>
+      `${file} ${problem}. Nothing was changed; move the file away to start anew.`,
+  },
+  'bad-slug': {
+    exit: 2,
+    text: (slug: string, better: string | null) =>
+      `${quote(slug)} is not a slug (lower-case words joined by "-")${better ? `: try "${better}"` : ''}.`,
+  },
+  'numbers-used-up': { exit: 2, text: (what: string) => `All numbers for ${what} are used.` },
+  'open-tasks': {
+    exit: 2,
+    text: (change: string, open: number, all: number) =>
+      `${open} of ${all} tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
+  },
+  'already-archived': { exit: 2, text: (target: string) => `${target} exists already: move it away first.` },
+  io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
+} as const;
+
+export type ErrorCode = keyof typeof table;
+
+export const errorCodes = Object.keys(table) as ErrorCode[];
+
+/** An error that is the user's to mend. Anything else that is thrown is a bug in Spool. */
+export class UserError extends Error {
+  readonly code: ErrorCode;
+  readonly exitCode: number;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message.replaceAll(/\s*\n\s*/g, ' '));
+    this.code = code;
+    this.exitCode = table[code].exit;
+  }
+}
+
+export const userError = <Code extends ErrorCode>(code: Code, ...facts: Parameters<(typeof table)[Code]['text']>) => {
+  const text = table[code].text as (...facts: unknown[]) => string;
+  return new UserError(code, text(...facts));
+};
+
+/** The plain words for what the operating system answered. */
+export const systemProblem = (error: unknown): string => {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'EISDIR':
+      return 'it is a folder';
+    case 'ENOTDIR':
+      return 'a part of the path is not a folder';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'the disk is full';
+    case 'EROFS':
+      return 'the file system is read-only';
+    default:
+      return code ?? (error instanceof Error ? error.message : String(error));
+  }
+};
+
+const quote = (text: string) => JSON.stringify(text);
+
+const activeChanges = (ids: readonly string[]) =>
+  ids.length ? `Active changes: ${some(ids)}.` : 'There is no active change; see "spool create change --help".';
+
+const some = (ids: readonly string[]) =>
+  ids.length > 10 ? `${ids.slice(0, 10).join(', ')} and ${ids.length - 10} more` : ids.join(', ');

@@ -1,0 +1,49 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { userError } from '../errors.ts';
+import type { Harness } from './harness.ts';
+import { opencode } from './opencode.ts';
+
+const harnesses: readonly Harness[] = [opencode];
+
+/** Agents that people have, whether Spool can run them or not: named when the wanted one is missing. */
+const agentBinaries = ['opencode', 'claude', 'codex', 'copilot', 'gemini', 'cursor-agent', 'pi', 'qwen', 'amp'];
+
+export const findHarness = (name: string): Harness => {
+  const harness = harnesses.find((known) => known.name === name);
+  if (harness) return harness;
+  throw userError(
+    'unknown-harness',
+    name,
+    harnesses.map((known) => known.name),
+  );
+};
+
+/** The file that will be run. */
+export const locateBinary = (harness: Harness, path: string): string => {
+  const file = onPath(harness.binary, path);
+  if (file) return file;
+  const others = agentBinaries.filter((binary) => binary !== harness.binary && onPath(binary, path));
+  throw userError('missing-binary', harness.binary, harness.install, others);
+};
+
+const onPath = (binary: string, path: string): string | null => {
+  const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
+  for (const folder of path.split(delimiter)) {
+    if (folder === '') continue;
+    for (const extension of extensions) {
+      const file = join(folder, binary + extension);
+      if (isExecutable(file)) return file;
+    }
+  }
+  return null;
+};
+
+const isExecutable = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,64 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { archiveFolder, changesFolder, type Project } from './find.ts';
+import { matchId, moduleOf } from './ids.ts';
+import { parseTasks, type Task } from './tasks.ts';
+
+/** The ids of all active changes, sorted. Archived changes, hidden folders and links are not among them. */
+export const listChanges = async (project: Project): Promise<string[]> =>
+  (await folderNames(changesFolder(project))).filter((name) => name !== 'archive');
+
+export const listArchived = (project: Project): Promise<string[]> => folderNames(archiveFolder(project));
+
+/** The active change that is meant; an error that lists the candidates when that is not clear. */
+export const resolveChange = async (project: Project, query: string): Promise<string> => {
+  const ids = await listChanges(project);
+  const match = matchId(query, ids);
+  switch (match.kind) {
+    case 'one':
+      return match.id;
+    case 'several':
+      throw userError('ambiguous-change', query, match.ids);
+    case 'none':
+      throw userError('unknown-change', query, match.near, ids);
+  }
+};
+
+export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
+  (await listChanges(project)).filter((id) => moduleOf(id) === moduleId);
+
+/** Only for ids that came from listChanges: they are names of folders, so they never leave `changes/`. */
+export const changeFolder = (project: Project, id: string) => join(changesFolder(project), id);
+
+export const readProposal = async (project: Project, id: string): Promise<string> => {
+  const file = join(changeFolder(project, id), 'proposal.md');
+  const proposal = await readIfThere(file);
+  if (proposal === null) throw userError('no-proposal', id, relative(project.root, file));
+  return proposal;
+};
+
+/** null when the change has no tasks.md. */
+export const readTasks = async (project: Project, id: string): Promise<Task[] | null> => {
+  const text = await readIfThere(join(changeFolder(project, id), 'tasks.md'));
+  return text === null ? null : parseTasks(text);
+};
+
+/** The text of a file, null when there is no such file. */
+export const readIfThere = async (path: string): Promise<string | null> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+
+/** Sorted; empty when the folder is not there. */
+export const folderNames = async (path: string): Promise<string[]> => {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .map((entry) => entry.name)
+    .toSorted();
+};

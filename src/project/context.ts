@@ -1,0 +1,36 @@
+import { closeSync, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfThere } from './changes.ts';
+import type { Project } from './find.ts';
+import { makeRalphFolder, ralphFolder } from './state.ts';
+
+const contextFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'context.txt');
+
+/** null when there is none. */
+export const loadContext = (project: Project, changeId: string): Promise<string | null> =>
+  readIfThere(contextFile(project, changeId));
+
+/** Appends in one write, which the system puts at the end of the file whoever else is writing. */
+export const addContext = (project: Project, changeId: string, text: string): void => {
+  makeRalphFolder(project, changeId);
+  const file = openSync(contextFile(project, changeId), 'a+', 0o600);
+  try {
+    writeSync(file, `${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
+  } finally {
+    closeSync(file);
+  }
+};
+
+export const clearContext = (project: Project, changeId: string): void => {
+  makeRalphFolder(project, changeId);
+  const file = contextFile(project, changeId);
+  closeSync(openSync(file, 'a', 0o600));
+  truncateSync(file);
+};
+
+/** True for a file that somebody edited by hand and left without a last newline. */
+const endsMidLine = (file: number): boolean => {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
+};

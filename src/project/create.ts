@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { userError } from '../errors.ts';
+import { listArchived, listChanges } from './changes.ts';
+import { changesFolder, modulesFolder, type Project, stateFolder } from './find.ts';
+import { changeNumber, isSlug, toSlug } from './ids.ts';
+import { acquireLock } from './lock.ts';
+import { listModules, moduleIdOf } from './modules.ts';
+import { hideStateFromGit } from './state.ts';
+import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
+
+/** Makes a module with the next free number; answers with the name of its folder. */
+export const createModule = (project: Project, slug: string): Promise<string> =>
+  numberedAlone(project, async () => {
+    checkSlug(slug);
+    const used = (await listModules(project)).map((name) => Number(moduleIdOf(name)));
+    const id = nextNumber(used, 3, 'modules');
+    const name = `${id}_${slug}`;
+    const folder = join(modulesFolder(project), name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'module.md'), moduleTemplate(id, slug), { flag: 'wx' });
+    return name;
+  });
+
+/** Makes a change with the next number that the module has never used; answers with its id. */
+export const createChange = (project: Project, moduleId: string, slug: string): Promise<string> =>
+  numberedAlone(project, async () => {
+    checkSlug(slug);
+    const names = [...(await listChanges(project)), ...(await listArchived(project))];
+    const used = names.map((name) => changeNumber(name, moduleId)).filter((number) => number !== null);
+    const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
+    const folder = join(changesFolder(project), id);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'proposal.md'), proposalTemplate(id, slug), { flag: 'wx' });
+    writeFileSync(join(folder, 'tasks.md'), tasksTemplate(slug), { flag: 'wx' });
+    return id;
+  });
+
+const checkSlug = (slug: string): void => {
+  if (!isSlug(slug)) throw userError('bad-slug', slug, toSlug(slug));
+};
+
+const nextNumber = (used: readonly number[], digits: number, what: string): string => {
+  const next = String(Math.max(0, ...used) + 1);
+  if (next.length > digits) throw userError('numbers-used-up', what);
+  return next.padStart(digits, '0');
+};
+
+/** One at a time, so that two people never get the same number. */
+const numberedAlone = async <Result>(project: Project, make: () => Promise<Result>): Promise<Result> => {
+  hideStateFromGit(project);
+  for (;;) {
+    const locking = acquireLock(join(stateFolder(project), 'create.lock'));
+    if (locking.kind === 'taken') {
+      await delay(10);
+      continue;
+    }
+    try {
+      return await make();
+    } finally {
+      locking.release();
+    }
+  }
+};

@@ -1,0 +1,30 @@
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { userError } from '../errors.ts';
+
+/** A folder with a `.spool` in it. Agents are started there, whatever subfolder the command was typed in. */
+export interface Project {
+  readonly root: string;
+}
+
+export const findProject = (from: string): Project => {
+  const project = lookForProject(from);
+  if (!project) throw userError('no-project', from);
+  return project;
+};
+
+/** The nearest folder at or above `from` that has a `.spool`; null when there is none. */
+export const lookForProject = (from: string): Project | null => {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (isFolder(join(folder, '.spool'))) return { root: folder };
+    if (dirname(folder) === folder) return null;
+  }
+};
+
+export const configFile = (project: Project) => join(project.root, '.spool', 'config.json');
+export const changesFolder = (project: Project) => join(project.root, '.spool', 'changes');
+export const archiveFolder = (project: Project) => join(changesFolder(project), 'archive');
+export const modulesFolder = (project: Project) => join(project.root, '.spool', 'modules');
+export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -1,0 +1,69 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IterationRecord } from '../ralph/events.ts';
+import type { Project } from './find.ts';
+import { ralphFolder } from './state.ts';
+
+const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
+
+/** Resolves when the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
+export const appendRecord = async (project: Project, changeId: string, record: IterationRecord): Promise<void> => {
+  const file = await open(historyFile(project, changeId), 'a+', 0o600);
+  try {
+    const { size } = await file.stat();
+    const torn = size > 0 && (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0] !== newline;
+    await file.appendFile(`${torn ? '\n' : ''}${JSON.stringify(record)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+};
+
+/** The last records, oldest first. Reads from the end of the file, so its length does not matter. */
+export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {
+  const records: IterationRecord[] = [];
+  for await (const line of linesFromEnd(historyFile(project, changeId))) {
+    const record = parse(line);
+    if (record) records.push(record);
+    if (records.length === count) break;
+  }
+  return records.toReversed();
+};
+
+const newline = 0x0a;
+const blockSize = 64 * 1024;
+
+async function* linesFromEnd(path: string): AsyncGenerator<string> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (!file) return;
+  try {
+    let tail = Buffer.alloc(0);
+    for (let position = (await file.stat()).size; position > 0;) {
+      const length = Math.min(blockSize, position);
+      position -= length;
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, position);
+      tail = Buffer.concat([buffer, tail]);
+      for (let end = tail.lastIndexOf(newline); end !== -1; end = tail.lastIndexOf(newline)) {
+        yield tail.subarray(end + 1).toString('utf8');
+        tail = tail.subarray(0, end);
+      }
+    }
+    yield tail.toString('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** null for a blank line, one that was cut off, and one of a version that is not ours. */
+const parse = (line: string): IterationRecord | null => {
+  if (line.trim() === '') return null;
+  try {
+    const record = JSON.parse(line) as IterationRecord | null;
+    return record?.v === 1 ? record : null;
+  } catch {
+    return null;
+  }
+};

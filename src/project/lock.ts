@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { processStart } from '../processes.ts';
+
+export interface LockOwner {
+  readonly id: string;
+  readonly pid: number;
+  readonly start: string | null;
+  readonly host: string;
+  readonly since: string;
+}
+
+export type Locking =
+  { readonly kind: 'held'; readonly release: () => void } | { readonly kind: 'taken'; readonly by: LockOwner };
+
+/**
+ * A lock that one living process holds. It appears whole or not at all (a hard link to a finished file), and a dead
+ * owner's is replaced by exactly one of those who want it: whoever holds the lock on that very lock file.
+ */
+export const acquireLock = (path: string): Locking => {
+  const mine = newOwner();
+  const draft = `${path}.${mine.id}.draft`;
+  writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
+  try {
+    for (;;) {
+      if (tryLink(draft, path)) return held(path, mine);
+      const owner = readOwner(path);
+      if (owner === null) continue;
+      if (isAlive(owner)) return { kind: 'taken', by: owner };
+      if (replaceDead(path, owner, draft)) return held(path, mine);
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
+};
+
+/** The living owner of a lock; null when nobody holds it. */
+export const lockOwner = (path: string): LockOwner | null => {
+  const owner = readOwner(path);
+  return owner && isAlive(owner) ? owner : null;
+};
+
+const held = (path: string, mine: LockOwner): Locking => ({
+  kind: 'held',
+  release: () => {
+    if (readOwner(path)?.id === mine.id) rmSync(path, { force: true });
+  },
+});
+
+/** False when somebody else was faster; then the lock has to be looked at again. */
+const replaceDead = (path: string, dead: LockOwner, draft: string): boolean => {
+  const turn = acquireLock(`${path}.${dead.id}`);
+  if (turn.kind === 'taken') return false;
+  try {
+    if (readOwner(path)?.id !== dead.id) return false;
+    renameSync(draft, path);
+    return true;
+  } finally {
+    turn.release();
+  }
+};
+
+const tryLink = (from: string, to: string): boolean => {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};
+
+const newOwner = (): LockOwner => ({
+  id: randomUUID(),
+  pid: process.pid,
+  start: processStart(process.pid),
+  host: hostname(),
+  since: new Date().toISOString(),
+});
+
+/** A process of another host cannot be looked at: it counts as alive. */
+const isAlive = (owner: LockOwner): boolean => owner.host !== hostname() || processStart(owner.pid) === owner.start;
+
+/** null when the file is gone. A file that holds no owner is nobody's. */
+const readOwner = (path: string): LockOwner | null => {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const owner = JSON.parse(text) as Partial<LockOwner>;
+    if (/^[\da-f-]{36}$/.test(String(owner.id)) && typeof owner.pid === 'number' && typeof owner.host === 'string')
+      return owner as LockOwner;
+  } catch {
+    // Falls through: not one of ours.
+  }
+  return { id: 'unreadable', pid: 0, start: 'none', host: hostname(), since: '' };
+};

@@ -1,0 +1,91 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import type { RunView } from '../ralph/view.ts';
+import { readIfThere } from './changes.ts';
+import { type Project, stateFolder } from './find.ts';
+import { acquireLock, type LockOwner, lockOwner } from './lock.ts';
+
+/** Where everything about the runs of one change is kept. */
+export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
+
+const stateFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'state.json');
+
+/** Makes the folder, readable by its owner only, and hides all of the state from git. */
+export const makeRalphFolder = (project: Project, changeId: string): void => {
+  mkdirSync(ralphFolder(project, changeId), { recursive: true, mode: 0o700 });
+  hideStateFromGit(project);
+};
+
+/** Says whether the file had to be made. */
+export const hideStateFromGit = (project: Project): boolean => {
+  mkdirSync(stateFolder(project), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(join(stateFolder(project), '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};
+
+/** Makes the folder of one run, for the prompts and the logs of its iterations. */
+export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
+  const folder = join(ralphFolder(project, changeId), 'runs', run);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+};
+
+/** The last run of a change; null when there was none. A file that Spool did not write is an error, never replaced. */
+export const readState = async (project: Project, changeId: string): Promise<RunView | null> => {
+  const file = stateFile(project, changeId);
+  const text = await readIfThere(file);
+  if (text === null) return null;
+  const state = parse(text);
+  const name = relative(project.root, file);
+  if (state === null) throw userError('bad-state', name, 'is damaged');
+  if (state.v !== 1) throw userError('bad-state', name, `has version ${state.v}, which this Spool does not know`);
+  return state;
+};
+
+/** Replaces the file as a whole: a reader, or a crash, sees the old or the new one. */
+export const writeState = (project: Project, view: RunView): void => {
+  const file = stateFile(project, view.change);
+  const draft = `${file}.${process.pid}`;
+  const descriptor = openSync(draft, 'w', 0o600);
+  try {
+    writeFileSync(descriptor, `${JSON.stringify(view, null, 2)}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(draft, file);
+};
+
+const parse = (text: string): RunView | null => {
+  try {
+    const value = JSON.parse(text) as RunView | null;
+    return typeof value === 'object' && typeof value?.v === 'number' ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const lockFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'lock');
+
+/** The process that runs a loop on this change now; null when none does. */
+export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
+  lockOwner(lockFile(project, changeId));
+
+/** Takes the change for one loop; the answer releases it. */
+export const lockChange = (project: Project, changeId: string): (() => void) => {
+  const owner = loopOwner(project, changeId);
+  if (owner) throw lockedBy(changeId, owner);
+  makeRalphFolder(project, changeId);
+  const locking = acquireLock(lockFile(project, changeId));
+  if (locking.kind === 'taken') throw lockedBy(changeId, locking.by);
+  return locking.release;
+};
+
+const lockedBy = (changeId: string, { pid, host, since }: LockOwner) =>
+  userError('locked', changeId, `process ${pid} on ${host} since ${since}`);

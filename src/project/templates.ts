@@ -1,0 +1,57 @@
+/** What new files start with. Every heading asks a question whose answer the agent needs. */
+
+export const moduleTemplate = (id: string, slug: string) => `# Module ${id}: ${titleOf(slug)}
+
+## Purpose
+
+<!-- One or two sentences: what the changes of this module have in common, and for whom. -->
+
+## Scope
+
+<!-- What belongs here, and what does not. -->
+
+## Rules
+
+<!-- What holds for every change in it: conventions, files that must not be touched, how to run the tests. -->
+`;
+
+export const proposalTemplate = (id: string, slug: string) => `# ${titleOf(slug)}
+
+<!-- This proposal is given to the agent in every iteration of \`spool ralph --change ${id}\`. -->
+
+## Why
+
+<!-- The problem, and who has it. One paragraph. -->
+
+## What Changes
+
+<!-- What will be different for the user, as a list. Name commands, messages, files. -->
+
+-
+
+## Out of Scope
+
+<!-- What the agent should leave alone, even if it looks tempting. -->
+
+-
+
+## Done When
+
+<!-- How anybody can check it: commands that must pass, behaviour that must be seen. -->
+
+-
+`;
+
+export const tasksTemplate = (slug: string) => `# Tasks: ${titleOf(slug)}
+
+<!-- One box for each piece of work that can be finished and verified on its own. The agent ticks them. -->
+
+- [ ] 1. Write a test that fails without this change
+- [ ] 2. Make it pass
+- [ ] 3. Bring the documentation up to date
+`;
+
+const titleOf = (slug: string) => {
+  const words = slug.replaceAll('-', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};

@@ -1,0 +1,70 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * Takes an echo of the prompt out of plain output, so that a promise in the task is not taken for the agent's own.
+ * A line is an echo when it and the line before it stand one after the other in the prompt.
+ */
+export interface EchoFilter {
+  /** Returns what is left to search; an unfinished line is held back as long as it may still be an echo. */
+  pass(text: string): string;
+  end(): string;
+}
+
+export const createEchoFilter = (prompt: string): EchoFilter => {
+  const places = placesOf(prompt);
+  // No echoed line is longer than the longest line of the prompt, save for decoration: longer ones pass at once.
+  const longest = Math.max(0, ...[...places.keys()].map((line) => line.length)) * 2 + 256;
+  let held = '';
+  let passing = false;
+  let previous: ReadonlySet<number> = new Set();
+
+  const finishLine = (line: string): string => {
+    const text = essence(line);
+    if (text === '') return line;
+    const here = places.get(text) ?? new Set<number>();
+    const follows = [...here].some((place) => previous.has(place - 1));
+    previous = here;
+    return follows ? '' : line;
+  };
+
+  const take = (piece: string, endsLine: boolean): string => {
+    if (passing) {
+      passing = !endsLine;
+      return piece;
+    }
+    held += piece;
+    if (!endsLine && held.length <= longest) return '';
+    const line = held;
+    held = '';
+    if (endsLine) return finishLine(line);
+    passing = true;
+    previous = new Set();
+    return line;
+  };
+
+  return {
+    pass: (text) => {
+      let rest = '';
+      for (const piece of text.split(/(?<=\n)/)) rest += take(piece, piece.endsWith('\n'));
+      return rest;
+    },
+    end: () => take('', true),
+  };
+};
+
+/** The non-blank lines of the prompt with the places where they stand. */
+const placesOf = (prompt: string): Map<string, Set<number>> => {
+  const places = new Map<string, Set<number>>();
+  prompt
+    .split('\n')
+    .map(essence)
+    .filter((line) => line !== '')
+    .forEach((line, place) => places.set(line, (places.get(line) ?? new Set()).add(place)));
+  return places;
+};
+
+/** A line without colours, quote bars and indentation. */
+const essence = (line: string) =>
+  stripVTControlCharacters(line)
+    .replace(/^[\s>|│┃]+/, '')
+    .trim();

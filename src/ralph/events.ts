@@ -1,0 +1,92 @@
+/** What an agent did, in one language for every harness. */
+export type AgentEvent =
+  /** The agent's own words. `plain` text is output without structure; otherwise it is one whole message. */
+  | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'tool'; readonly tool: string; readonly about: string; readonly failed: boolean }
+  /** What one step used; a number that the agent does not report is null. */
+  | ({ readonly type: 'usage' } & Usage)
+  | { readonly type: 'error'; readonly kind: AgentErrorKind; readonly message: string }
+  /** What the agent CLI itself said on stderr: shown and logged, never searched. */
+  | { readonly type: 'stderr'; readonly text: string };
+
+export type AgentErrorKind =
+  'auth' | 'model' | 'limit' | 'overload' | 'permission' | 'truncated' | 'crash' | 'start' | 'unknown';
+
+export interface Usage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
+}
+
+/** How the process of an iteration ended. */
+export interface Ended {
+  readonly end: 'exited' | 'killed' | 'interrupted' | 'not-started';
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Why it could not be started. */
+  readonly problem: string | null;
+}
+
+export interface GitSummary {
+  readonly filesChanged: number;
+  readonly files: readonly string[];
+  readonly insertions: number;
+  readonly deletions: number;
+}
+
+/** One line of history.jsonl. The names are a contract; what is not known is null. */
+export interface IterationRecord {
+  readonly v: 1;
+  readonly run: string;
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly harness: string;
+  readonly model: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly end: Ended['end'];
+  readonly completionFound: boolean;
+  /** Why a promise that was printed does not count. */
+  readonly rejected: string | null;
+  readonly git: GitSummary | null;
+  readonly commit: string | null;
+  readonly checkpoint: string | null;
+  readonly usage: Usage | null;
+  /** Calls by tool; null when the harness does not report them. */
+  readonly tools: Readonly<Record<string, number>> | null;
+  readonly error: { readonly kind: AgentErrorKind; readonly message: string } | null;
+}
+
+export const failed = (record: IterationRecord): boolean => record.error !== null;
+
+/** What a run is, fixed when it starts. */
+export interface RunPlan {
+  readonly run: string;
+  readonly change: string;
+  readonly module: string | null;
+  readonly harness: string;
+  readonly model: string | null;
+  readonly allowAll: boolean;
+  readonly completionPromise: string;
+  readonly minIterations: number;
+  readonly maxIterations: number;
+  readonly failFast: boolean;
+  readonly retryDelayMs: number;
+  readonly firstIteration: number;
+}
+
+export type StopReason = 'complete' | 'limit' | 'failed' | 'interrupted';
+
+/** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
+export type RunEvent =
+  | { readonly type: 'run-started'; readonly plan: RunPlan; readonly at: string }
+  | { readonly type: 'iteration-started'; readonly iteration: number; readonly at: string }
+  | { readonly type: 'agent'; readonly event: AgentEvent }
+  | { readonly type: 'notice'; readonly text: string }
+  | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }
+  | { readonly type: 'waiting'; readonly ms: number; readonly why: string }
+  | { readonly type: 'run-ended'; readonly reason: StopReason; readonly detail: string; readonly at: string };
+
+export type Emit = (event: RunEvent) => void;

@@ -1,0 +1,81 @@
+import { createEchoFilter } from './echo.ts';
+import type { AgentEvent, Ended, IterationRecord, Usage } from './events.ts';
+import { createPromiseDetector } from './promise.ts';
+
+export type Verdict = Pick<IterationRecord, 'completionFound' | 'rejected' | 'usage' | 'tools' | 'error'>;
+
+/** Watches the events of one iteration and judges them when its process has ended. */
+export const watchIteration = (promise: string, prompt: string) => {
+  const inMessages = createPromiseDetector(promise);
+  const inPlainText = createPromiseDetector(promise);
+  const echo = createEchoFilter(prompt);
+  let structured = false;
+  let usage: Usage | null = null;
+  let tools: Record<string, number> | null = null;
+  let error: IterationRecord['error'] = null;
+
+  return {
+    see(event: AgentEvent): void {
+      if (event.type !== 'stderr' && !(event.type === 'text' && event.plain)) structured = true;
+      switch (event.type) {
+        case 'text':
+          if (event.plain) {
+            inPlainText.feed(echo.pass(event.text));
+            return;
+          }
+          inMessages.feed(event.text);
+          inMessages.endMessage();
+          return;
+        case 'tool':
+          tools = { ...tools, [event.tool]: (tools?.[event.tool] ?? 0) + 1 };
+          return;
+        case 'usage':
+          usage = addUsage(usage, event);
+          return;
+        case 'error':
+          error ??= { kind: event.kind, message: event.message };
+          return;
+        case 'reasoning':
+        case 'stderr':
+          return;
+      }
+    },
+
+    judge(ended: Ended): Verdict {
+      inPlainText.feed(echo.end());
+      inPlainText.endMessage();
+      // From an agent that speaks in events, stray lines are not its words.
+      const promised = structured ? inMessages.found : inPlainText.found;
+      const problem = error ?? problemOf(ended);
+      return {
+        completionFound: promised && problem === null,
+        rejected: promised && problem !== null ? problem.message : null,
+        usage,
+        tools: structured ? (tools ?? {}) : null,
+        error: problem,
+      };
+    },
+  };
+};
+
+const problemOf = (ended: Ended): IterationRecord['error'] => {
+  switch (ended.end) {
+    case 'not-started':
+      return { kind: 'start', message: `the agent could not be started: ${ended.problem}` };
+    case 'interrupted':
+      return { kind: 'crash', message: 'the iteration was interrupted' };
+    case 'killed':
+      return { kind: 'crash', message: `the agent was killed by ${ended.signal}` };
+    case 'exited':
+      return ended.exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${ended.exitCode}` };
+  }
+};
+
+const addUsage = (sum: Usage | null, step: Usage): Usage => ({
+  inputTokens: add(sum?.inputTokens, step.inputTokens),
+  outputTokens: add(sum?.outputTokens, step.outputTokens),
+  costUsd: add(sum?.costUsd, step.costUsd),
+});
+
+const add = (sum: number | null | undefined, step: number | null) =>
+  step === null ? (sum ?? null) : (sum ?? 0) + step;

@@ -1,0 +1,36 @@
+import { failed, type IterationRecord, type RunPlan, type StopReason } from './events.ts';
+
+export type Decision =
+  | { readonly next: 'continue'; readonly waitMs: number }
+  | { readonly next: 'stop'; readonly reason: StopReason; readonly detail: string };
+
+/** What the loop knows when an iteration has ended. */
+export interface Progress {
+  readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'failFast' | 'retryDelayMs'>;
+  readonly record: IterationRecord;
+  /** How many iterations have failed one after the other, this one included. */
+  readonly failures: number;
+  /** The signal that asked the run to stop. */
+  readonly stopSignal: string | null;
+}
+
+/** Go on or stop, and why. The first reason that holds wins: completion before interruption, failure and limits. */
+export const decide = ({ plan, record, failures, stopSignal }: Progress): Decision => {
+  const { iteration } = record;
+  if (record.completionFound && iteration >= plan.minIterations)
+    return stop('complete', `the promise was kept in iteration ${iteration}`);
+  if (stopSignal !== null) return stop('interrupted', `stopped by ${stopSignal}`);
+  if (record.end === 'not-started') return stop('failed', record.error?.message ?? 'the agent could not be started');
+  if (plan.failFast && failed(record))
+    return stop('failed', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
+  if (iteration >= plan.maxIterations)
+    return stop('limit', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);
+  return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, failures) : 0 };
+};
+
+const stop = (reason: StopReason, detail: string): Decision => ({ next: 'stop', reason, detail });
+
+const longestWaitMs = 60_000;
+
+const backOff = (firstMs: number, failures: number) =>
+  Math.min(longestWaitMs, firstMs * 2 ** Math.max(0, failures - 1));

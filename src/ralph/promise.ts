@@ -1,0 +1,157 @@
+/**
+ * Finds `<promise>TEXT</promise>` in an agent's words, however they are cut into chunks, in constant memory.
+ * White space around TEXT and ANSI codes anywhere do not matter; TEXT itself is literal.
+ * A tag in a code fence, or with anything but blanks and emphasis marks behind it on its line, is talk about the
+ * promise. That also covers inline code: the closing backtick stands behind the tag.
+ */
+export interface PromiseDetector {
+  feed(text: string): void;
+  /** The words so far were a whole message: an open line or code fence ends here. */
+  endMessage(): void;
+  readonly found: boolean;
+}
+
+export const createPromiseDetector = (promise: string): PromiseDetector => {
+  const word = promise.trim();
+  const pattern = `<promise>${word}</promise>`;
+  const wordStart = '<promise>'.length;
+  const closeStart = wordStart + word.length;
+  const ansi = createAnsiSkipper();
+  const fence = createFenceTracker();
+  let matched = 0;
+  let pending = false;
+  let found = false;
+
+  const match = (char: string): void => {
+    if (isBlank(char) && (matched === wordStart || matched === closeStart)) return;
+    if (char === pattern[matched]) matched++;
+    // "<" was taken for the closing tag and is the start of another opening one.
+    else if (matched === closeStart + 1 && char === 'p') matched = 2;
+    else matched = char === '<' ? 1 : 0;
+  };
+
+  const endLine = (): void => {
+    fence.endLine();
+    if (pending && !fence.inside) found = true;
+    pending = false;
+  };
+
+  const see = (char: string): void => {
+    if (char === '\n') endLine();
+    else if (pending && !isTrailing(char)) pending = false;
+    fence.see(char);
+    if (fence.inside) {
+      matched = 0;
+      return;
+    }
+    match(char);
+    if (matched === pattern.length) {
+      matched = 0;
+      pending = true;
+    }
+  };
+
+  return {
+    feed(text) {
+      for (let index = 0; index < text.length && !found; index++) {
+        const char = text[index]!;
+        if (!ansi.skips(char)) see(char);
+      }
+    },
+    endMessage() {
+      endLine();
+      fence.reset();
+      ansi.reset();
+      matched = 0;
+    },
+    get found() {
+      return found;
+    },
+  };
+};
+
+const isBlank = (char: string) => char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\u00a0';
+
+const isTrailing = (char: string) => isBlank(char) || char === '*' || char === '_';
+
+/** Says of each character whether it belongs to an escape sequence (CSI, OSC, or two characters). */
+const createAnsiSkipper = () => {
+  let state: 'text' | 'escape' | 'csi' | 'osc' = 'text';
+  return {
+    skips(char: string): boolean {
+      switch (state) {
+        case 'text':
+          if (char !== '\u001b') return false;
+          state = 'escape';
+          return true;
+        case 'escape':
+          state = char === '[' ? 'csi' : char === ']' ? 'osc' : 'text';
+          return true;
+        case 'csi':
+          if (char >= '@' && char <= '~') state = 'text';
+          return true;
+        case 'osc':
+          if (char === '\u0007') state = 'text';
+          if (char === '\u001b') state = 'escape';
+          if (char !== '\n') return true;
+          state = 'text';
+          return false;
+      }
+    },
+    reset() {
+      state = 'text';
+    },
+  };
+};
+
+/** Follows Markdown code fences, also inside lists and quotes. The line that opens one is part of it. */
+const createFenceTracker = () => {
+  let open: { char: string; length: number } | null = null;
+  let part: 'lead' | 'marker' | 'rest' = 'lead';
+  let char = '';
+  let length = 0;
+  let restIsBlank = true;
+  let restHasBacktick = false;
+
+  const startLine = () => {
+    part = 'lead';
+    length = 0;
+    restIsBlank = true;
+    restHasBacktick = false;
+  };
+
+  return {
+    see(next: string): void {
+      if (next === '\n') return;
+      if (part === 'lead') {
+        if (next === '`' || next === '~') {
+          part = 'marker';
+          char = next;
+          length = 1;
+        } else if (!/[\s>*+\-\d.)]/.test(next)) part = 'rest';
+        return;
+      }
+      if (part === 'marker' && next === char) {
+        length++;
+        return;
+      }
+      part = 'rest';
+      if (!isBlank(next)) restIsBlank = false;
+      if (next === '`') restHasBacktick = true;
+    },
+    endLine(): void {
+      const opens = length >= 3 && !(char === '`' && restHasBacktick);
+      if (open === null) {
+        if (opens) open = { char, length };
+      } else if (char === open.char && length >= open.length && restIsBlank) open = null;
+      startLine();
+    },
+    reset(): void {
+      open = null;
+      startLine();
+    },
+    get inside() {
+      return open !== null;
+    },
+  };
+};

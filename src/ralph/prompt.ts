@@ -1,0 +1,109 @@
+import { failed, type IterationRecord } from './events.ts';
+
+export interface PreambleOptions {
+  readonly iteration?: number;
+  /** Infinity when the loop has no such limit. */
+  readonly maxIterations?: number;
+  readonly minIterations?: number;
+  readonly completionPromise?: string;
+  /** What `--add-context` has gathered; blank is as good as none. */
+  readonly contextContent?: string | null;
+  /** What the agent should know of the iteration before. */
+  readonly lastResult?: string | null;
+}
+
+export interface PromptOptions extends PreambleOptions {
+  readonly changeId?: string;
+  readonly moduleId?: string;
+  readonly proposal?: string | null;
+  readonly module?: string | null;
+}
+
+/** The whole prompt of one iteration: preamble, context, last result, proposal, module, the user's own words. */
+export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
+  const { changeId, moduleId, proposal, module } = options;
+  const task = [
+    isBlank(proposal) ? null : `## Change Proposal (${changeId})\n\n${proposal.trim()}`,
+    isBlank(module) ? null : `## Module (${moduleId})\n\n${module.trim()}`,
+    isBlank(userPrompt) ? null : userPrompt.trim(),
+  ].filter((section) => section !== null);
+  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId)}\n\n${task.join(separator)}\n`;
+};
+
+/** The rules of the loop, and what is new in this iteration. Ends with a separator. */
+export const buildPromptPreamble = ({
+  iteration = 1,
+  maxIterations,
+  minIterations = 1,
+  completionPromise = 'COMPLETE',
+  contextContent,
+  lastResult,
+}: PreambleOptions): string => {
+  const sections = [
+    rules(completionPromise, iteration, progress(iteration, minIterations, maxIterations)),
+    isBlank(contextContent) ? null : `## Additional Context (added by user mid-loop)\n\n${contextContent.trim()}`,
+    isBlank(lastResult) ? null : `## Result of Iteration ${iteration - 1}\n\n${lastResult.trim()}`,
+  ].filter((section) => section !== null);
+  return `${sections.join(separator)}\n\n---`;
+};
+
+/** What the next iteration should be told of this one; null when there is nothing worth saying. */
+export const describeResult = (record: IterationRecord | null): string | null => {
+  if (record === null) return null;
+  if (record.rejected !== null)
+    return `You printed the promise, but it was not accepted: ${record.rejected}. Check the state of the work before you print it again.`;
+  if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
+  if (record.completionFound)
+    return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
+  if (record.git?.filesChanged === 0) return 'It changed no file. If you are stuck, try another way.';
+  return null;
+};
+
+const separator = '\n\n---\n\n';
+
+const progress = (iteration: number, min: number, max: number | undefined) => {
+  if (max === undefined) return `Progress: iteration ${iteration} (min: ${min})`;
+  return `Progress: iteration ${iteration} / ${max === Infinity ? 'unlimited' : max} (min: ${min})`;
+};
+
+/**
+ * The tag stands in the middle of a sentence here, where the promise does not count:
+ * an agent that merely repeats its instructions has promised nothing.
+ */
+const rules = (
+  promise: string,
+  iteration: number,
+  progressLine: string,
+) => `# Ralph Wiggum Loop - Iteration ${iteration}
+
+You are one iteration of a loop. The same task goes to a fresh agent again and again until it is done. You remember nothing of the iterations before: what they did is in the files and in the git log.
+
+${progressLine}
+
+## Instructions
+
+1. Look at the current state first: the task below, the files, \`git status\`, \`git log\`. Part of it may be done already.
+2. Keep the todo list current. If the change has a tasks.md, tick a task (\`- [x]\`) when it is done, and add what is missing.
+3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half done.
+4. Verify it: run the tests, the build, the program itself, and mend what is broken.
+5. Only when the whole task is done and verified, print <promise>${promise}</promise> as your last line, alone on that line, without quotes or backticks.
+
+## Critical Rules
+
+- The promise is a statement of fact, and it ends the loop. Print it only when it is completely true; otherwise leave it out and simply stop: another iteration follows.
+- Never print the promise to escape, to announce it, or to talk about it.
+- Never delete or reword a task, weaken a test or leave a placeholder to make the work look done.
+- Stay with the task. Leave work that is not part of it as it is.
+
+## Autonomy Requirements
+
+- Nobody is there to answer. Ask no questions and wait for no approval: decide, note the reason where the next iteration will find it, and go on.
+- Start no background work. Whatever you started is ended when you stop.
+- If something you need is missing, do all that can be done without it, say plainly what is missing and why, and stop without the promise.`;
+
+const taskIntroduction = (changeId: string | undefined) =>
+  changeId === undefined
+    ? 'Carry out the following.'
+    : `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\`; read tasks.md and design.md there if they exist.`;
+
+const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

@@ -1,0 +1,66 @@
+import type { RunEvent, RunPlan, StopReason } from './events.ts';
+
+/** The run as it stands: what state.json holds and every reader shows. */
+export interface RunView {
+  readonly v: 1;
+  readonly run: string;
+  readonly change: string;
+  readonly module: string | null;
+  readonly status: 'running' | StopReason;
+  /** Why it ended, in words; null while it runs. */
+  readonly detail: string | null;
+  /** The iteration that runs, or the last one that ran. */
+  readonly iteration: number;
+  /** How many iterations of this run are in the history. */
+  readonly finished: number;
+  readonly harness: string;
+  readonly model: string | null;
+  readonly allowAll: boolean;
+  readonly completionPromise: string;
+  readonly minIterations: number;
+  /** null means unlimited. */
+  readonly maxIterations: number | null;
+  readonly pid: number;
+  readonly startedAt: string;
+  readonly updatedAt: string;
+  readonly endedAt: string | null;
+}
+
+/** The view before the first event. `startedAt` is kept when a run is resumed. */
+export const initialView = (plan: RunPlan, facts: { pid: number; startedAt: string; at: string }): RunView => ({
+  v: 1,
+  run: plan.run,
+  change: plan.change,
+  module: plan.module,
+  status: 'running',
+  detail: null,
+  iteration: plan.firstIteration,
+  finished: plan.firstIteration - 1,
+  harness: plan.harness,
+  model: plan.model,
+  allowAll: plan.allowAll,
+  completionPromise: plan.completionPromise,
+  minIterations: plan.minIterations,
+  maxIterations: plan.maxIterations === Infinity ? null : plan.maxIterations,
+  pid: facts.pid,
+  startedAt: facts.startedAt,
+  updatedAt: facts.at,
+  endedAt: null,
+});
+
+/** The view after one more event; the same object when the event changes nothing in it. */
+export const reduceView = (view: RunView, event: RunEvent): RunView => {
+  switch (event.type) {
+    case 'iteration-started':
+      return { ...view, iteration: event.iteration, updatedAt: event.at };
+    case 'iteration-finished':
+      return { ...view, finished: event.record.iteration, updatedAt: event.at };
+    case 'run-ended':
+      return { ...view, status: event.reason, detail: event.detail, updatedAt: event.at, endedAt: event.at };
+    case 'run-started':
+    case 'agent':
+    case 'notice':
+    case 'waiting':
+      return view;
+  }
+};

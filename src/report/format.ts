@@ -1,0 +1,43 @@
+import type { GitSummary, IterationRecord } from '../ralph/events.ts';
+import { failed } from '../ralph/events.ts';
+
+/** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
+export const duration = (ms: number): string => {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
+};
+
+/** Local time, to the minute. */
+export const moment = (iso: string): string => {
+  const at = new Date(iso);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+};
+
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+export const lineChanges = (git: GitSummary): string => `+${git.insertions} -${git.deletions}`;
+
+export const outcome = (record: IterationRecord): string => {
+  if (record.completionFound) return 'promised';
+  if (record.end === 'interrupted') return 'interrupted';
+  return failed(record) ? 'failed' : 'went on';
+};
+
+/** Columns as wide as their widest cell; numbers to the right. */
+export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {
+  const widths = rows.reduce<number[]>(
+    (wide, row) => row.map((cell, column) => Math.max(wide[column] ?? 0, cell.length)),
+    [],
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (numeric.includes(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+};
+
+const two = (number: number) => String(number).padStart(2, '0');

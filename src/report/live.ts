@@ -1,0 +1,127 @@
+import { stripVTControlCharacters } from 'node:util';
+import {
+  type AgentEvent,
+  failed,
+  type IterationRecord,
+  type RunEvent,
+  type RunPlan,
+  type StopReason,
+} from '../ralph/events.ts';
+import { count, duration, lineChanges } from './format.ts';
+import { createTicker } from './ticker.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface LiveOptions {
+  /** Show what the agent says and does while it works. */
+  readonly stream: boolean;
+  /** How the agent is called, such as "OpenCode". */
+  readonly agent: string;
+  /** Where the prompts and the logs of this run are, as the user would type it. */
+  readonly folder: string;
+}
+
+/** Shows a run to a person, event by event. */
+export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
+  const { paint } = terminal;
+  const ticker = createTicker(terminal);
+  let plan: RunPlan | null = null;
+  let started = 0;
+
+  const say = (line: string) => ticker.above(() => terminal.say(`${line}\n`));
+  const out = (line: string) => ticker.above(() => terminal.out(`${line}\n`));
+
+  const showAgent = (event: AgentEvent): void => {
+    if (!options.stream) return;
+    switch (event.type) {
+      case 'text':
+        return out(withoutControls(event.text).replace(/\n$/, ''));
+      case 'tool':
+        return out(
+          paint(
+            event.failed ? 'red' : 'cyan',
+            `  ${event.failed ? '!' : '·'} ${event.tool} ${oneLine(event.about)}`.trimEnd(),
+          ),
+        );
+      case 'error':
+        return say(paint('red', `  ! ${event.message}`));
+      case 'stderr':
+        return event.text.trim() === '' ? undefined : say(paint('dim', `  ${withoutControls(event.text)}`));
+      case 'reasoning':
+      case 'usage':
+        return;
+    }
+  };
+
+  return (event: RunEvent): void => {
+    switch (event.type) {
+      case 'run-started':
+        plan = event.plan;
+        started = performance.now();
+        for (const line of introduce(event.plan, options.agent)) say(line);
+        return;
+      case 'iteration-started':
+        say('');
+        say(
+          paint(
+            'bold',
+            `Iteration ${event.iteration}${plan?.maxIterations === Infinity ? '' : ` of ${plan?.maxIterations}`}`,
+          ),
+        );
+        ticker.start(`${options.agent} works`);
+        return;
+      case 'agent':
+        return showAgent(event.event);
+      case 'notice':
+        return say(paint('yellow', event.text));
+      case 'iteration-finished':
+        ticker.stop();
+        return say(summary(event.record, terminal));
+      case 'waiting':
+        return say(paint('dim', `Waiting ${duration(event.ms)}: ${event.why}.`));
+      case 'run-ended':
+        say('');
+        say(
+          `${paint(colours[event.reason], titles[event.reason])} ${event.detail} (${duration(performance.now() - started)} in all).`,
+        );
+        return say(paint('dim', `Prompts and logs: ${options.folder}`));
+    }
+  };
+};
+
+const titles: Record<StopReason, string> = {
+  complete: 'Complete:',
+  limit: 'Not complete:',
+  failed: 'Failed:',
+  interrupted: 'Interrupted:',
+};
+
+const colours = { complete: 'green', limit: 'yellow', failed: 'red', interrupted: 'yellow' } as const;
+
+const introduce = (plan: RunPlan, agent: string): string[] => {
+  const max =
+    plan.maxIterations === Infinity ? 'no limit of iterations' : `at most ${count(plan.maxIterations, 'iteration')}`;
+  return [
+    `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
+    `Agent        ${agent}${plan.model === null ? ', its default model' : `, model ${plan.model}`}`,
+    `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : "the agent's own rules; nothing is approved for it (--allow-all would)"}`,
+    `Until        <promise>${plan.completionPromise}</promise>, not before iteration ${plan.minIterations}, ${max}`,
+  ];
+};
+
+const summary = (record: IterationRecord, { paint }: Terminal): string => {
+  const took = duration(record.durationMs);
+  const work =
+    record.git === null ? 'no git' : `${count(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
+  const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
+  const facts = [took, work, ...commit].join(', ');
+  if (record.completionFound) return paint('green', `Promise found: ${facts}`);
+  if (record.rejected !== null) return paint('red', `Promise rejected, ${record.rejected}: ${facts}`);
+  if (failed(record)) return paint('red', `Failed, ${record.error?.message}: ${facts}`);
+  return `No promise yet: ${facts}`;
+};
+
+const oneLine = (text: string) => withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, 100);
+
+/** What an agent prints must not move the cursor or change the title of the user's terminal. */
+const withoutControls = (text: string) =>
+  stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');

@@ -1,0 +1,42 @@
+import type { IterationRecord } from '../ralph/events.ts';
+import type { RunView } from '../ralph/view.ts';
+import { count, duration, lineChanges, moment, outcome, table } from './format.ts';
+
+/** A run that claims to go on although its process is gone was cut off. */
+export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
+  view.status === 'running' && !alive ? 'interrupted' : view.status;
+
+/** What `--status` prints: the run now, and its latest iterations. */
+export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
+  const status = currentStatus(view, alive);
+  const max = view.maxIterations === null ? 'no limit' : `at most ${view.maxIterations}`;
+  return [
+    `${view.change}: ${status}, iteration ${view.iteration} (${max}; ${count(view.finished, 'iteration')} recorded)`,
+    ...(view.detail === null ? [] : [`  ${view.detail}`]),
+    ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
+    ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
+    `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${moment(view.startedAt)}`,
+    '',
+    ...renderIterations(records),
+  ];
+};
+
+const renderIterations = (records: readonly IterationRecord[]): string[] => {
+  if (records.length === 0) return ['  No iteration has been recorded yet.'];
+  const rows = records.map((record) => [
+    String(record.iteration),
+    outcome(record),
+    duration(record.durationMs),
+    record.exitCode === null ? (record.signal ?? '-') : String(record.exitCode),
+    record.completionFound ? 'yes' : record.rejected === null ? 'no' : 'rejected',
+    record.git === null ? '-' : String(record.git.filesChanged),
+    record.git === null ? '-' : lineChanges(record.git),
+    record.commit?.slice(0, 8) ?? '-',
+  ]);
+  const head = ['iteration', 'outcome', 'duration', 'exit code', 'completion found', 'files', 'lines', 'commit'];
+  const lines = table([head, ...rows], [0, 2, 3, 5]);
+  const problems = records
+    .filter((record) => record.error !== null)
+    .map((record) => `  iteration ${record.iteration}: ${record.error?.message}`);
+  return [...lines.map((line) => `  ${line}`), ...(problems.length > 0 ? ['', ...problems] : [])];
+};

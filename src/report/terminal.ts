@@ -1,0 +1,38 @@
+import { styleText } from 'node:util';
+
+type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
+
+/** Where a command speaks: data on stdout, talk on stderr. Colour only adds, and only where a person looks. */
+export interface Terminal {
+  /** Data: what was asked for, and the words of the agent. */
+  out(text: string): void;
+  /** Talk: what Spool itself has to say. */
+  say(text: string): void;
+  paint(style: Style, text: string): string;
+  /** A person is there to be asked. */
+  readonly canAsk: boolean;
+  /** stderr is a screen on which a line can be drawn again. */
+  readonly isScreen: boolean;
+  readonly columns: number;
+}
+
+export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
+  const { stdin, stdout, stderr } = process;
+  const screens = Boolean(stdout.isTTY) && Boolean(stderr.isTTY);
+  const dumb = env.TERM === 'dumb';
+  const colour = screens && !dumb && !env.NO_COLOR;
+  for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedPipe);
+  return {
+    out: (text) => void stdout.write(text),
+    say: (text) => void stderr.write(text),
+    paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
+    canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
+    isScreen: screens && !dumb,
+    columns: stderr.columns ?? 80,
+  };
+};
+
+/** Whoever read our output has left (`spool list | head`): that is no error, and no reason to stop a run. */
+const ignoreClosedPipe = (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+};

@@ -1,0 +1,41 @@
+import { duration } from './format.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A last line that counts the seconds, so that a silent agent can be told from a hung terminal. Screens only. */
+export const createTicker = (terminal: Terminal) => {
+  let timer: NodeJS.Timeout | null = null;
+  let label = '';
+  let since = 0;
+  let drawn = false;
+
+  const erase = () => {
+    if (drawn) terminal.say('\r\u001b[2K');
+    drawn = false;
+  };
+  const draw = () => {
+    erase();
+    const text = `${label}, ${duration(Math.floor((performance.now() - since) / 1000) * 1000)}`;
+    terminal.say(terminal.paint('dim', text.slice(0, terminal.columns - 1)));
+    drawn = true;
+  };
+
+  return {
+    start(text: string): void {
+      if (!terminal.isScreen) return;
+      label = text;
+      since = performance.now();
+      timer ??= setInterval(draw, 1000).unref();
+    },
+    /** Writes something above the line. */
+    above(write: () => void): void {
+      erase();
+      write();
+      if (timer) draw();
+    },
+    stop(): void {
+      if (timer) clearInterval(timer);
+      timer = null;
+      erase();
+    },
+  };
+};

@@ -1,0 +1,165 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { IterationRecord } from '../../src/ralph/events.ts';
+import type { RunView } from '../../src/ralph/view.ts';
+import { eventually } from './eventually.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+export const spoolProgram = join(root, 'dist', 'spool.js');
+const scriptedAgents = join(root, 'test', 'fixtures', 'bin');
+
+/** The change that the scenarios of the specification name. */
+export const change = '002-01_add-ralph-loop';
+
+export interface Result {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ProjectOptions {
+  /** Files by path; added to the standard ones, null leaves a standard one out. */
+  readonly files?: Record<string, string | null>;
+  /** Shell scripts: what the agent does at its first call, second call, …; the last one is repeated. */
+  readonly agent?: readonly string[];
+  readonly git?: boolean;
+}
+
+/** A real project in a temporary folder, with a scripted agent on PATH and a HOME of its own; removed after the test. */
+export const createProject = ({ files = {}, agent = [], git = true }: ProjectOptions = {}) => {
+  const base = mkdtempSync(join(tmpdir(), 'spool-test-'));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
+  const home = join(base, 'home');
+  const folder = join(base, 'project');
+  const path = (name: string) => join(folder, name);
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), text);
+  };
+
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries({ ...standardFiles, ...files })) if (text !== null) write(name, text);
+  mkdirSync(join(home, 'agent'), { recursive: true });
+  agent.forEach((script, index) => writeFileSync(join(home, 'agent', `${index + 1}.sh`), script));
+  writeFileSync(join(home, '.gitconfig'), gitConfig);
+
+  const env = {
+    PATH: `${scriptedAgents}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
+    HOME: home,
+    NO_COLOR: '1',
+    TZ: 'UTC',
+  };
+  const runGit = (...args: string[]) => execFileSync('git', args, { cwd: folder, env, encoding: 'utf8' }).trim();
+  if (git) {
+    runGit('init', '--quiet');
+    runGit('add', '--all');
+    runGit('commit', '--quiet', '--allow-empty', '-m', 'start');
+  }
+
+  const start = (args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) =>
+    startProcess(process.execPath, [spoolProgram, ...args], {
+      cwd: options.cwd === undefined ? folder : path(options.cwd),
+      env: { ...env, ...options.env },
+    });
+
+  const stateFile = (name: string, id = change) => path(`.spool/.state/ralph/${id}/${name}`);
+  return {
+    folder,
+    home,
+    env,
+    path,
+    write,
+    stateFile,
+    git: runGit,
+    read: (name: string) => readFileSync(path(name), 'utf8'),
+    exists: (name: string) => existsSync(path(name)),
+    /** Starts Spool and leaves it running. */
+    start,
+    /** Runs Spool to its end. */
+    spool: (...args: string[]) => start(args).result,
+    /** What the agent was given at each call. */
+    calls: () => readCalls(join(home, 'agent')),
+    history: (id = change): IterationRecord[] =>
+      existsSync(stateFile('history.jsonl', id))
+        ? readFileSync(stateFile('history.jsonl', id), 'utf8')
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as IterationRecord)
+        : [],
+    state: (id = change) => JSON.parse(readFileSync(stateFile('state.json', id), 'utf8')) as RunView,
+  };
+};
+
+export type TestProject = ReturnType<typeof createProject>;
+
+/** A child process with all it has printed so far. */
+export const startProcess = (
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+) => {
+  const child: ChildProcess = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const result = new Promise<Result>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (/\(node:\d+\)/.test(stderr)) reject(new Error(`a warning of Node: ${stderr}`));
+      else resolve({ code, signal, stdout, stderr });
+    });
+  });
+  return {
+    pid: child.pid!,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    result,
+    output: () => stdout + stderr,
+    /** Resolves when this text has been printed; fails when the process ends without it. */
+    printed: (text: string) =>
+      Promise.race([
+        eventually(() => (stdout + stderr).includes(text), `"${text}" to be printed`),
+        result.then((end) => {
+          if (!(stdout + stderr).includes(text)) throw new Error(`ended without "${text}": ${JSON.stringify(end)}`);
+        }),
+      ]),
+  };
+};
+
+const standardFiles: Record<string, string> = {
+  [`.spool/changes/${change}/proposal.md`]: '# Add the loop\n\nThe proposal of the loop.\n',
+  '.spool/modules/002_ralph/module.md': '# Ralph\n\nThe purpose of the module.\n',
+  'README.md': 'A project.\n',
+};
+
+const gitConfig = `[user]
+	name = Tester
+	email = tester@example.com
+[init]
+	defaultBranch = main
+`;
+
+const readCalls = (folder: string) => {
+  const numbers = readdirSync(folder)
+    .map((name) => /^call-(\d+)$/.exec(name)?.[1])
+    .filter((number) => number !== undefined)
+    .map(Number)
+    .toSorted((a, b) => a - b);
+  return numbers.map((number) => {
+    const read = (name: string) => readFileSync(join(folder, `call-${number}`, name), 'utf8');
+    return {
+      prompt: read('prompt'),
+      args: read('args').trimEnd().split('\n'),
+      env: Object.fromEntries(
+        read('env')
+          .split('\n')
+          .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+      ) as Record<string, string>,
+    };
+  });
+};
