@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { change, createProject } from '../support/project.ts';
+
+describe('Requirement: Per-change state persistence', () => {
+  test('State stored per change', async () => {
+    const project = createProject({ agent: [promise] });
+
+    await project.spool('ralph', 'Build it.', '--change', change);
+
+    expect(project.state()).toMatchObject({ v: 1, change, status: 'complete', iteration: 1, finished: 1 });
+    expect(project.history()).toHaveLength(1);
+    const { run } = project.state();
+    expect(existsSync(project.stateFile(`runs/${run}/0001.prompt.md`))).toBe(true);
+    expect(existsSync(project.stateFile(`runs/${run}/0001.log`))).toBe(true);
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('Status command', async () => {
+    const project = createProject({ agent: [says('not yet'), promise] });
+    const status = ['ralph', '--status', '--change', change];
+
+    const before = await project.spool(...status);
+    expect(before).toMatchObject({ code: 0, stderr: '' });
+    expect(before.stdout).toContain(`${change}: no run yet`);
+    expect(project.exists('.spool/.state')).toBe(false);
+
+    await project.spool('ralph', 'Build it.', '--change', change);
+    const after = await project.spool(...status);
+    expect(after.code).toBe(0);
+    expect(after.stdout).toContain(`${change}: complete, iteration 2`);
+    expect(after.stdout).toMatch(/^ +1 {2}went on/m);
+    expect(after.stdout).toMatch(/^ +2 {2}promised/m);
+  });
+});

@@ -1,0 +1,37 @@
+import { spawn } from '@lydell/node-pty';
+import { stripVTControlCharacters } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { eventually } from './eventually.ts';
+import { spoolProgram, type TestProject } from './project.ts';
+
+/** Runs Spool in a real pseudo-terminal. */
+export const openTerminal = (project: TestProject, args: readonly string[]) => {
+  const pty = spawn(process.execPath, [spoolProgram, ...args], {
+    cwd: project.folder,
+    env: { ...project.env, TERM: 'xterm-256color' },
+    cols: 100,
+    rows: 30,
+  });
+  let screen = '';
+  let ended = false;
+  pty.onData((data) => (screen += stripVTControlCharacters(data)));
+  const exitCode = new Promise<number>((resolve) =>
+    pty.onExit(({ exitCode: code }) => {
+      ended = true;
+      resolve(code);
+    }),
+  );
+  onTestFinished(() => {
+    if (!ended) pty.kill('SIGKILL');
+  });
+  return {
+    type: (keys: string) => pty.write(keys),
+    /** All that was shown so far, without colours and cursor movements. */
+    screen: () => screen,
+    shows: (text: string) =>
+      eventually(() => screen.includes(text), `"${text}" on the screen`).catch((error: Error) => {
+        throw new Error(`${error.message}; the screen shows: ${screen}`);
+      }),
+    exitCode,
+  };
+};
