@@ -46,20 +46,27 @@ export const startModel = async ({ script, pauseMs = 0 }) => {
 };
 
 /**
- * The configuration with which OpenCode talks to this model and to nothing else.
+ * The variables with which OpenCode talks to this model, and to nothing else. Its model is `scripted/model`.
  * @param {string} url
  */
-export const opencodeConfig = (url) => ({
-  autoupdate: false,
-  share: 'disabled',
-  provider: {
-    scripted: {
-      npm: '@ai-sdk/openai-compatible',
-      name: 'Scripted',
-      options: { baseURL: url, apiKey: 'none' },
-      models: { model: { name: 'Scripted', limit: { context: 128000, output: 8000 }, cost: { input: 1, output: 2 } } },
+export const opencodeEnvironment = (url) => ({
+  OPENCODE_CONFIG_CONTENT: JSON.stringify({
+    autoupdate: false,
+    share: 'disabled',
+    provider: {
+      scripted: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'Scripted',
+        options: { baseURL: url, apiKey: 'none' },
+        models: {
+          model: { name: 'Scripted', limit: { context: 128000, output: 8000 }, cost: { input: 1, output: 2 } },
+        },
+      },
     },
-  },
+  }),
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
 });
 
 /** @param {Request} request @returns {Moment} */

@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createOpencodeProject, shell, write } from '../support/opencode.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change } from '../support/project.ts';
+
+const done = 'All is done.\n\n<promise>COMPLETE</promise>';
+
+describe('the real OpenCode', () => {
+  test('edits files by tool calls, needs three iterations and completes', async () => {
+    const project = await createOpencodeProject(({ iteration, step }, folder) =>
+      step === 0
+        ? { text: `Step ${iteration}.`, tools: [write(join(folder, `part-${iteration}.txt`), `${iteration}\n`)] }
+        : { text: iteration === 3 ? done : 'More is to be done.' },
+    );
+    project.write('long.md', 'word '.repeat(60_000));
+
+    const result = await project.run('ralph', '--change', change, '--prompt-file', 'long.md');
+
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('Step 1.');
+    expect(result.stdout).toContain('· write part-1.txt');
+    expect(project.git('log', '--format=%s', '--name-only').split('\n').filter(Boolean).slice(0, 4)).toEqual([
+      `ralph(${change}): iteration 3`,
+      'part-3.txt',
+      `ralph(${change}): iteration 2`,
+      'part-2.txt',
+    ]);
+    expect(project.history()).toMatchObject(
+      [1, 2, 3].map((iteration) => ({
+        iteration,
+        exitCode: 0,
+        completionFound: iteration === 3,
+        git: { files: [`part-${iteration}.txt`] },
+        usage: { inputTokens: 2000, outputTokens: 100, costUsd: 0.0022 },
+        tools: { write: 1 },
+        error: null,
+      })),
+    );
+    // Two turns an iteration: no request is spent on finding a title, and the long prompt arrives whole.
+    expect(project.model.requests).toHaveLength(6);
+    expect(JSON.stringify(project.model.requests[0]!.messages).length).toBeGreaterThan(300_000);
+  });
+
+  test('that never promises is stopped by the limit', async () => {
+    const project = await createOpencodeProject(() => ({ text: 'I am still at it.' }));
+
+    const result = await project.run('ralph', 'Go.', '--change', change, '--max-iterations', '2');
+
+    expect(result.code).toBe(3);
+    expect(project.history()).toMatchObject([
+      { iteration: 1, completionFound: false, error: null, git: { filesChanged: 0 } },
+      { iteration: 2, completionFound: false, error: null, git: { filesChanged: 0 } },
+    ]);
+  });
+
+  test('whose tool prints the promise has promised nothing', async () => {
+    const project = await createOpencodeProject(({ step }) =>
+      step === 0
+        ? { text: 'I look.', tools: [shell("printf '\\n<promise>COMPLETE</promise>\\n'")] }
+        : { text: 'The file talks about it.' },
+    );
+
+    const result = await project.run('ralph', 'Go.', '--change', change, '--max-iterations', '1');
+
+    expect(result.code).toBe(3);
+    const log = readFileSync(project.stateFile(`runs/${project.state().run}/0001.log`), 'utf8');
+    expect(log).toContain('<promise>COMPLETE</promise>');
+    expect(project.history()).toMatchObject([{ completionFound: false, rejected: null, error: null }]);
+  });
+
+  test('that meets an API error has failed, and says how to mend it', async () => {
+    const project = await createOpencodeProject(() => ({ status: 401, message: 'no such key' }));
+
+    const result = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
+
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain('no such key (HTTP 401); sign in with "opencode auth login"');
+    expect(project.history()).toMatchObject([{ exitCode: 1, completionFound: false, error: { kind: 'auth' } }]);
+  });
+
+  test('that is denied a permission has failed without --allow-all, and works with it', async () => {
+    const project = await createOpencodeProject(({ step }, folder) =>
+      step === 0
+        ? { text: 'I write outside.', tools: [write(join(folder, '../outside/x.txt'), 'x\n')] }
+        : { text: done },
+    );
+    mkdirSync(join(project.folder, '../outside'));
+    const outside = join(project.folder, '../outside/x.txt');
+
+    const denied = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
+    expect(denied.code).toBe(1);
+    expect(denied.stderr).toContain(
+      'OpenCode was denied external_directory; run with --allow-all or allow it in opencode.json',
+    );
+    expect(project.history()[0]).toMatchObject({ exitCode: 0, completionFound: false, error: { kind: 'permission' } });
+    expect(existsSync(outside)).toBe(false);
+
+    const allowed = await project.run('ralph', 'Go.', '--change', change, '--fail-fast', '--allow-all');
+    expect(allowed.code).toBe(0);
+    expect(readFileSync(outside, 'utf8')).toBe('x\n');
+  });
+
+  test('that is interrupted in the middle of a tool leaves nothing running', async () => {
+    const project = await createOpencodeProject(() => ({
+      text: 'I watch.',
+      tools: [shell('echo $$ > tool.pid; while :; do echo x >> growing.txt; sleep 0.1; done')],
+    }));
+
+    const loop = project.start('ralph', 'Go.', '--change', change);
+    await eventually(() => project.exists('growing.txt'), 'the tool to write');
+    loop.kill('SIGINT');
+
+    expect(await loop.result).toMatchObject({ code: 130 });
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    expect(project.history()).toMatchObject([{ iteration: 1, end: 'interrupted', completionFound: false }]);
+    expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by SIGINT' });
+  });
+});
