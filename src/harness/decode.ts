@@ -4,26 +4,43 @@ import type { Decoder } from './harness.ts';
 /** No event of an agent is longer; what is longer is plain text and is passed on in pieces. */
 const longestLine = 16 * 1024 * 1024;
 
-/** Bytes of a process in, events out: characters cut apart by a chunk are joined, and lines end at "\n" only. */
+/**
+ * Bytes of a process in, events out: characters cut apart by a chunk are joined, and lines end at "\n" only.
+ * Plain lines of one chunk come as one event.
+ */
 export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => void) => {
   const seeAll = (events: readonly AgentEvent[]) => events.forEach(see);
-  const seePlain = (text: string) => see({ type: 'text', text, plain: true });
+  let plain = '';
+  const seePlain = () => {
+    if (plain !== '') see({ type: 'text', text: plain, plain: true });
+    plain = '';
+  };
   const stdout = createLineSplitter({
     line: (line) => {
       const events = decoder.stdout(line);
-      if (events === null) seePlain(`${line}\n`);
-      else seeAll(events);
+      if (events === null) {
+        plain += `${line}\n`;
+        return;
+      }
+      seePlain();
+      seeAll(events);
     },
-    piece: seePlain,
+    piece: (text) => {
+      plain += text;
+    },
   });
   const stderr = createLineSplitter({
     line: (line) => seeAll(decoder.stderr(line)),
     piece: (text) => see({ type: 'stderr', text }),
   });
   return {
-    write: (source: 'stdout' | 'stderr', chunk: Uint8Array) => (source === 'stdout' ? stdout : stderr).write(chunk),
+    write: (source: 'stdout' | 'stderr', chunk: Uint8Array) => {
+      (source === 'stdout' ? stdout : stderr).write(chunk);
+      seePlain();
+    },
     end: () => {
       stdout.end();
+      seePlain();
       stderr.end();
       seeAll(decoder.end());
     },

@@ -11,9 +11,9 @@ import { hideStateFromGit } from './state.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
 
 /** Makes a module with the next free number; answers with the name of its folder. */
-export const createModule = (project: Project, slug: string): Promise<string> =>
-  numberedAlone(project, async () => {
-    checkSlug(slug);
+export const createModule = async (project: Project, slug: string): Promise<string> => {
+  checkSlug(slug);
+  return numberedAlone(project, async () => {
     const used = (await listModules(project)).map((name) => Number(moduleIdOf(name)));
     const id = nextNumber(used, 3, 'modules');
     const name = `${id}_${slug}`;
@@ -22,11 +22,12 @@ export const createModule = (project: Project, slug: string): Promise<string> =>
     writeFileSync(join(folder, 'module.md'), moduleTemplate(id, slug), { flag: 'wx' });
     return name;
   });
+};
 
 /** Makes a change with the next number that the module has never used; answers with its id. */
-export const createChange = (project: Project, moduleId: string, slug: string): Promise<string> =>
-  numberedAlone(project, async () => {
-    checkSlug(slug);
+export const createChange = async (project: Project, moduleId: string, slug: string): Promise<string> => {
+  checkSlug(slug);
+  return numberedAlone(project, async () => {
     const names = [...(await listChanges(project)), ...(await listArchived(project))];
     const used = names.map((name) => changeNumber(name, moduleId)).filter((number) => number !== null);
     const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
@@ -36,6 +37,7 @@ export const createChange = (project: Project, moduleId: string, slug: string): 
     writeFileSync(join(folder, 'tasks.md'), tasksTemplate(slug), { flag: 'wx' });
     return id;
   });
+};
 
 const checkSlug = (slug: string): void => {
   if (!isSlug(slug)) throw userError('bad-slug', slug, toSlug(slug));

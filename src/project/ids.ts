@@ -43,7 +43,7 @@ export const closest = (text: string, candidates: readonly string[]): string | n
     .map((candidate) => ({ candidate, score: unlikeness(typed, candidate.toLowerCase()) }))
     .toSorted((a, b) => a.score - b.score);
   const best = ranked[0];
-  return best && best.score <= Math.max(1, Math.floor(typed.length / 3)) ? best.candidate : null;
+  return best && best.score <= Math.max(typed.length > 3 ? 2 : 1, Math.floor(typed.length / 3)) ? best.candidate : null;
 };
 
 const unlikeness = (typed: string, candidate: string): number => {

@@ -11,6 +11,8 @@ export interface EchoFilter {
 }
 
 export const createEchoFilter = (prompt: string): EchoFilter => {
+  // Without a tag that ends a line, an echo of the prompt cannot look like a promise.
+  if (!/<\/promise>[\s*_]*$/m.test(prompt)) return { pass: (text) => text, end: () => '' };
   const places = placesOf(prompt);
   // No echoed line is longer than the longest line of the prompt, save for decoration: longer ones pass at once.
   const longest = Math.max(0, ...[...places.keys()].map((line) => line.length)) * 2 + 256;

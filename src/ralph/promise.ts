@@ -53,7 +53,14 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
 
   return {
     feed(text) {
+      const dull = !text.includes('<') && !text.includes('\u001b') && !text.includes('`') && !text.includes('~');
       for (let index = 0; index < text.length && !found; index++) {
+        // Most output has nothing to do with a promise: what cannot matter is not looked at one by one.
+        if (matched === 0 && !pending && ansi.idle) {
+          if (dull && fence.atLineStart) index = Math.max(index, text.lastIndexOf('\n') + 1);
+          else if (fence.lineIsDull) index = nextOfInterest(text, index);
+          if (index >= text.length) return;
+        }
         const char = text[index]!;
         if (!ansi.skips(char)) see(char);
       }
@@ -68,6 +75,13 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
       return found;
     },
   };
+};
+
+const interesting = /[<\n\u001b]/g;
+
+const nextOfInterest = (text: string, from: number): number => {
+  interesting.lastIndex = from;
+  return interesting.exec(text)?.index ?? text.length;
 };
 
 const isBlank = (char: string) => char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\u00a0';
@@ -100,6 +114,9 @@ const createAnsiSkipper = () => {
     },
     reset() {
       state = 'text';
+    },
+    get idle() {
+      return state === 'text';
     },
   };
 };
@@ -152,6 +169,13 @@ const createFenceTracker = () => {
     },
     get inside() {
       return open !== null;
+    },
+    get atLineStart() {
+      return part === 'lead';
+    },
+    /** The rest of this line cannot open or close a fence. */
+    get lineIsDull() {
+      return part === 'rest' && length < 3;
     },
   };
 };

@@ -1,0 +1,295 @@
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise, waitsFor } from '../support/agents.ts';
+import { change, createProject, type ProjectOptions, type TestProject } from '../support/project.ts';
+
+interface Row {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly says: string;
+  readonly code?: number;
+  readonly files?: ProjectOptions['files'];
+  readonly cwd?: string;
+  readonly env?: (project: TestProject) => Record<string, string>;
+}
+
+const twoChanges = { '.spool/changes/002-02_second/proposal.md': '# Second\n' };
+const run = ['ralph', 'Build it.', '--change', change];
+
+const rows: Row[] = [
+  {
+    name: 'unknown flag',
+    args: ['ralph', '--chnage', 'x'],
+    says: `Unknown option '--chnage' (did you mean --change?). See "spool ralph --help".`,
+  },
+  {
+    name: 'unknown command',
+    args: ['ralhp'],
+    says: `Unknown command 'ralhp' (did you mean ralph?). See "spool --help".`,
+  },
+  {
+    name: 'a word too many',
+    args: ['ralph', 'Build', 'it'],
+    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; put quotes around a text with spaces. See "spool ralph --help".`,
+  },
+  {
+    name: 'no value',
+    args: ['ralph', '--change'],
+    says: `Option '--change <id>' argument missing. See "spool ralph --help".`,
+  },
+  {
+    name: 'a word instead of a number',
+    args: [...run, '--max-iterations', 'many'],
+    says: '--max-iterations takes a whole number from 1 on, or "unlimited", not "many".',
+  },
+  {
+    name: 'a negative number',
+    args: [...run, '--min-iterations', '-1'],
+    says: '--min-iterations takes a whole number from 1 on, not "-1".',
+  },
+  {
+    name: 'zero',
+    args: [...run, '--max-iterations=0'],
+    says: '--max-iterations takes a whole number from 1 on, or "unlimited", not "0".',
+  },
+  {
+    name: 'min above max',
+    args: [...run, '--min-iterations', '5', '--max-iterations', '3'],
+    says: '--min-iterations 5 is above --max-iterations 3: lower the one or raise the other.',
+  },
+  {
+    name: 'empty promise',
+    args: [...run, '--completion-promise', ' '],
+    says: '--completion-promise takes some text without < and >, not " ".',
+  },
+  {
+    name: 'a tag as promise',
+    args: [...run, '--completion-promise', '<promise>X</promise>'],
+    says: '--completion-promise takes some text without < and >, not "<promise>X</promise>".',
+  },
+  {
+    name: 'empty context',
+    args: ['ralph', '--add-context', '', '--change', change],
+    says: '--add-context takes some text, not "".',
+  },
+  { name: 'unknown harness', args: [...run, '--harness', 'emacs'], says: 'No harness "emacs". There are: opencode.' },
+  {
+    name: 'unknown change',
+    args: ['ralph', '--change', '002-09'],
+    says: `No change "002-09" in .spool/changes (did you mean "${change}"?). Active changes: ${change}.`,
+  },
+  {
+    name: 'a path as change',
+    args: ['ralph', '--change', '../../etc'],
+    says: `No change "../../etc" in .spool/changes. Active changes: ${change}.`,
+  },
+  {
+    name: 'an archived change',
+    args: ['ralph', '--change', 'archive/2026-01-31-001-01_old'],
+    says: `No change "archive/2026-01-31-001-01_old" in .spool/changes. Active changes: ${change}.`,
+    files: { '.spool/changes/archive/2026-01-31-001-01_old/proposal.md': '# Old\n' },
+  },
+  {
+    name: 'ambiguous change',
+    args: ['ralph', '--change', '002'],
+    says: `"002" fits several changes: ${change}, 002-02_second.`,
+    files: twoChanges,
+  },
+  {
+    name: 'a module with several changes',
+    args: ['ralph', '--module', '002'],
+    says: `Module 002_ralph has several active changes; name one with --change: ${change}, 002-02_second.`,
+    files: twoChanges,
+  },
+  {
+    name: 'unknown module',
+    args: ['ralph', '--module', '007'],
+    says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). There are: 002_ralph.',
+  },
+  {
+    name: 'a change of another module',
+    args: [...run, '--module', '003'],
+    says: `Change ${change} is not part of module 003_other: drop --module or --change.`,
+    files: { '.spool/modules/003_other/module.md': '# Other\n' },
+  },
+  {
+    name: 'missing proposal',
+    args: ['ralph', '--change', '002-02'],
+    says: 'Change 002-02_second has no proposal: write .spool/changes/002-02_second/proposal.md first.',
+    files: { '.spool/changes/002-02_second/tasks.md': '- [ ] x\n' },
+  },
+  {
+    name: 'missing prompt file',
+    args: ['ralph', '--change', change, '--prompt-file', 'none.md'],
+    says: 'Cannot read the prompt file none.md: there is no such file.',
+  },
+  {
+    name: 'a folder as prompt file',
+    args: ['ralph', '--change', change, '--prompt-file', '.spool'],
+    says: 'Cannot read the prompt file .spool: it is a folder.',
+  },
+  {
+    name: 'empty prompt file',
+    args: ['ralph', '--change', change, '--prompt-file', 'empty.md'],
+    says: 'The prompt file empty.md is empty.',
+    files: { 'empty.md': '\n' },
+  },
+  {
+    name: 'prompt and prompt file',
+    args: [...run, '--prompt-file', 'README.md'],
+    says: 'Both a prompt and --prompt-file were given: keep one of them.',
+  },
+  {
+    name: 'two actions',
+    args: ['ralph', '--status', '--clear-context', '--change', change],
+    says: '--status and --clear-context cannot be used together.',
+  },
+  { name: 'status with a prompt', args: [...run, '--status'], says: '--status and a prompt cannot be used together.' },
+  {
+    name: 'no project',
+    args: run,
+    says: 'No .spool folder in {folder}/.. or above it. Run "spool init" in your project first.',
+    cwd: '..',
+  },
+  {
+    name: 'broken config',
+    args: run,
+    says: '.spool/config.json: not valid JSON (',
+    files: { '.spool/config.json': '{ "model": ' },
+  },
+  {
+    name: 'unknown key in config',
+    args: run,
+    says: '.spool/config.json: unknown key "modle" (did you mean "model"?)',
+    files: { '.spool/config.json': '{ "modle": "x" }' },
+  },
+  {
+    name: 'bad value in config',
+    args: run,
+    says: '.spool/config.json: "maxIterations" takes a whole number from 1 on, or "unlimited", not true',
+    files: { '.spool/config.json': '{ "maxIterations": true }' },
+  },
+  {
+    name: 'allow-all in config',
+    args: run,
+    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, failFast, retryDelay, commit, stream',
+    files: { '.spool/config.json': '{ "allowAll": true }' },
+  },
+  {
+    name: 'bad variable',
+    args: run,
+    says: 'SPOOL_MAX_ITERATIONS takes a whole number from 1 on, or "unlimited", not "x".',
+    env: () => ({ SPOOL_MAX_ITERATIONS: 'x' }),
+  },
+  {
+    name: 'missing agent',
+    args: run,
+    code: 1,
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (no other agent is on PATH)',
+    env: withAgents(),
+  },
+  {
+    name: 'missing agent, others there',
+    args: run,
+    code: 1,
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (other agents on PATH: claude, codex)',
+    env: withAgents('claude', 'codex'),
+  },
+  {
+    name: 'no module for a new change',
+    args: ['create', 'change', 'new'],
+    says: '--module is required: a change belongs to a module. There are: 002_ralph.',
+  },
+  {
+    name: 'a title instead of a slug',
+    args: ['create', 'module', 'Größe & Art'],
+    says: '"Größe & Art" is not a slug (lower-case words joined by "-"): try "gro-e-art".',
+  },
+  { name: 'create what?', args: ['create'], says: 'Which one? See "spool create --help".' },
+  {
+    name: 'show nothing known',
+    args: ['show', 'xyz'],
+    says: 'Neither a change nor a module is called "xyz". "spool list" shows them.',
+  },
+  {
+    name: 'archive with open tasks',
+    args: ['archive', change],
+    says: `1 of 2 tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
+    files: { [`.spool/changes/${change}/tasks.md`]: '- [x] a\n- [ ] b\n' },
+  },
+];
+
+describe('an error is one line with the right exit code, and nothing is written', () => {
+  test.each(rows)('$name', async ({ args, says, code = 2, files = {}, cwd, env }) => {
+    const project = createProject({ agent: [promise], files });
+    const before = everythingIn(dirname(project.folder));
+    const extra = env?.(project) ?? {};
+    const listed = everythingIn(dirname(project.folder)).filter((name) => !before.includes(name));
+
+    const result = await project.start(args, { env: extra, ...(cwd === undefined ? {} : { cwd }) }).result;
+
+    expect(result.stderr).toContain(`spool: ${says.replace('{folder}/..', dirname(project.folder))}`);
+    expect(result.stderr.split('\n')).toHaveLength(2);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(everythingIn(dirname(project.folder))).toEqual([...before, ...listed].toSorted());
+    expect(project.calls()).toEqual([]);
+  });
+
+  test('a second loop on the same change', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    const first = project.start([...run]);
+    await first.printed('waiting for go-on');
+    const before = everythingIn(project.folder);
+
+    const second = await project.spool(...run);
+    const archive = await project.spool('archive', change);
+    expect(everythingIn(project.folder)).toEqual(before);
+    project.write('go-on', '');
+
+    for (const result of [second, archive]) {
+      expect(result).toMatchObject({ code: 2, stdout: '' });
+      expect(result.stderr).toMatch(
+        new RegExp(String.raw`^spool: Another run is on ${change} \(process ${first.pid} on \S+ since \S+\)\. .*\n$`),
+      );
+    }
+    expect(await first.result).toMatchObject({ code: 0 });
+    expect(project.calls()).toHaveLength(1);
+  });
+
+  test('a file that cannot be read is named, without a stack', async () => {
+    const project = createProject({ agent: [promise], files: { [`.spool/changes/${change}/proposal.md`]: null } });
+    mkdirSync(project.path(`.spool/changes/${change}/proposal.md`), { recursive: true });
+
+    const result = await project.spool(...run);
+
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(/^spool: Cannot use .*: it is a folder\.\n$/);
+  });
+});
+
+test('what an unwritable disk refuses is one line, without a stack', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write('.spool/.state', 'a file where the folder should be');
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(1);
+  expect(result.stderr).toMatch(/^spool: Cannot use .*\.state.*: .*\.\n$/);
+});
+
+/** A PATH with git and node, and these agents, and no other. */
+function withAgents(...names: string[]) {
+  return (project: TestProject) => {
+    const bin = join(project.home, 'bin');
+    mkdirSync(bin);
+    for (const tool of ['git', 'sh', 'env']) symlinkSync(`/usr/bin/${tool}`, join(bin, tool));
+    for (const name of names) {
+      symlinkSync('/bin/true', join(bin, name));
+      chmodSync(join(bin, name), 0o755);
+    }
+    return { PATH: bin };
+  };
+}
+
+const everythingIn = (folder: string) => (readdirSync(folder, { recursive: true }) as string[]).toSorted();

@@ -1,0 +1,177 @@
+import { readdirSync, renameSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject } from '../support/project.ts';
+
+const empty = {
+  files: { [`.spool/changes/${change}/proposal.md`]: null, '.spool/modules/002_ralph/module.md': null },
+};
+
+test('init makes a project, says what it made, and does so once', async () => {
+  const project = createProject(empty);
+
+  const first = await project.spool('init');
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(first.stdout).toBe(`Made in ${project.folder}:
+  .spool/changes
+  .spool/modules
+  .spool/config.json
+  .spool/.state/.gitignore
+
+Next: spool create module <slug>, then spool create change <slug> --module 001
+`);
+
+  project.write('.spool/config.json', '{ "model": "mine" }\n');
+  renameSync(project.path('.spool/modules'), project.path('.spool/elsewhere'));
+  project.write('deep/down/file.txt', '');
+  const again = await project.start(['init'], { cwd: 'deep/down' }).result;
+  expect(again.stdout).toContain(`Made in ${project.folder}:\n  .spool/modules\n`);
+  expect(project.read('.spool/config.json')).toBe('{ "model": "mine" }\n');
+  expect((await project.spool('init')).stdout).toBe(`Already a Spool project: ${project.folder}\n`);
+});
+
+test('from nothing to a finished change, from a subfolder', async () => {
+  const project = createProject({ ...empty, agent: [promise] });
+  project.write('src/deep/file.txt', '');
+  const spool = (...args: string[]) => project.start(args, { cwd: 'src/deep' }).result;
+  await project.spool('init');
+
+  expect((await spool('create', 'module', 'user-accounts')).stdout).toContain('Made module 001_user-accounts:');
+  expect((await spool('create', 'module', 'billing')).stdout).toContain('Made module 002_billing:');
+  expect((await spool('create', 'change', 'add-login', '--module', '001')).stdout).toContain(
+    'Made change 001-01_add-login:\n  .spool/changes/001-01_add-login/proposal.md\n  .spool/changes/001-01_add-login/tasks.md\n',
+  );
+  expect((await spool('create', 'change', 'add-logout', '--module', '001_user')).stdout).toContain('001-02_add-logout');
+  const proposal = project.read('.spool/changes/001-01_add-login/proposal.md');
+  for (const heading of ['# Add login', '## Why', '## What Changes', '## Done When'])
+    expect(proposal).toContain(heading);
+
+  expect(await spool('ralph', '--module', '002')).toMatchObject({ code: 2 });
+  expect(await spool('ralph', '--change', '001-01')).toMatchObject({ code: 0 });
+  project.write('.spool/changes/001-01_add-login/tasks.md', '- [x] all of it\n');
+
+  const list = await spool('list');
+  expect(list.stdout).toMatch(/^change +module +tasks +last run\n/);
+  expect(list.stdout).toMatch(
+    /^001-01_add-login +001_user-accounts +1\/1 +complete, iteration 1, \d{4}-\d\d-\d\d \d\d:\d\d$/m,
+  );
+  expect(list.stdout).toMatch(/^001-02_add-logout +001_user-accounts +0\/3 +never$/m);
+  expect(JSON.parse((await spool('list', '--json')).stdout)).toMatchObject([
+    {
+      id: '001-01_add-login',
+      module: '001_user-accounts',
+      tasks: { done: 1, all: 1 },
+      lastRun: { status: 'complete', iteration: 1 },
+    },
+    { id: '001-02_add-logout', tasks: { done: 0, all: 3 }, lastRun: null },
+  ]);
+
+  const shown = await spool('show', '001-01');
+  expect(shown.stdout).toContain('Tasks     1 of 1 done\n  [x] all of it\n');
+  expect(shown.stdout).toContain('## What Changes');
+  expect((await spool('show', '001')).stdout).toContain('Changes\n  001-01_add-login\n  001-02_add-logout\n');
+
+  const archived = await spool('archive', '001-01');
+  expect(archived.stdout).toMatch(
+    /^Archived 001-01_add-login as \.spool\/changes\/archive\/\d{4}-\d\d-\d\d-001-01_add-login\n$/,
+  );
+  expect((await spool('list')).stdout).not.toContain('add-login');
+  expect(await spool('archive', '001-02')).toMatchObject({ code: 2 });
+  expect(await spool('archive', '001-02', '--force')).toMatchObject({ code: 0 });
+  expect((await spool('list')).stdout).toContain('No active change.');
+
+  // Numbers are never used twice, not even those of archived changes.
+  expect((await spool('create', 'change', 'add-login', '--module', '001')).stdout).toContain(
+    'Made change 001-03_add-login',
+  );
+});
+
+test('ten people who create at once get ten numbers', async () => {
+  const project = createProject();
+
+  const results = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => project.spool('create', 'change', `change-${index}`, '--module', '002')),
+  );
+
+  expect(results.map((result) => result.code)).toEqual(Array.from({ length: 10 }, () => 0));
+  const numbers = readdirSync(project.path('.spool/changes')).map((name) => name.slice(0, 6));
+  expect(numbers.toSorted()).toEqual(
+    Array.from({ length: 11 }, (_, index) => `002-${String(index + 1).padStart(2, '0')}`),
+  );
+});
+
+test('folders of the original Spool are read as they are', async () => {
+  const project = createProject({
+    agent: [promise],
+    files: {
+      '.spool/changes/002-03_old-form/proposal.md': '## Why\n\nBecause.\n',
+      '.spool/changes/002-03_old-form/design.md': '# Design\n',
+      '.spool/changes/002-03_old-form/specs/x/spec.md': '## ADDED Requirements\n',
+      '.spool/changes/002-03_old-form/tasks.md': `# Tasks
+
+## Wave 1
+
+### Task 1.1: First
+- **Files**: \`a.rs\`
+- **Status**: [x] complete
+
+### Task 1.2: Second
+- **Action**:
+  - [ ] a detail
+- **Status**: [ ] pending
+`,
+    },
+  });
+
+  const list = JSON.parse((await project.spool('list', '--json')).stdout) as { id: string; tasks: unknown }[];
+  expect(list.find(({ id }) => id === '002-03_old-form')!.tasks).toEqual({ done: 1, all: 2 });
+  expect(await project.spool('ralph', '--change', '002-03')).toMatchObject({ code: 0 });
+  expect(project.calls()[0]!.prompt).toContain('## Change Proposal (002-03_old-form)\n\n## Why\n\nBecause.');
+});
+
+test('without a prompt the proposal is the task', async () => {
+  const project = createProject({ agent: [promise], files: { '.spool/modules/002_ralph/module.md': null } });
+
+  expect(await project.spool('ralph', '--change', change)).toMatchObject({ code: 0 });
+
+  const { prompt } = project.calls()[0]!;
+  expect(prompt.endsWith('The proposal of the loop.\n')).toBe(true);
+  expect(prompt).not.toContain('## Module');
+});
+
+test('options come from config, then the environment, then flags', async () => {
+  const project = createProject({
+    agent: [promise],
+    files: { '.spool/config.json': '{ "model": "from/config", "maxIterations": 7, "commit": false }' },
+  });
+  const ralph = (args: string[], env: Record<string, string> = {}) =>
+    project.start(['ralph', '--change', change, ...args], { env }).result;
+
+  await ralph([]);
+  await ralph([], { SPOOL_MODEL: 'from/env' });
+  await ralph(['--model', 'from/flag'], { SPOOL_MODEL: 'from/env' });
+
+  expect(project.history().map((record) => record.model)).toEqual(['from/config', 'from/env', 'from/flag']);
+  expect(project.state().maxIterations).toBe(7);
+  expect(project.calls()[0]!.prompt).toContain('Progress: iteration 1 / 7');
+});
+
+test('help has examples, and every command answers to it', async () => {
+  const project = createProject();
+  for (const command of [
+    [],
+    ['ralph'],
+    ['init'],
+    ['create', 'module'],
+    ['create', 'change'],
+    ['list'],
+    ['show'],
+    ['archive'],
+  ]) {
+    const help = await project.spool(...command, '--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toMatch(command.length === 0 ? /Start with:\n {2}spool init/ : /Examples:\n {2}spool /);
+  }
+  expect((await project.spool()).stdout).toContain('Usage: spool');
+  expect((await project.spool('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,96 @@
+import { chmodSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', 'Build it.', '--change', change];
+const files = { 'staged.txt': 'old\n', 'dirty.txt': 'old\n', 'touched.txt': 'old\n', 'gone.txt': 'old\n' };
+
+test('the commit takes what the iteration changed, and nothing of the user', async () => {
+  const project = createProject({
+    files,
+    agent: [
+      `echo new > made.txt; echo new > touched.txt; rm gone.txt; mkdir -p 'od d'; echo x > 'od d/na"me*'; ${promise}`,
+    ],
+  });
+  project.write('staged.txt', 'staged by the user\n');
+  project.git('add', 'staged.txt');
+  project.write('dirty.txt', 'edited by the user\n');
+  project.write('untracked.txt', 'made by the user\n');
+  const before = project.git('status', '--porcelain');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  expect(project.git('status', '--porcelain')).toBe(before);
+  expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  expect(project.git('diff', '--name-status', '-z', 'HEAD~1', 'HEAD').split('\0').filter(Boolean)).toEqual(
+    [
+      ['D', 'gone.txt'],
+      ['A', 'made.txt'],
+      ['A', 'od d/na"me*'],
+      ['M', 'touched.txt'],
+    ].flat(),
+  );
+  expect(project.history()[0]!.git).toMatchObject({ filesChanged: 4 });
+});
+
+test('--no-commit leaves the work in the tree', async () => {
+  const project = createProject({ agent: [`echo new > made.txt; ${promise}`] });
+
+  await project.spool(...run, '--no-commit');
+
+  expect(project.git('log', '--format=%s')).toBe('start');
+  expect(project.git('status', '--porcelain')).toBe('?? made.txt');
+  expect(project.history()).toMatchObject([{ commit: null, git: { files: ['made.txt'] } }]);
+});
+
+test('what the agent commits itself is counted and not committed again', async () => {
+  const project = createProject({
+    agent: [`echo a > a.txt; git add a.txt; git commit -qm mine; echo b > b.txt; ${promise}`],
+  });
+
+  await project.spool(...run);
+
+  expect(project.git('log', '--format=%s').split('\n')).toEqual([`ralph(${change}): iteration 1`, 'mine', 'start']);
+  expect(project.git('show', '--format=', '--name-only')).toBe('b.txt');
+  expect(project.history()[0]!.git).toMatchObject({ files: ['a.txt', 'b.txt'] });
+});
+
+test('an iteration that changes nothing makes no commit', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write('dirty.txt', 'x\n');
+
+  await project.spool(...run);
+
+  expect(project.git('log', '--format=%s')).toBe('start');
+  expect(project.history()).toMatchObject([{ commit: null, git: { filesChanged: 0, files: [] } }]);
+});
+
+test('a repository without commits, and a project below its root', async () => {
+  const project = createProject({
+    git: false,
+    files: { 'deep/.spool/changes/001-01_x/proposal.md': '# X\n' },
+    agent: [`echo x > made.txt; ${promise}`],
+  });
+  project.git('init', '--quiet');
+
+  expect(await project.start(['ralph', '--change', '001'], { cwd: 'deep' }).result).toMatchObject({ code: 0 });
+
+  expect(project.git('show', '--format=%s', '--name-only', 'HEAD').split('\n').filter(Boolean)).toEqual([
+    'ralph(001-01_x): iteration 1',
+    'deep/made.txt',
+  ]);
+});
+
+test('a hook that refuses the commit is told, and the index is as it was', async () => {
+  const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
+  project.write('.git/hooks/pre-commit', '#!/bin/sh\necho "no such luck" >&2\nexit 1\n');
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(0);
+  expect(result.stderr).toContain('No commit: no such luck');
+  expect(project.git('status', '--porcelain')).toBe('?? made.txt');
+  expect(project.history()).toMatchObject([{ commit: null, completionFound: true, git: { files: ['made.txt'] } }]);
+});

@@ -1,0 +1,169 @@
+import { chmodSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', 'Build it.', '--change', change];
+const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
+const alive = (project: { home: string }) => processesWith(`HOME=${project.home}`);
+
+describe('a stopped loop leaves nothing running', () => {
+  const agents = {
+    'a plain agent': works,
+    'an agent with a child in the background': `sh -c '${works}' & ${works}`,
+    'an agent whose tool has a session of its own': `setsid sh -c '${works}' & wait`,
+    'an agent that ignores every polite signal': `trap '' INT TERM HUP; ${works}`,
+  };
+  const signals = [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const;
+
+  test.each(signals.flatMap(([signal, code]) => Object.keys(agents).map((agent) => ({ signal, code, agent }))))(
+    '$signal to $agent',
+    async ({ signal, code, agent }) => {
+      const project = createProject({ agent: [agents[agent as keyof typeof agents]] });
+      const loop = project.start(run);
+      await eventually(() => project.exists('work.txt'), 'the agent to work');
+
+      loop.kill(signal);
+      // Whoever ignores the first signal is killed by the second, without waiting for its grace.
+      if (agent.includes('ignores')) {
+        await loop.printed(`${signal}: ending the agent`);
+        loop.kill(signal);
+      }
+
+      expect(await loop.result).toMatchObject({ code });
+      expect(alive(project)).toEqual([]);
+      expect(project.history()).toMatchObject([{ iteration: 1, end: 'interrupted', completionFound: false }]);
+      expect(project.state()).toMatchObject({ status: 'interrupted', detail: `stopped by ${signal}` });
+    },
+  );
+
+  test('an agent that ignores one signal is killed when its grace is over', async () => {
+    const project = createProject({ agent: [`trap '' TERM; ${works}`] });
+    const loop = project.start(run);
+    await eventually(() => project.exists('work.txt'), 'the agent to work');
+
+    loop.kill('SIGTERM');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(alive(project)).toEqual([]);
+  });
+});
+
+test('a background child that keeps stdout open does not hold the loop, and is ended', async () => {
+  const project = createProject({ agent: [`(setsid sh -c '${works}' &) ; ${promise}`] });
+
+  const result = await project.spool(...run);
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(alive(project)).toEqual([]);
+});
+
+test('a process of somebody else is not touched', async () => {
+  const project = createProject({ agent: [promise] });
+  const other = createProject({ agent: [works] });
+  const loop = other.start(run);
+  await eventually(() => other.exists('work.txt'), 'the other agent to work');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  expect(alive(other).length).toBeGreaterThan(0);
+  loop.kill('SIGINT');
+  await loop.result;
+});
+
+test('an agent that was killed has failed, whatever it promised', async () => {
+  const project = createProject({ agent: [`${promise}; kill -9 $$`] });
+
+  const result = await project.spool(...run, '--max-iterations', '1');
+
+  expect(result.code).toBe(3);
+  expect(project.history()).toMatchObject([
+    {
+      end: 'killed',
+      exitCode: null,
+      signal: 'SIGKILL',
+      completionFound: false,
+      rejected: 'the agent was killed by SIGKILL',
+    },
+  ]);
+});
+
+test('a promise with a failing exit code is rejected, and the next prompt says so', async () => {
+  const project = createProject({ agent: [`${promise}; exit 1`, promise] });
+
+  const result = await project.spool(...run, '--retry-delay', '1ms');
+
+  expect(result.code).toBe(0);
+  expect(project.history()).toMatchObject([
+    { completionFound: false, rejected: 'the agent exited with code 1' },
+    { completionFound: true, rejected: null },
+  ]);
+  expect(project.calls()[1]!.prompt).toContain('You printed the promise, but it was not accepted');
+});
+
+test('an agent that only repeats its prompt has not completed', async () => {
+  const project = createProject({ agent: ['cat "$call/prompt"'] });
+
+  const result = await project.spool(
+    'ralph',
+    'When all is done, print\n<promise>COMPLETE</promise>\nand stop.',
+    '--change',
+    change,
+    '--max-iterations',
+    '1',
+  );
+
+  expect(result.code).toBe(3);
+  expect(result.stdout).toContain('\n<promise>COMPLETE</promise>\n');
+});
+
+test('a promise on stderr is not the agent speaking', async () => {
+  const project = createProject({ agent: [`${promise} >&2`] });
+
+  expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 3 });
+});
+
+test('an agent that cannot be started ends the run with exit code 1', async () => {
+  const project = createProject({ files: { 'bin/opencode': '#!/no/such/interpreter\n' } });
+  chmodSync(project.path('bin/opencode'), 0o755);
+
+  const result = await project.start(run, { env: { PATH: `${project.path('bin')}:${project.env.PATH}` } }).result;
+
+  expect(result.code).toBe(1);
+  expect(result.stderr).toContain('Failed: the agent could not be started: there is no such file');
+  expect(project.history()).toMatchObject([{ end: 'not-started', exitCode: null, error: { kind: 'start' } }]);
+});
+
+test('an agent that exits without reading a long prompt is no trouble', async () => {
+  const project = createProject({
+    files: { 'long.md': 'word '.repeat(400_000), 'bin/opencode': '#!/bin/sh\necho "<promise>COMPLETE</promise>"\n' },
+  });
+  chmodSync(project.path('bin/opencode'), 0o755);
+
+  const result = await project.start(['ralph', '--prompt-file', 'long.md', '--change', change], {
+    env: { PATH: `${project.path('bin')}:${project.env.PATH}` },
+  }).result;
+
+  expect(result.code).toBe(0);
+});
+
+test('binary output, an endless line and 100 MB of lines go through to the log, and the promise behind them counts', async () => {
+  const project = createProject({
+    agent: [
+      `head -c 1000000 /dev/urandom; echo; head -c 30000000 /dev/zero | tr '\\0' x; echo; yes 'line of output' | head -c 100000000; echo; ${promise}`,
+    ],
+  });
+
+  const result = await project.spool(...run, '--no-stream', '--no-commit');
+
+  expect(result.code).toBe(0);
+  const { run: id } = project.state();
+  const log = readFileSync(project.stateFile(`runs/${id}/0001.log`));
+  expect(log.length).toBe(131_000_000 + '\n\n\n<promise>COMPLETE</promise>\n'.length);
+});

@@ -1,0 +1,158 @@
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { promise, says, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject, spoolProgram, startProcess } from '../support/project.ts';
+
+const run = ['ralph', 'Build it.', '--change', change];
+
+test('thirty people who add context at once are all heard', async () => {
+  const project = createProject();
+  const texts = Array.from({ length: 30 }, (_, index) => `note ${index}: ${'long '.repeat(index * 20)}end`);
+
+  const results = await Promise.all(
+    texts.map((text) => project.spool('ralph', '--add-context', text, '--change', change)),
+  );
+
+  expect(results.every((result) => result.code === 0)).toBe(true);
+  const lines = readFileSync(project.stateFile('context.txt'), 'utf8').trimEnd().split('\n');
+  expect(lines.toSorted()).toEqual(texts.toSorted());
+});
+
+test('context is added on a line of its own to a file that was edited by hand', async () => {
+  const project = createProject();
+  project.write(`.spool/.state/ralph/${change}/context.txt`, 'by hand');
+
+  await project.spool('ralph', '--add-context', 'by command\n\n', '--change', change);
+
+  expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('by hand\nby command\n');
+});
+
+test('of eight loops that start at once on one change, one runs', async () => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+
+  const loops = Array.from({ length: 8 }, () => project.start(run));
+  const losers = await Promise.all(
+    loops.map((loop) => Promise.race([loop.printed('waiting for go-on').then(() => null), loop.result])),
+  );
+  project.write('go-on', '');
+  const results = await Promise.all(loops.map((loop) => loop.result));
+
+  expect(results.map((result) => result.code).toSorted()).toEqual([0, 2, 2, 2, 2, 2, 2, 2]);
+  expect(losers.filter((loser) => loser === null)).toHaveLength(1);
+  expect(project.calls()).toHaveLength(1);
+  expect(readdirSync(project.stateFile('.'))).not.toContainEqual(expect.stringMatching(/^lock/));
+});
+
+test('a killed run is found, said, and gone on with; --fresh starts anew', async () => {
+  const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
+  const killed = project.start(run);
+  await killed.printed('waiting for never');
+  killed.kill('SIGKILL');
+  await killed.result;
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
+    `${change}: interrupted, iteration 2 (at most 50; 1 iteration recorded)`,
+  );
+  project.write('never', ''); // lets the orphaned agent end
+
+  // Eight at once: the dead owner's lock goes to exactly one of them.
+  const results = await Promise.all(Array.from({ length: 8 }, () => project.spool(...run)));
+  const notice = 'The last run was interrupted; going on with iteration 2 (--fresh starts anew).';
+  expect(results.filter((result) => result.stderr.includes(notice))).toMatchObject([{ code: 0 }]);
+  expect(
+    project
+      .history()
+      .map((record) => record.iteration)
+      .slice(0, 2),
+  ).toEqual([1, 2]);
+  expect(
+    new Set(
+      project
+        .history()
+        .slice(0, 2)
+        .map((record) => record.run),
+    ).size,
+  ).toBe(1);
+
+  const state = project.state();
+  writeFileSync(project.stateFile('state.json'), JSON.stringify({ ...state, status: 'interrupted' }));
+  const fresh = await project.spool(...run, '--fresh');
+  expect(fresh.code).toBe(0);
+  expect(project.history().at(-1)).toMatchObject({ iteration: 1 });
+  expect(project.history().at(-1)!.run).not.toBe(state.run);
+});
+
+test('a finished run is followed by a new one that counts from 1', async () => {
+  const project = createProject({ agent: [promise] });
+
+  await project.spool(...run);
+  await project.spool(...run);
+
+  const [first, second] = project.history();
+  expect([first!.iteration, second!.iteration]).toEqual([1, 1]);
+  expect(first!.run).not.toBe(second!.run);
+});
+
+test('a line that a crash has cut off costs that line only', async () => {
+  const project = createProject({ agent: [promise] });
+  await project.spool(...run);
+  appendFileSync(project.stateFile('history.jsonl'), '{"v":1,"run":"x","iter');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  const lines = readFileSync(project.stateFile('history.jsonl'), 'utf8').trimEnd().split('\n');
+  expect(lines).toHaveLength(3);
+  expect(JSON.parse(lines[2]!)).toMatchObject({ iteration: 1, completionFound: true });
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(/^ +1 {2}promised/m);
+});
+
+test.each([
+  ['garbage', 'not json', 'is damaged'],
+  ['nothing', '', 'is damaged'],
+  ['a newer version', '{"v":2,"run":"x"}', 'has version 2, which this Spool does not know'],
+])('a state file that holds %s is refused with a sentence and left as it is', async (_, text, problem) => {
+  const project = createProject({ agent: [promise] });
+  project.write(`.spool/.state/ralph/${change}/state.json`, text);
+
+  for (const args of [run, ['ralph', '--status', '--change', change], ['list']]) {
+    const result = await project.spool(...args);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toBe(
+      `spool: .spool/.state/ralph/${change}/state.json ${problem}. Nothing was changed; move the file away to start anew.\n`,
+    );
+  }
+  expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(text);
+  expect(project.calls()).toEqual([]);
+});
+
+test('the state is for its owner only', async () => {
+  const project = createProject({ agent: [promise] });
+  await project.spool(...run);
+
+  const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  expect(mode(project.path('.spool/.state'))).toBe('700');
+  for (const name of ['state.json', 'history.jsonl', `runs/${project.state().run}/0001.log`])
+    expect(mode(project.stateFile(name))).toBe('600');
+});
+
+test('without git everything works, and the git fields are null', async () => {
+  const project = createProject({ git: false, agent: [`echo x > new.txt; ${promise}`] });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  expect(project.history()).toMatchObject([{ git: null, commit: null, completionFound: true }]);
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
+    /promised +\S+ m?s +0 +yes +- +-/,
+  );
+});
+
+test('a loop whose output nobody reads any more goes on', async () => {
+  const project = createProject({ agent: [says('one'), says('two'), promise] });
+  const command = `"${process.execPath}" "${spoolProgram}" ralph --change ${change} 2>&1 | head -1`;
+
+  const result = await startProcess('sh', ['-c', command], { cwd: project.folder, env: project.env }).result;
+
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  await eventually(() => project.history().length === 3, 'the third iteration');
+  await eventually(() => project.state().status === 'complete', 'the end of the run');
+});
