@@ -1,27 +1,43 @@
-// Bundles src/ into dist/: one small entry, and a chunk for each part that is loaded when it is used.
-import { readFileSync, rmSync } from 'node:fs';
+// Bundles src/ into dist/: one small entry, a chunk for each part that is loaded when it is used, and the config schema.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
-rmSync(`${root}/dist`, { recursive: true, force: true });
-await build({
+/** @type {import('esbuild').BuildOptions} */
+const common = {
   absWorkingDir: root,
-  entryPoints: { spool: 'src/cli.ts' },
-  outdir: 'dist',
   bundle: true,
-  splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  chunkNames: 'chunks/[name]-[hash]',
   define: { SPOOL_VERSION: JSON.stringify(version) },
-  // commander is CommonJS: what it requires of Node must be found from an ES module.
-  banner: {
-    js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
-  },
   legalComments: 'none',
   logLevel: 'warning',
-});
+};
+
+const buildProgram = () =>
+  build({
+    ...common,
+    entryPoints: { spool: 'src/cli.ts' },
+    outdir: 'dist',
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    // commander is CommonJS: what it requires of Node must be found from an ES module.
+    banner: {
+      js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+  });
+
+const writeSchema = async () => {
+  const { outputFiles } = await build({ ...common, entryPoints: ['src/schema.ts'], write: false });
+  const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64');
+  const { configSchema } = await import(`data:text/javascript;base64,${source}`);
+  writeFileSync(`${root}/dist/config.schema.json`, `${JSON.stringify(configSchema(), null, 2)}\n`);
+};
+
+rmSync(`${root}/dist`, { recursive: true, force: true });
+await buildProgram();
+await writeSchema();

@@ -1,29 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { systemProblem, userError } from '../errors.ts';
 import type { Options } from '../flags.ts';
-import { commitFiles } from '../git/commit.ts';
-import { changesBetween, findWorkTree, snapshot, summarise, type WorkTree } from '../git/worktree.ts';
-import { createEventStream } from '../harness/decode.ts';
+import { findWorkTree } from '../git/worktree.ts';
 import type { Harness } from '../harness/harness.ts';
 import { locateBinary } from '../harness/index.ts';
-import { runProcess } from '../harness/run.ts';
 import { readProposal } from '../project/changes.ts';
-import { loadContext } from '../project/context.ts';
 import type { Project } from '../project/find.ts';
-import { appendRecord, lastRecords } from '../project/history.ts';
+import { lastRecords } from '../project/history.ts';
 import { moduleOf } from '../project/ids.ts';
 import { readModule } from '../project/modules.ts';
 import { lockChange, makeRunFolder, ralphFolder, readState, writeState } from '../project/state.ts';
 import type { Emit, IterationRecord, RunEvent, RunPlan, StopReason } from '../ralph/events.ts';
-import { runLoop, type World } from '../ralph/loop.ts';
-import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
+import { runLoop } from '../ralph/loop.ts';
 import { initialView, reduceView, type RunView } from '../ralph/view.ts';
 import { createLiveReport } from '../report/live.ts';
 import type { Call } from './command.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
+import { makeWorld, type Task } from './world.ts';
 
 export interface RunRequest {
   readonly project: Project;
@@ -59,7 +54,7 @@ export const startRun = async (request: RunRequest): Promise<number> => {
     );
     try {
       const tree = await findWorkTree(project.root, join(ralphFolder(project, change), `index.${process.pid}`));
-      const world = makeWorld({ request, task, binary, plan, folder, tree, stops, emit });
+      const world = makeWorld({ ...request, env: call.env, task, binary, plan, folder, tree, stops, emit });
       emit({ type: 'run-started', plan, at: new Date().toISOString() });
       return exitCode(await runLoop(plan, previous?.last ?? null, world), stops);
     } finally {
@@ -69,12 +64,6 @@ export const startRun = async (request: RunRequest): Promise<number> => {
     release();
   }
 };
-
-interface Task {
-  readonly userPrompt: string;
-  readonly proposal: string;
-  readonly module: string | null;
-}
 
 const readTask = async ({ project, change, options, call }: RunRequest): Promise<Task> => {
   const moduleId = moduleOf(change);
@@ -148,77 +137,6 @@ const createEmit = (
     } catch {
       // A terminal that is gone.
     }
-  };
-};
-
-interface WorldParts {
-  readonly request: RunRequest;
-  readonly task: Task;
-  readonly binary: string;
-  readonly plan: RunPlan;
-  readonly folder: string;
-  readonly tree: WorkTree | null;
-  readonly stops: Stops;
-  readonly emit: Emit;
-}
-
-const makeWorld = ({ request, task, binary, plan, folder, tree, stops, emit }: WorldParts): World => {
-  const { project, change, options, harness, call } = request;
-  const file = (iteration: number, ending: string) => join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
-  return {
-    now: () => new Date(),
-    ticks: () => performance.now(),
-    wait: (ms) => delay(ms, undefined, { signal: stops.stop }).catch(() => {}),
-    stopSignal: () => stops.received(),
-    prompt: async (iteration, last) => {
-      const contextContent = await loadContext(project, change);
-      const prompt = buildRalphPrompt(task.userPrompt, {
-        ...plan,
-        ...task,
-        changeId: change,
-        moduleId: plan.module ?? '',
-        iteration,
-        contextContent,
-        lastResult: describeResult(last),
-      });
-      await writeFile(file(iteration, 'prompt.md'), prompt, { mode: 0o600 });
-      return prompt;
-    },
-    runAgent: async (iteration, prompt, see) => {
-      const title = `ralph ${change} ${plan.run} #${iteration}`;
-      const events = createEventStream(harness.decoder(), see);
-      const ended = await runProcess(
-        {
-          binary,
-          args: harness.args({ model: options.model, allowAll: options.allowAll, title }),
-          cwd: project.root,
-          env: call.env,
-          tag: `${plan.run}/${iteration}/${process.pid}`,
-          prompt,
-          logFile: file(iteration, 'log'),
-        },
-        { output: events.write, stop: stops.stop, kill: stops.kill },
-      );
-      events.end();
-      return ended;
-    },
-    watchWork: async (iteration) => {
-      const before = tree && (await snapshot(tree));
-      return async () => {
-        const after = tree && (await snapshot(tree));
-        if (!tree || !before || !after) return { git: null, commit: null };
-        const changes = await changesBetween(tree, before, after);
-        const git = summarise(changes);
-        if (!options.commit || changes.length === 0) return { git, commit: null };
-        const names = changes.map(({ name }) => name);
-        const message = `ralph(${change}): iteration ${iteration}`;
-        const result = await commitFiles(tree, { names, snapshotId: after, message });
-        if (result.kind === 'refused') emit({ type: 'notice', text: `No commit: ${result.why}` });
-        return { git, commit: result.kind === 'committed' ? result.hash : null };
-      };
-    },
-    save: (record) => appendRecord(project, change, record),
-    emit,
   };
 };
 

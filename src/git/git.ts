@@ -15,9 +15,14 @@ export interface GitCall {
   readonly input?: string;
 }
 
-/** Runs one git command. What git answers, also that there is no git, is a value. */
+const windows = process.platform === 'win32';
+
+/**
+ * Runs one git command. What git answers, also that there is no git, is a value.
+ * It has a group of its own, so that Ctrl-C does not cut a commit short.
+ */
 export const git = async (args: readonly string[], { cwd, env = {}, input = '' }: GitCall): Promise<GitResult> => {
-  const child = spawn('git', args, { cwd, env: { ...quietEnvironment(), ...env }, stdio: 'pipe' });
+  const child = spawn('git', args, { cwd, env: { ...quietEnvironment(), ...env }, stdio: 'pipe', detached: !windows });
   const closed = once(child, 'close').catch((error: Error) => error);
   child.stdin.on('error', () => {});
   child.stdin.end(input, 'latin1');

@@ -14,7 +14,7 @@ export interface Harness {
   readonly decoder: () => Decoder;
 }
 
-export interface Job {
+interface Job {
   readonly model: string | null;
   /** Let the agent use every tool without asking; otherwise its own defaults hold. */
   readonly allowAll: boolean;

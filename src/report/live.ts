@@ -100,11 +100,12 @@ const colours = { complete: 'green', limit: 'yellow', failed: 'red', interrupted
 const introduce = (plan: RunPlan, agent: string): string[] => {
   const max =
     plan.maxIterations === Infinity ? 'no limit of iterations' : `at most ${count(plan.maxIterations, 'iteration')}`;
+  const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agent}${plan.model === null ? ', its default model' : `, model ${plan.model}`}`,
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : "the agent's own rules; nothing is approved for it (--allow-all would)"}`,
-    `Until        <promise>${plan.completionPromise}</promise>, not before iteration ${plan.minIterations}, ${max}`,
+    `Until        <promise>${plan.completionPromise}</promise>${min}, ${max}`,
   ];
 };
 

@@ -14,7 +14,8 @@ export const createTicker = (terminal: Terminal) => {
   };
   const draw = () => {
     erase();
-    const text = `${label}, ${duration(Math.floor((performance.now() - since) / 1000) * 1000)}`;
+    const seconds = Math.floor((performance.now() - since) / 1000);
+    const text = `${label}, ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
     terminal.say(terminal.paint('dim', text.slice(0, terminal.columns - 1)));
     drawn = true;
   };

@@ -1,0 +1,37 @@
+import { type Flag, flagNames, flags, type Kind } from './flags.ts';
+
+/** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
+export const configSchema = () => ({
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'Spool: .spool/config.json',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    $schema: { type: 'string' },
+    ...Object.fromEntries(
+      flagNames.filter((name) => flags[name].from.includes('config')).map((name) => [name, property(flags[name])]),
+    ),
+  },
+});
+
+const property = (flag: Flag) => ({
+  ...shapes[flag.kind],
+  description: flag.on ? `false: ${flag.help}` : flag.help,
+  default: defaultOf(flag),
+});
+
+const defaultOf = (flag: Flag) => {
+  if (flag.kind === 'switch') return flag.on ?? false;
+  return flag.kind === 'count' || flag.kind === 'limit' ? Number(flag.fallback) : flag.fallback;
+};
+
+const count = { type: 'integer', minimum: 1 };
+
+const shapes: Record<Kind, object> = {
+  text: { type: 'string', minLength: 1 },
+  word: { type: 'string', pattern: '^[^<>]*\\S[^<>]*$' },
+  count,
+  limit: { anyOf: [count, { const: 'unlimited' }] },
+  duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h)$' },
+  switch: { type: 'boolean' },
+};

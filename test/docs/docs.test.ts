@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { commands } from '../../src/commands/index.ts';
+import { errorCodes } from '../../src/errors.ts';
+import { envOf, flagNames, flagOf, flags } from '../../src/flags.ts';
+import { root } from '../support/project.ts';
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((path) => existsSync(join(root, path)));
+
+test('docs/errors.md lists every error, and no other', () => {
+  const listed = [...read('docs/errors.md').matchAll(/^\| `([a-z-]+)` +\|/gm)].map((match) => match[1]);
+  expect(listed.toSorted()).toEqual(errorCodes.toSorted());
+});
+
+test('docs/configuration.md lists every flag with its variable, and no other', () => {
+  const listed = [...read('docs/configuration.md').matchAll(/^\| `(--[a-z-]+)/gm)].map((match) => match[1]);
+  expect(listed.toSorted()).toEqual(flagNames.map(flagOf).toSorted());
+  for (const name of flagNames)
+    if (flags[name].from.includes('env')) expect(read('docs/configuration.md')).toContain(`\`${envOf(name)}\``);
+});
+
+test('docs/commands.md has a section for every command, and no other', () => {
+  const listed = [...read('docs/commands.md').matchAll(/^## spool (.*)$/gm)].map((match) => match[1]);
+  expect(listed.toSorted()).toEqual(commands.map((command) => command.name).toSorted());
+});
+
+test('every link between our pages leads somewhere', () => {
+  const broken = tracked
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+        .map((match) => join(dirname(path), match[1]!))
+        .filter((target) => !existsSync(join(root, target)))
+        .map((target) => `${path} → ${target}`),
+    );
+  expect(broken).toEqual([]);
+});
+
+test('AGENTS.md names every folder and file of src, and none that is gone', () => {
+  const map = read('AGENTS.md');
+  const files = tracked.filter((path) => path.startsWith('src/'));
+  expect(files.filter((path) => !map.includes(`\`${path.replace(/^src\//, '')}\``))).toEqual([]);
+  const named = [...map.matchAll(/`([a-z/-]+\.ts)`/g)].map((match) => `src/${match[1]}`);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { expect, onTestFinished, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject, root, startProcess } from '../support/project.ts';
+
+const npm = (args: string[], home: string) =>
+  execFileSync('npm', [...args, '--loglevel=error'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, HOME: home },
+    encoding: 'utf8',
+  });
+
+test('the packed tarball installs globally, without dependencies, works, and pleases publint', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'spool-package-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+
+  // The program is built already; building it here would pull it away from under the other tests.
+  const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], folder)) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  const shipped = packed.files.map((file) => file.path).filter((path) => !path.startsWith('dist/chunks/'));
+  expect(shipped.toSorted()).toEqual([
+    'LICENSE',
+    'README.md',
+    'dist/config.schema.json',
+    'dist/spool.js',
+    'package.json',
+  ]);
+
+  npm(['install', '--global', '--offline', '--prefix', folder, join(folder, packed.filename)], folder);
+  const project = createProject({ agent: [promise] });
+  const run = (...args: string[]) =>
+    startProcess(join(folder, 'bin', 'spool'), args, { cwd: project.folder, env: project.env }).result;
+
+  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
+  expect(await run('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+  expect(await run('ralph', 'Build it.', '--change', change)).toMatchObject({ code: 0 });
+
+  const installed = join(folder, 'lib', 'node_modules', name);
+  expect((await publint({ pkgDir: installed, strict: true, pack: false })).messages).toEqual([]);
+});
