@@ -122,7 +122,7 @@ export type Value = string | number | boolean;
 /** What a value of each kind must be, as it is said to a user. */
 export const wanted: Record<Kind, string> = {
   text: 'takes some text',
-  word: 'takes some text without < and >',
+  word: 'takes one line of text without < and >',
   count: 'takes a whole number from 1 on',
   limit: 'takes a whole number from 1 on, or "unlimited"',
   duration: 'takes a time such as 500ms, 30s, 5m or 2h',
@@ -136,7 +136,7 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
     case 'text':
       return text === '' ? null : raw;
     case 'word':
-      return text === '' || /[<>]/.test(text) ? null : text;
+      return text === '' || /[<>\u0000-\u001f\u007f]/.test(text) ? null : text;
     case 'count':
       return parseCount(text);
     case 'limit':

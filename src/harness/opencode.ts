@@ -92,9 +92,9 @@ const sum = (first: number | null, ...others: (number | null)[]) =>
   first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
 
 const errorEvent = (error: unknown): AgentEvent => {
-  const name = textAt(error, 'name') ?? 'error';
+  const name = textAt(error, 'name') || 'error';
   const status = numberAt(error, 'data', 'statusCode');
-  const message = textAt(error, 'data', 'message') ?? name;
+  const message = textAt(error, 'data', 'message') || name;
   const kind = errorKind(name, status);
   return {
     type: 'error',

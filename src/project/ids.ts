@@ -39,6 +39,7 @@ export const toSlug = (text: string): string | null => {
 /** The candidate that was probably meant, whole or by its beginning, or null when none is near. */
 export const closest = (text: string, candidates: readonly string[]): string | null => {
   const typed = text.slice(0, 100).toLowerCase();
+  if (typed.length < 2) return null;
   const ranked = candidates
     .map((candidate) => ({ candidate, score: unlikeness(typed, candidate.toLowerCase()) }))
     .toSorted((a, b) => a.score - b.score);

@@ -33,7 +33,7 @@ const tasksOf = ({ heading, lines }: Section): Task[] => {
 };
 
 const boxOf = (line: string): Task[] => {
-  const box = /^\s*(?:[-*+]|\d+[.)])\s+\[(.)\](?:\s+(.*))?$/.exec(line);
+  const box = /^\s*(?:[-*+]|\d+[.)])\s+\[(.)\](?:\s+(.*))?$/u.exec(line);
   return box ? [{ title: (box[2] ?? '').trim(), done: isDone(box[1]!) }] : [];
 };
 
@@ -54,7 +54,7 @@ const sections = (lines: readonly string[]): Section[] => {
 const linesOutsideFences = (markdown: string): string[] => {
   let fence: string | null = null;
   return markdown.split(/\r?\n/).filter((line) => {
-    const marker = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})(.*)$/.exec(line);
+    const marker = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
     if (fence === null) {
       if (marker) fence = marker[1]!;
       return !marker;

@@ -15,7 +15,7 @@ export const createEchoFilter = (prompt: string): EchoFilter => {
   if (!/<\/promise>[\s*_]*$/m.test(prompt)) return { pass: (text) => text, end: () => '' };
   const places = placesOf(prompt);
   // No echoed line is longer than the longest line of the prompt, save for decoration: longer ones pass at once.
-  const longest = Math.max(0, ...[...places.keys()].map((line) => line.length)) * 2 + 256;
+  const longest = prompt.split('\n').reduce((most, line) => Math.max(most, line.length), 0) * 2 + 256;
   let held = '';
   let passing = false;
   let previous: ReadonlySet<number> = new Set();
@@ -26,7 +26,8 @@ export const createEchoFilter = (prompt: string): EchoFilter => {
     const here = places.get(text) ?? new Set<number>();
     const follows = [...here].some((place) => previous.has(place - 1));
     previous = here;
-    return follows ? '' : line;
+    // A fence stays, so that what the agent itself wrote is inside or outside of it as before.
+    return follows && !/^(```|~~~)/.test(text) ? '' : line;
   };
 
   const take = (piece: string, endsLine: boolean): string => {

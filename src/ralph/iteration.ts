@@ -9,9 +9,9 @@ export const watchIteration = (promise: string, prompt: string) => {
   const inMessages = createPromiseDetector(promise);
   const inPlainText = createPromiseDetector(promise);
   const echo = createEchoFilter(prompt);
+  const tools = new Map<string, number>();
   let structured = false;
   let usage: Usage | null = null;
-  let tools: Record<string, number> | null = null;
   let error: IterationRecord['error'] = null;
 
   return {
@@ -27,7 +27,7 @@ export const watchIteration = (promise: string, prompt: string) => {
           inMessages.endMessage();
           return;
         case 'tool':
-          tools = { ...tools, [event.tool]: (tools?.[event.tool] ?? 0) + 1 };
+          tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
           return;
         case 'usage':
           usage = addUsage(usage, event);
@@ -51,7 +51,7 @@ export const watchIteration = (promise: string, prompt: string) => {
         completionFound: promised && problem === null,
         rejected: promised && problem !== null ? problem.message : null,
         usage,
-        tools: structured ? (tools ?? {}) : null,
+        tools: structured ? Object.fromEntries(tools) : null,
         error: problem,
       };
     },

@@ -30,7 +30,6 @@ export const decide = ({ plan, record, failures, stopSignal }: Progress): Decisi
 
 const stop = (reason: StopReason, detail: string): Decision => ({ next: 'stop', reason, detail });
 
-const longestWaitMs = 60_000;
-
+/** Doubles with every failure up to a minute; a first wait that is longer stays as it is. */
 const backOff = (firstMs: number, failures: number) =>
-  Math.min(longestWaitMs, firstMs * 2 ** Math.max(0, failures - 1));
+  Math.max(firstMs, Math.min(60_000, firstMs * 2 ** Math.min(30, failures - 1)));

@@ -1,8 +1,8 @@
 /**
  * Finds `<promise>TEXT</promise>` in an agent's words, however they are cut into chunks, in constant memory.
  * White space around TEXT and ANSI codes anywhere do not matter; TEXT itself is literal.
- * A tag in a code fence, or with anything but blanks and emphasis marks behind it on its line, is talk about the
- * promise. That also covers inline code: the closing backtick stands behind the tag.
+ * A tag in a code fence or behind an open backtick, or with anything but blanks and emphasis marks behind it on its
+ * line, is talk about the promise.
  */
 export interface PromiseDetector {
   feed(text: string): void;
@@ -19,6 +19,9 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   const ansi = createAnsiSkipper();
   const fence = createFenceTracker();
   let matched = 0;
+  let inlineCode = false;
+  let tagInCode = false;
+  let previous = '';
   let pending = false;
   let found = false;
 
@@ -32,6 +35,7 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
 
   const endLine = (): void => {
     fence.endLine();
+    inlineCode = false;
     if (pending && !fence.inside) found = true;
     pending = false;
   };
@@ -40,24 +44,28 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
     if (char === '\n') endLine();
     else if (pending && !isTrailing(char)) pending = false;
     fence.see(char);
+    if (char === '`' && previous !== '`') inlineCode = !inlineCode;
+    previous = char;
     if (fence.inside) {
       matched = 0;
       return;
     }
     match(char);
+    if (matched === 1) tagInCode = inlineCode;
     if (matched === pattern.length) {
       matched = 0;
-      pending = true;
+      pending = !tagInCode;
     }
   };
 
   return {
     feed(text) {
       const dull = !text.includes('<') && !text.includes('\u001b') && !text.includes('`') && !text.includes('~');
+      const lastLine = text.lastIndexOf('\n') + 1;
       for (let index = 0; index < text.length && !found; index++) {
         // Most output has nothing to do with a promise: what cannot matter is not looked at one by one.
         if (matched === 0 && !pending && ansi.idle) {
-          if (dull && fence.atLineStart) index = Math.max(index, text.lastIndexOf('\n') + 1);
+          if (dull && fence.atLineStart) index = Math.max(index, lastLine);
           else if (fence.lineIsDull) index = nextOfInterest(text, index);
           if (index >= text.length) return;
         }
@@ -70,6 +78,7 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
       fence.reset();
       ansi.reset();
       matched = 0;
+      previous = '';
     },
     get found() {
       return found;
@@ -77,14 +86,14 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   };
 };
 
-const interesting = /[<\n\u001b]/g;
+const interesting = /[<`\n\u001b]/g;
 
 const nextOfInterest = (text: string, from: number): number => {
   interesting.lastIndex = from;
   return interesting.exec(text)?.index ?? text.length;
 };
 
-const isBlank = (char: string) => char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\u00a0';
+const isBlank = (char: string) => /\s/.test(char);
 
 const isTrailing = (char: string) => isBlank(char) || char === '*' || char === '_';
 
@@ -99,7 +108,8 @@ const createAnsiSkipper = () => {
           state = 'escape';
           return true;
         case 'escape':
-          state = char === '[' ? 'csi' : char === ']' ? 'osc' : 'text';
+          // Intermediate characters, as in the "ESC ( B" of `tput sgr0`, are followed by one more.
+          if (char < ' ' || char > '/') state = char === '[' ? 'csi' : char === ']' ? 'osc' : 'text';
           return true;
         case 'csi':
           if (char >= '@' && char <= '~') state = 'text';

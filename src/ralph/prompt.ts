@@ -23,8 +23,8 @@ export interface PromptOptions extends PreambleOptions {
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
   const { changeId, moduleId, proposal, module } = options;
   const task = [
-    isBlank(proposal) ? null : `## Change Proposal (${changeId})\n\n${proposal.trim()}`,
-    isBlank(module) ? null : `## Module (${moduleId})\n\n${module.trim()}`,
+    isBlank(proposal) ? null : `## Change Proposal${named(changeId)}\n\n${proposal.trim()}`,
+    isBlank(module) ? null : `## Module${named(moduleId)}\n\n${module.trim()}`,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
   return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId)}\n\n${task.join(separator)}\n`;
@@ -58,6 +58,8 @@ export const describeResult = (record: IterationRecord | null): string | null =>
   if (record.git?.filesChanged === 0) return 'It changed no file. If you are stuck, try another way.';
   return null;
 };
+
+const named = (id: string | undefined) => (id ? ` (${id})` : '');
 
 const separator = '\n\n---\n\n';
 

@@ -3,7 +3,7 @@ import { failed } from '../ralph/events.ts';
 
 /** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
 export const duration = (ms: number): string => {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;

@@ -61,12 +61,12 @@ const rows: Row[] = [
   {
     name: 'empty promise',
     args: [...run, '--completion-promise', ' '],
-    says: '--completion-promise takes some text without < and >, not " ".',
+    says: '--completion-promise takes one line of text without < and >, not " ".',
   },
   {
     name: 'a tag as promise',
     args: [...run, '--completion-promise', '<promise>X</promise>'],
-    says: '--completion-promise takes some text without < and >, not "<promise>X</promise>".',
+    says: '--completion-promise takes one line of text without < and >, not "<promise>X</promise>".',
   },
   {
     name: 'empty context',

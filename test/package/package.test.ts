@@ -36,7 +36,10 @@ test('the packed tarball installs globally, without dependencies, works, and ple
   const run = (...args: string[]) =>
     startProcess(join(folder, 'bin', 'spool'), args, { cwd: project.folder, env: project.env }).result;
 
-  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, string>;
+  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    name: string;
+    version: string;
+  };
   expect(await run('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
   expect(await run('ralph', 'Build it.', '--change', change)).toMatchObject({ code: 0 });
 

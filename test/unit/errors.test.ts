@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { type ErrorCode, errorCodes, systemProblem, userError, UserError } from '../../src/errors.ts';
+
+const text = 'one\ntwo\r\n  three\n\n\tfour';
+
+/** Facts for each error, with newlines wherever text is taken. */
+const facts: Record<ErrorCode, unknown[]> = {
+  usage: [text],
+  'bad-value': [text, text, text],
+  'min-above-max': [3, 2],
+  'two-prompts': [],
+  'two-actions': [text, text],
+  'bad-config': [text, text],
+  'no-project': [text],
+  'change-required': [[text, text]],
+  'no-changes': [text],
+  'unknown-change': [text, text, [text]],
+  'ambiguous-change': [text, [text, text]],
+  'unknown-module': [text, text, [text]],
+  'ambiguous-module': [text, [text, text]],
+  'unknown-id': [text, text],
+  'ambiguous-id': [text, [text, text]],
+  'module-required': [[text]],
+  'several-changes': [text, [text, text]],
+  'module-mismatch': [text, text],
+  cancelled: [],
+  'no-proposal': [text, text],
+  'bad-prompt-file': [text, text],
+  'empty-prompt-file': [text],
+  'unknown-harness': [text, [text]],
+  'missing-binary': [text, text, [text]],
+  locked: [text, text],
+  'bad-state': [text, text],
+  'bad-slug': [text, text],
+  'numbers-used-up': [text],
+  'open-tasks': [text, 1, 2],
+  'already-archived': [text],
+  io: [text, text],
+};
+
+const build = userError as (code: ErrorCode, ...facts: unknown[]) => UserError;
+
+describe('every error says one line', () => {
+  test.each(errorCodes)('%s', (code) => {
+    const error = build(code, ...facts[code]);
+    expect(error.message).toMatch(/^[^\r\n]+$/);
+    expect(error.message).not.toMatch(/undefined|\[object/);
+    expect(error).toMatchObject({ code, exitCode: expect.any(Number) });
+  });
+});
+
+test.each([
+  ['one\ntwo', 'one two'],
+  ['one  \r\n\n\t two', 'one two'],
+  ['one  two', 'one  two'],
+])('%j becomes %j', (message, expected) => {
+  expect(new UserError('usage', message).message).toBe(expected);
+});
+
+test('a long list of changes is cut short', () => {
+  const ids = Array.from({ length: 12 }, (_, number) => `001-${number + 10}_x`);
+  expect(userError('change-required', ids).message).toContain('001-19_x and 2 more.');
+  expect(userError('change-required', ids.slice(2)).message).toContain('001-20_x, 001-21_x.');
+  expect(userError('change-required', []).message).toContain('There is no active change');
+});
+
+test.each([
+  [{ code: 'ENOENT' }, 'there is no such file'],
+  [{ code: 'EPERM' }, 'permission denied'],
+  [{ code: 'ENOSPC' }, 'the disk is full'],
+  [{ code: 'EMFILE' }, 'EMFILE'],
+  [new Error('odd'), 'odd'],
+  ['odd', 'odd'],
+  [null, 'null'],
+])('%j is said as %j', (error, expected) => {
+  expect(systemProblem(error)).toBe(expected);
+});

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import {
+  envOf,
+  type Flag,
+  type FlagName,
+  flagNames,
+  flagOf,
+  flags,
+  type Kind,
+  parseValue,
+  type Value,
+} from '../../src/flags.ts';
+
+describe('a value as it is typed', () => {
+  const counts: [string, Value | null][] = [
+    ['1', 1],
+    ['50', 50],
+    [' 7 ', 7],
+    ['007', 7],
+    ['9007199254740991', 9_007_199_254_740_991],
+    ['9007199254740992', null],
+    ['99999999999999999999', null],
+    ['0', null],
+    ['-1', null],
+    ['+1', null],
+    ['1.5', null],
+    ['1e3', null],
+    ['0x10', null],
+    ['1,000', null],
+    ['1 000', null],
+    ['ten', null],
+    ['Infinity', null],
+    ['', null],
+    [' ', null],
+  ];
+  const rows: Record<Kind, [string, Value | null][]> = {
+    count: [...counts, ['unlimited', null]],
+    limit: [...counts, ['unlimited', Infinity], [' unlimited ', Infinity], ['Unlimited', null]],
+    duration: [
+      ['500ms', 500],
+      ['30s', 30_000],
+      ['1.5s', 1500],
+      ['5m', 300_000],
+      ['2h', 7_200_000],
+      ['0s', 0],
+      [' 1s ', 1000],
+      ['1', null],
+      ['s', null],
+      ['-1s', null],
+      ['.5s', null],
+      ['1e3s', null],
+      ['1 s', null],
+      ['1S', null],
+      ['1d', null],
+      ['1m30s', null],
+      ['', null],
+      [' ', null],
+    ],
+    switch: [
+      ['true', true],
+      ['1', true],
+      ['false', false],
+      ['0', false],
+      [' true ', true],
+      ['TRUE', null],
+      ['yes', null],
+      ['', null],
+    ],
+    text: [
+      ['a', 'a'],
+      [' a b\n', ' a b\n'],
+      ['<x>', '<x>'],
+      ['', null],
+      [' \n', null],
+    ],
+    word: [
+      ['COMPLETE', 'COMPLETE'],
+      ['  ALL DONE ', 'ALL DONE'],
+      ['<DONE', null],
+      ['DONE>', null],
+      ['</promise>', null],
+      ['', null],
+      [' ', null],
+    ],
+  };
+
+  describe.each(Object.entries(rows) as [Kind, [string, Value | null][]][])('%s', (kind, values) => {
+    test.each(values)('%j → %j', (raw, expected) => {
+      expect(parseValue(kind, raw)).toBe(expected);
+    });
+  });
+});
+
+describe('names', () => {
+  test.each<[FlagName, string, string]>([
+    ['change', '--change', 'SPOOL_CHANGE'],
+    ['maxIterations', '--max-iterations', 'SPOOL_MAX_ITERATIONS'],
+    ['completionPromise', '--completion-promise', 'SPOOL_COMPLETION_PROMISE'],
+    ['promptFile', '--prompt-file', 'SPOOL_PROMPT_FILE'],
+    ['allowAll', '--allow-all', 'SPOOL_ALLOW_ALL'],
+    ['failFast', '--fail-fast', 'SPOOL_FAIL_FAST'],
+    ['interactive', '--no-interactive', 'SPOOL_INTERACTIVE'],
+    ['commit', '--no-commit', 'SPOOL_COMMIT'],
+    ['stream', '--no-stream', 'SPOOL_STREAM'],
+  ])('%s: %s, %s', (name, flag, variable) => {
+    expect(flagOf(name)).toBe(flag);
+    expect(envOf(name)).toBe(variable);
+  });
+
+  test('no two flags share one', () => {
+    const all = flagNames.flatMap((name) => [
+      flagOf(name),
+      ...((flags[name] as Flag).aliases?.map((alias) => `--${alias}`) ?? []),
+    ]);
+    expect(new Set(all).size).toBe(all.length);
+    expect(new Set(flagNames.map(envOf)).size).toBe(flagNames.length);
+  });
+});
+
+const defaults = flagNames.flatMap((name): [FlagName, Kind, string][] => {
+  const flag: Flag = flags[name];
+  return flag.fallback === undefined ? [] : [[name, flag.kind, flag.fallback]];
+});
+
+test.each(defaults)('the default of %s is a %s: %s', (_, kind, fallback) => {
+  expect(parseValue(kind, fallback)).not.toBeNull();
+});
+
+test('what widens the permissions of an agent is never taken from a project', () => {
+  expect(flags.allowAll.from).not.toContain('config');
+});

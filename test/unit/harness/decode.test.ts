@@ -1,0 +1,330 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createEventStream } from '../../../src/harness/decode.ts';
+import { opencode } from '../../../src/harness/opencode.ts';
+import type { AgentEvent } from '../../../src/ralph/events.ts';
+import { chunkSizes, cut } from '../chunks.ts';
+
+/** The events that OpenCode's output stands for; neighbouring pieces of plain text are joined. */
+const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent[] => {
+  const events: AgentEvent[] = [];
+  const stream = createEventStream(opencode.decoder(), (event) => {
+    const last = events.at(-1);
+    const joins = last?.type === 'text' && last.plain && event.type === 'text' && event.plain;
+    if (joins) events[events.length - 1] = plain(last.text + event.text);
+    else events.push(event);
+  });
+  stream.write('stderr', bytes(stderr));
+  for (const chunk of typeof stdout === 'string' ? [bytes(stdout)] : stdout) stream.write('stdout', chunk);
+  stream.end();
+  return events;
+};
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const lines = (...all: readonly string[]) => all.map((line) => `${line}\n`).join('');
+const plain = (text: string): AgentEvent => ({ type: 'text', text, plain: true });
+
+/** One line of `opencode run --format json`. */
+const line = (type: string, facts: object) =>
+  JSON.stringify({ type, timestamp: 1_794_772_215_102, sessionID: 'ses_5a', ...facts });
+const part = (type: string, facts: object) => line(type, { part: { id: 'prt_1', messageID: 'msg_1', ...facts } });
+
+const started = part('step_start', { type: 'step-start' });
+const says = (text: string) => part('text', { type: 'text', text, time: { start: 1, end: 2 } });
+const uses = (tool: string, state: object) => part('tool_use', { type: 'tool', tool, callID: 'call_1', state });
+const finished = (reason: string, facts: object = {}) => part('step_finish', { reason, type: 'step-finish', ...facts });
+const failed = (name: string, data: object) => line('error', { error: { name, data } });
+const rejected = uses('bash', {
+  status: 'error',
+  input: { command: 'cat /etc/hosts' },
+  error: 'The user rejected permission to use this specific tool call.',
+});
+
+describe('a line', () => {
+  const tokens = { total: 1290, input: 1134, output: 56, reasoning: 4, cache: { write: 20, read: 100 } };
+
+  test.each<[string, string, AgentEvent[]]>([
+    [
+      'text',
+      says('All done.\n<promise>COMPLETE</promise>'),
+      [{ type: 'text', text: 'All done.\n<promise>COMPLETE</promise>', plain: false }],
+    ],
+    ['text with CRLF behind it', `${says('Hi.')}\r`, [{ type: 'text', text: 'Hi.', plain: false }]],
+    ['reasoning', part('reasoning', { text: 'Hm.' }), [{ type: 'reasoning', text: 'Hm.' }]],
+    [
+      'a command',
+      uses('bash', { status: 'completed', input: { command: 'ls' }, output: 'a\n', metadata: { exit: 0 } }),
+      [{ type: 'tool', tool: 'bash', about: 'ls', failed: false }],
+    ],
+    [
+      'a tool with a title',
+      uses('bash', { status: 'completed', input: { command: 'ls' }, title: 'List files' }),
+      [{ type: 'tool', tool: 'bash', about: 'List files', failed: false }],
+    ],
+    [
+      'a tool on a file',
+      uses('edit', { status: 'completed', input: { filePath: 'a.txt' }, title: '' }),
+      [{ type: 'tool', tool: 'edit', about: 'a.txt', failed: false }],
+    ],
+    [
+      'a tool that fails',
+      uses('grep', { status: 'error', input: {}, error: 'no such file' }),
+      [{ type: 'tool', tool: 'grep', about: '', failed: true }],
+    ],
+    ['a step that begins and goes on', lines(started, finished('stop')).trimEnd(), [usage(null, null, null)]],
+    ['a step that ends', finished('stop', { tokens, cost: 0.001256 }), [usage(1254, 60, 0.001256)]],
+    ['a step without cached tokens', finished('stop', { tokens: { input: 5, output: 1 } }), [usage(5, 1, null)]],
+    ['a step with a number beyond all', '{"type":"step_finish","part":{"cost":1e999}}', [usage(null, null, null)]],
+    ['a step without numbers', finished('stop', { tokens: { input: '5' }, cost: null }), [usage(null, null, null)]],
+  ])('%s', (_, output, expected) => {
+    expect(decode(output)).toEqual(expected);
+  });
+
+  test('is shown even when it is cut off within a character', () => {
+    expect(decode([bytes('a€').slice(0, -1)])).toEqual([plain('a\ufffd\n')]);
+  });
+
+  test('is the same whether a newline ends it or not', () => {
+    expect(decode('Hi.')).toEqual([plain('Hi.\n')]);
+    expect(decode('Hi.\n')).toEqual([plain('Hi.\n')]);
+  });
+
+  test('on stderr is shown and never searched', () => {
+    expect(decode('', lines('> build · fake-ok', says('Hi.')))).toEqual([
+      { type: 'stderr', text: '> build · fake-ok' },
+      { type: 'stderr', text: says('Hi.') },
+    ]);
+  });
+});
+
+describe('an error', () => {
+  test.each([
+    [
+      '401',
+      'APIError',
+      { message: 'no key', statusCode: 401 },
+      'auth',
+      'no key (HTTP 401); sign in with "opencode auth login"',
+    ],
+    [
+      '403',
+      'APIError',
+      { message: 'no', statusCode: 403 },
+      'auth',
+      'no (HTTP 403); sign in with "opencode auth login"',
+    ],
+    ['no key', 'ProviderAuthError', { message: 'no key' }, 'auth', 'no key; sign in with "opencode auth login"'],
+    [
+      '404',
+      'APIError',
+      { message: 'what?', statusCode: 404 },
+      'model',
+      'what? (HTTP 404); "opencode models" lists the models',
+    ],
+    [
+      'no model',
+      'ProviderModelNotFoundError',
+      {},
+      'model',
+      'ProviderModelNotFoundError; "opencode models" lists the models',
+    ],
+    ['429', 'APIError', { message: 'slow down', statusCode: 429 }, 'limit', 'slow down (HTTP 429)'],
+    ['500', 'APIError', { message: 'oh', statusCode: 500 }, 'overload', 'oh (HTTP 500)'],
+    ['529', 'APIError', { message: 'busy', statusCode: 529 }, 'overload', 'busy (HTTP 529)'],
+    ['400', 'APIError', { message: 'bad', statusCode: 400 }, 'unknown', 'bad (HTTP 400)'],
+    ['no status', 'MessageAbortedError', { message: 'aborted' }, 'unknown', 'aborted'],
+    ['no words', 'APIError', { message: '', statusCode: 500 }, 'overload', 'APIError (HTTP 500)'],
+    ['no words and no name', '', { message: '' }, 'unknown', 'error'],
+    [
+      'the one that names nothing',
+      'UnknownError',
+      { message: 'Unexpected server error. Check server logs for details.', ref: 'err_1' },
+      'unknown',
+      'Unexpected server error. Check server logs for details.; check the model with "opencode models" and the key with "opencode auth list"',
+    ],
+  ])('%s', (_, name, data, kind, message) => {
+    expect(decode(failed(name, data))).toEqual([{ type: 'error', kind, message }]);
+  });
+
+  test('without anything said about it is still an error', () => {
+    expect(decode('{"type":"error"}')).toEqual([{ type: 'error', kind: 'unknown', message: 'error' }]);
+  });
+});
+
+describe('how the output ends', () => {
+  const asked = '! permission requested: external_directory (*); auto-rejecting\n';
+  const truncated = { kind: 'truncated', message: 'OpenCode stopped in the middle of its work' };
+  const denied = (what: string) => ({
+    kind: 'permission',
+    message: `OpenCode was denied ${what}; run with --allow-all or allow it in opencode.json`,
+  });
+
+  test.each([
+    ['nothing at all', [], '', []],
+    ['plain text only', ['Hi.'], '', []],
+    ['a last step that stops', [started, finished('tool-calls'), started, finished('stop')], '', []],
+    ['a step that never ends', [started, says('Hi.')], '', [truncated]],
+    ['a last step that calls tools', [started, finished('tool-calls')], '', [truncated]],
+    ['a step that never ends behind one that stops', [started, finished('stop'), started], '', [truncated]],
+    ['a denied permission', [started, rejected, finished('tool-calls')], asked, [denied('external_directory')]],
+    ['a denied permission, without stderr', [started, rejected, finished('tool-calls')], '', [denied('bash')]],
+    ['a denied permission in an open step', [started, rejected], asked, [denied('external_directory')]],
+    [
+      'a denied permission that did not matter',
+      [started, rejected, finished('tool-calls'), started, finished('stop')],
+      asked,
+      [],
+    ],
+  ])('%s', (_, output, stderr, expected) => {
+    const errors = decode(lines(...output), stderr).filter((event) => event.type === 'error');
+    expect(errors).toEqual(expected.map((error) => ({ type: 'error', ...error })));
+  });
+});
+
+describe('any other line is plain text', () => {
+  const nested = (depth: number) => `${'{"part":'.repeat(depth)}1${'}'.repeat(depth)}`;
+
+  test.each([
+    [''],
+    ['All done.'],
+    ['<promise>COMPLETE</promise>'],
+    ['null'],
+    ['42'],
+    ['"text"'],
+    ['[]'],
+    [`[${says('Hi.')}]`],
+    ['{}'],
+    ['{"type":"session_start"}'],
+    ['{"type":["text"],"part":{"text":"Hi."}}'],
+    ['{"kind":"text","part":{"text":"Hi."}}'],
+    ['{"type":"text"}'],
+    ['{"type":"text","part":"Hi."}'],
+    ['{"type":"text","part":{"text":5}}'],
+    ['{"type":"text","part":["text"]}'],
+    ['{"type":"tool_use","part":{}}'],
+    ['{"type":"tool_use","part":{"tool":null}}'],
+    ['{"type":"reasoning","part":null}'],
+    [says('Hi.').slice(0, -1)],
+    [`${says('Hi.')} and more`],
+    [` ${says('Hi.')}`],
+    ['\u001b[1mHi.\u001b[0m'],
+  ])('%s', (text) => {
+    expect(decode(lines(text))).toEqual([plain(`${text}\n`)]);
+  });
+
+  test('however deep it is', () => {
+    const text = nested(100_000);
+    expect(decode(text)).toEqual([plain(`${text}\n`)]);
+  });
+
+  test('whatever it holds', () => {
+    const other = fc.oneof(
+      fc.json(),
+      fc.string({ unit: 'grapheme' }),
+      fc.json().map((text) => text.slice(0, -1)),
+    );
+    fc.assert(
+      fc.property(other, (text) => {
+        expect(decode(lines(text))).toEqual([plain(`${text}\n`)]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+test('a line of a known type may hold anything', () => {
+  const type = fc.constantFrom('step_start', 'text', 'reasoning', 'tool_use', 'step_finish', 'error');
+  const anything = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        text: fc.jsonValue(),
+        tool: fc.jsonValue(),
+        state: fc.jsonValue(),
+        tokens: fc.jsonValue(),
+        name: fc.jsonValue(),
+        data: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  fc.assert(
+    fc.property(type, anything, anything, (name, inPart, error) => {
+      for (const event of decode(line(name, { part: inPart, error }))) expect(event).toSatisfy(isWellFormed);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('bytes that are no text break nothing', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 50 }), (garbage) => {
+      const events = decode([garbage, bytes(lines('', says('Hi.')))]);
+      expect(events.at(-1)).toEqual({ type: 'text', text: 'Hi.', plain: false });
+    }),
+  );
+});
+
+test('chunks do not matter, not even within a character', () => {
+  const text = fc.constantFrom('ä€😀', 'a\u2028b\u2029c', '日本語\r', 'e\u0301', '<promise>COMPLETE</promise>', '');
+  const any = fc.oneof(
+    text,
+    text.map(says),
+    // As a server in another language would write it: the separators stand in the line as they are.
+    text.map((words) => `{"type":"text","part":{"text":"${words.trim()}"}}`),
+    text.map((command) => uses('bash', { status: 'completed', input: { command } })),
+    fc.constantFrom(
+      started,
+      rejected,
+      finished('stop'),
+      finished('tool-calls'),
+      failed('APIError', { statusCode: 500 }),
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(any, { maxLength: 8 }), fc.boolean(), chunkSizes, (all, isEnded, sizes) => {
+      const output = isEnded ? lines(...all) : all.join('\n');
+      expect(decode(cut(bytes(output), sizes))).toEqual(decode(output));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('U+2028 ends no line', () => {
+  expect(decode(lines('{"type":"text","part":{"text":"a\u2028b"}}', 'c\u2028d'))).toEqual([
+    { type: 'text', text: 'a\u2028b', plain: false },
+    plain('c\u2028d\n'),
+  ]);
+});
+
+test('a line that is too long to be held is passed on whole, as plain text', () => {
+  const text = says('x'.repeat(17 * 1024 * 1024));
+  const [long, next, ...rest] = decode([...cut(bytes(text), [1024 * 1024]), bytes(lines('', says('Hi.')))]);
+  expect(long).toMatchObject({ type: 'text', plain: true });
+  expect(long?.type === 'text' && long.text === `${text}\n`).toBe(true);
+  expect(next).toEqual({ type: 'text', text: 'Hi.', plain: false });
+  expect(rest).toEqual([]);
+});
+
+function usage(inputTokens: number | null, outputTokens: number | null, costUsd: number | null): AgentEvent {
+  return { type: 'usage', inputTokens, outputTokens, costUsd };
+}
+
+/** Whether the fields of an event are what its type says. */
+const isWellFormed = (event: AgentEvent): boolean => {
+  switch (event.type) {
+    case 'text':
+      return typeof event.text === 'string' && typeof event.plain === 'boolean';
+    case 'reasoning':
+    case 'stderr':
+      return typeof event.text === 'string';
+    case 'tool':
+      return typeof event.tool === 'string' && typeof event.about === 'string' && typeof event.failed === 'boolean';
+    case 'usage':
+      return [event.inputTokens, event.outputTokens, event.costUsd].every(
+        (value) => value === null || Number.isFinite(value),
+      );
+    case 'error':
+      return typeof event.kind === 'string' && typeof event.message === 'string';
+  }
+};

@@ -1,0 +1,164 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { changeNumber, closest, isSlug, matchId, moduleOf, toSlug } from '../../../src/project/ids.ts';
+
+const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];
+
+describe('matchId', () => {
+  test.each([
+    ['001-01_init', { kind: 'one', id: '001-01_init' }],
+    ['001', { kind: 'one', id: '001-01_init' }],
+    ['002-01', { kind: 'one', id: '002-01_add-loop' }],
+    ['002-02_add-status', { kind: 'one', id: '002-02_add-status' }],
+    ['002-02_add-status-', { kind: 'one', id: '002-02_add-status-line' }],
+    ['002', { kind: 'several', ids: ids.slice(1) }],
+    ['002-02', { kind: 'several', ids: ids.slice(2) }],
+    ['002-01_add-lop', { kind: 'none', near: '002-01_add-loop' }],
+    ['add-loop', { kind: 'none', near: '002-01_add-loop' }],
+    ['002-01_ADD-LOOP', { kind: 'none', near: '002-01_add-loop' }],
+    ['something-else', { kind: 'none', near: null }],
+    ['', { kind: 'none', near: null }],
+    ['z', { kind: 'none', near: null }],
+    ['/', { kind: 'none', near: null }],
+    ['..', { kind: 'none', near: null }],
+    ['../../etc/passwd', { kind: 'none', near: null }],
+    ['002-01_add-loop/../../x', { kind: 'none', near: null }],
+    ['\0', { kind: 'none', near: null }],
+  ])('%j', (query, expected) => {
+    expect(matchId(query, ids)).toEqual(expected);
+  });
+
+  test('finds nothing among nothing', () => {
+    expect(matchId('001', [])).toEqual({ kind: 'none', near: null });
+  });
+
+  const id = fc.oneof(fc.constantFrom(...ids), fc.stringMatching(/^\d{3}-\d{2}_[a-z]{1,8}$/));
+  const given = fc.uniqueArray(id, { maxLength: 8 });
+  const query = fc.oneof(
+    fc.constantFrom('', '..', '../', './', '/', '\0', '001-01_init\0', '*', '.', ...ids.map((each) => `../${each}`)),
+    fc.constantFrom(...ids).chain((each) => fc.nat(each.length).map((end) => each.slice(0, end))),
+    fc.string(),
+  );
+
+  test('answers with what it was given and nothing else', () => {
+    fc.assert(
+      fc.property(query, given, (text, known) => {
+        const match = matchId(text, known);
+        const answers =
+          match.kind === 'one' ? [match.id] : match.kind === 'several' ? match.ids : [match.near ?? []].flat();
+        expect(answers.filter((answer) => !known.includes(answer))).toEqual([]);
+        if (match.kind !== 'none') expect(answers.every((answer) => answer.startsWith(text))).toBe(true);
+        if (match.kind === 'several') expect(answers.length).toBeGreaterThan(1);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('an exact id beats all that it is a prefix of', () => {
+    fc.assert(
+      fc.property(given, id, (others, exact) => {
+        expect(matchId(exact, [`${exact}-more`, ...others, exact])).toEqual({ kind: 'one', id: exact });
+      }),
+    );
+  });
+});
+
+describe('moduleOf', () => {
+  test.each([
+    ['002-01_add-loop', '002'],
+    ['000-99_x', '000'],
+    ['002-01', null],
+    ['02-01_x', null],
+    ['0002-01_x', null],
+    ['002_ralph', null],
+    ['x002-01_y', null],
+    ['2026-01-02-002-01_x', null],
+    ['', null],
+  ])('%j → %j', (change, expected) => {
+    expect(moduleOf(change)).toBe(expected);
+  });
+});
+
+describe('changeNumber', () => {
+  test.each([
+    ['002-01_add-loop', '002', 1],
+    ['002-10_x', '002', 10],
+    ['2026-01-02-002-07_archived', '002', 7],
+    ['002-01_add-loop', '001', null],
+    ['2026-01-02-002-07_archived', '026', null],
+    ['add-loop', '002', null],
+    ['002-1_x', '002', null],
+  ])('%s in %s → %j', (name, module, expected) => {
+    expect(changeNumber(name, module)).toBe(expected);
+  });
+});
+
+describe('toSlug', () => {
+  test.each([
+    ['add-loop', 'add-loop'],
+    ['Add the Loop!', 'add-the-loop'],
+    ['  --a__b--  ', 'a-b'],
+    ['Café Ångström', 'cafe-angstrom'],
+    ['../../etc/passwd', 'etc-passwd'],
+    ['v2', 'v2'],
+    [`${'a'.repeat(79)} b`, 'a'.repeat(79)],
+    ['日本', null],
+    ['...', null],
+    ['', null],
+  ])('%j → %j', (text, expected) => {
+    expect(toSlug(text)).toBe(expected);
+  });
+
+  test('is always null or a slug, and a slug stays as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
+        const slug = toSlug(text);
+        if (slug === null) return;
+        expect(slug).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+        expect(slug.length).toBeLessThanOrEqual(80);
+        expect(toSlug(slug)).toBe(slug);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('isSlug', () => {
+  test.each(['add-loop', 'a', '2', 'a-1-b', 'a'.repeat(80)])('%s is one', (text) => {
+    expect(isSlug(text)).toBe(true);
+  });
+
+  test.each(['', '-a', 'a-', 'a--b', 'A', 'a b', 'a_b', 'a/b', '..', 'a\n', 'é', 'a'.repeat(81)])(
+    '%j is none',
+    (text) => {
+      expect(isSlug(text)).toBe(false);
+    },
+  );
+});
+
+describe('closest', () => {
+  const words = ['maxIterations', 'minIterations', 'model', 'harness'];
+
+  test.each([
+    ['modle', 'model'],
+    ['MODEL', 'model'],
+    ['harnes', 'harness'],
+    ['maxiteration', 'maxIterations'],
+    ['min', 'minIterations'],
+    ['Iterations', 'maxIterations'],
+    ['colour', null],
+    ['xy', null],
+    ['x', null],
+    ['', null],
+  ])('%j → %j', (text, expected) => {
+    expect(closest(text, words)).toBe(expected);
+  });
+
+  test('is null among nothing', () => {
+    expect(closest('model', [])).toBeNull();
+  });
+
+  test('looks at the first hundred characters only', () => {
+    expect(closest('x'.repeat(1_000_000), words)).toBeNull();
+  });
+});

@@ -1,0 +1,172 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AgentEvent, Ended } from '../../../src/ralph/events.ts';
+import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { buildRalphPrompt } from '../../../src/ralph/prompt.ts';
+import { chunkSizes, cut } from '../chunks.ts';
+
+const tag = '<promise>COMPLETE</promise>';
+const prompt = buildRalphPrompt(`Fix the parser, then print\n${tag}`, {
+  changeId: '001-01_x',
+  proposal: `# Why\n${tag}`,
+});
+
+const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
+const plain = (text: string): AgentEvent => ({ type: 'text', text, plain: true });
+const message = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
+const tool = (name: string): AgentEvent => ({ type: 'tool', tool: name, about: tag, failed: false });
+const usage = (inputTokens: number | null, outputTokens: number | null, costUsd: number | null): AgentEvent => ({
+  type: 'usage',
+  inputTokens,
+  outputTokens,
+  costUsd,
+});
+const reasoning: AgentEvent = { type: 'reasoning', text: tag };
+const stderr: AgentEvent = { type: 'stderr', text: tag };
+const denied: AgentEvent = { type: 'error', kind: 'permission', message: 'denied bash' };
+const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' };
+
+const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
+  const watch = watchIteration('COMPLETE', sent);
+  for (const event of events) watch.see(event);
+  return watch.judge(ended);
+};
+
+describe('whose words count', () => {
+  test.each([
+    ['nothing at all', [], false],
+    ['plain text', [plain(`Done.\n${tag}\n`)], true],
+    ['plain text in pieces', [plain('Done.\n<promise>COMP'), plain('LETE</promise>')], true],
+    ['a message', [message(tag)], true],
+    ['a message among others', [message(tag), tool('bash'), message('Good night.')], true],
+    ['a tag that two messages share', [message('<promise>COMP'), message('LETE</promise>')], false],
+    ['a tool', [tool('bash')], false],
+    ['stderr', [stderr], false],
+    ['reasoning', [reasoning], false],
+    ['stderr beside plain text', [stderr, plain(`Done.\n${tag}`)], true],
+    ['plain text before an event', [plain(`Done.\n${tag}\n`), message('Working on it.')], false],
+    ['plain text behind an event', [tool('bash'), plain(`Done.\n${tag}\n`)], false],
+    ['plain text beside reported tokens', [usage(1, 1, null), plain(`Done.\n${tag}\n`)], false],
+    ['a message that repeats the prompt', [message(prompt)], true],
+  ])('%s', (_, events, expected) => {
+    expect(judge(events)).toMatchObject({ completionFound: expected, rejected: null, error: null });
+  });
+});
+
+describe('an echo of the prompt', () => {
+  const lines = fc.constantFrom(
+    tag,
+    'Fix it.',
+    '',
+    '---',
+    '  indented',
+    `- ${tag}`,
+    `Print ${tag}`,
+    '<promise>',
+    'COMPLETE',
+  );
+  const userPrompt = fc.array(lines, { maxLength: 8 }).map((chosen) => [...chosen, tag].join('\n'));
+  const promptOf = (text: string) => buildRalphPrompt(text, { changeId: '001-01_x', proposal: `# Why\n\n${tag}` });
+
+  test('completes nothing, in any chunking', () => {
+    fc.assert(
+      fc.property(userPrompt, chunkSizes, (text, sizes) => {
+        const sent = promptOf(text);
+        expect(judge(cut(sent, sizes).map(plain), { sent }).completionFound).toBe(false);
+      }),
+    );
+  });
+
+  test('hides no promise that follows it, in any chunking', () => {
+    fc.assert(
+      fc.property(userPrompt, chunkSizes, (text, sizes) => {
+        const sent = promptOf(text);
+        expect(judge(cut(`${sent}All is well.\n${tag}\n`, sizes).map(plain), { sent }).completionFound).toBe(true);
+      }),
+    );
+  });
+
+  test('may be followed by the promise at once', () => {
+    expect(judge([plain(`${prompt}${tag}\n`)]).completionFound).toBe(true);
+  });
+
+  const sent = `Rules\n\nRun the tests:\n\`\`\`sh\nnpm test\n\`\`\`\nThen print\n${tag}\n`;
+  test.each([
+    ['opens a code fence of the agent', `Run the tests:\n\`\`\`sh\n${tag}\n\`\`\`\n`, false],
+    ['closes a code fence of the agent', `I did:\n\`\`\`sh\nnpm test\n\`\`\`\n${tag}\n`, true],
+  ])('counts as text when it %s', (_, output, expected) => {
+    expect(judge([plain(output)], { sent }).completionFound).toBe(expected);
+  });
+});
+
+describe('a promise of an iteration that went wrong is rejected', () => {
+  test.each<[string, AgentEvent[], Ended, { kind: string; message: string }]>([
+    ['a code other than 0', [], exited(3), { kind: 'crash', message: 'the agent exited with code 3' }],
+    [
+      'an interruption that ends with 0',
+      [],
+      { ...exited(0), end: 'interrupted' },
+      { kind: 'crash', message: 'the iteration was interrupted' },
+    ],
+    [
+      'a signal',
+      [],
+      { end: 'killed', exitCode: null, signal: 'SIGKILL', problem: null },
+      { kind: 'crash', message: 'the agent was killed by SIGKILL' },
+    ],
+    [
+      'no start',
+      [],
+      { end: 'not-started', exitCode: null, signal: null, problem: 'permission denied' },
+      { kind: 'start', message: 'the agent could not be started: permission denied' },
+    ],
+    ['an error event', [denied], exited(0), { kind: 'permission', message: 'denied bash' }],
+    ['an error event before the exit code', [denied], exited(1), { kind: 'permission', message: 'denied bash' }],
+    ['the first of two error events', [overload, denied], exited(0), { kind: 'overload', message: 'busy' }],
+  ])('%s', (_, events, ended, error) => {
+    expect(judge([message(tag), ...events], { ended })).toMatchObject({
+      completionFound: false,
+      rejected: error.message,
+      error,
+    });
+    expect(judge(events, { ended })).toMatchObject({ completionFound: false, rejected: null, error });
+  });
+});
+
+describe('what was used', () => {
+  test.each([
+    ['nothing is reported', [message('Hi.')], null],
+    ['one step', [usage(10, 2, 0.5)], { inputTokens: 10, outputTokens: 2, costUsd: 0.5 }],
+    ['steps are added up', [usage(10, 2, 0.5), usage(5, 1, 0.25)], { inputTokens: 15, outputTokens: 3, costUsd: 0.75 }],
+    ['0 is a number', [usage(0, 0, 0)], { inputTokens: 0, outputTokens: 0, costUsd: 0 }],
+    [
+      'null stays null',
+      [usage(10, null, null), usage(5, null, null)],
+      { inputTokens: 15, outputTokens: null, costUsd: null },
+    ],
+    ['null adds nothing', [usage(null, 2, 1), usage(5, null, null)], { inputTokens: 5, outputTokens: 2, costUsd: 1 }],
+  ])('%s', (_, events, expected) => {
+    expect(judge(events).usage).toEqual(expected);
+  });
+});
+
+describe('which tools were called', () => {
+  test.each([
+    ['unknown for plain text', [plain('Hi.\n'), stderr], null],
+    ['none', [message('Hi.')], {}],
+    ['several', [tool('bash'), tool('edit'), tool('bash')], { bash: 2, edit: 1 }],
+  ])('%s', (_, events, expected) => {
+    expect(judge(events).tools).toEqual(expected);
+  });
+
+  test('a tool may have any name', () => {
+    const name = fc.oneof(fc.constantFrom('toString', 'constructor', '__proto__', 'bash'), fc.string());
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1 }), (names) => {
+        const expected = new Map<string, number>();
+        for (const each of names) expected.set(each, (expected.get(each) ?? 0) + 1);
+        expect(new Map(Object.entries(judge(names.map(tool)).tools!))).toEqual(expected);
+      }),
+    );
+  });
+});

@@ -1,0 +1,203 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseValue } from '../../../src/flags.ts';
+import { createPromiseDetector } from '../../../src/ralph/promise.ts';
+import {
+  buildPromptPreamble,
+  buildRalphPrompt,
+  describeResult,
+  type PreambleOptions,
+  type PromptOptions,
+} from '../../../src/ralph/prompt.ts';
+import { crash, recordWith } from './records.ts';
+
+const full = {
+  changeId: '002-01_add-ralph-loop',
+  moduleId: '002',
+  iteration: 3,
+  maxIterations: 50,
+  minIterations: 2,
+  completionPromise: 'COMPLETE',
+  contextContent: 'The API moved to `/v2`.\n',
+  lastResult: '\nIt changed no file. If you are stuck, try another way.\n',
+  proposal: '# Add the loop\n\n## Why\n\nNobody wants to press Enter all night.\n',
+  module: '# Ralph\n\nThe loop and all that belongs to it.\n',
+} satisfies PromptOptions;
+
+const userPrompt = 'Begin with the tests.\n';
+
+const headings = (prompt: string) => prompt.match(/^##? .*$/gm);
+const separators = (prompt: string) => prompt.match(/\n\n---\n\n/g);
+
+describe('the whole prompt', () => {
+  test('reads like the golden file', async () => {
+    await expect(buildRalphPrompt(userPrompt, full)).toMatchFileSnapshot('./prompt.golden.md');
+  });
+
+  const short = { ...full, proposal: 'What to do.', module: 'Where it belongs.' };
+  const all = [
+    '# Ralph Wiggum Loop - Iteration 3',
+    '## Instructions',
+    '## Critical Rules',
+    '## Autonomy Requirements',
+    '## Additional Context (added by user mid-loop)',
+    '## Result of Iteration 2',
+    '## Your Task',
+    '## Change Proposal (002-01_add-ralph-loop)',
+    '## Module (002)',
+  ];
+
+  test('has its sections in order, with separators between them', () => {
+    const prompt = buildRalphPrompt(userPrompt, short);
+    expect(headings(prompt)).toEqual(all);
+    expect(separators(prompt)).toHaveLength(5);
+    expect(prompt).toContain('\n\n---\n\n## Additional Context');
+    expect(prompt).toContain('\n\n---\n\n## Result of Iteration 2');
+    expect(prompt).toContain('\n\n---\n\n## Your Task');
+    expect(prompt).toContain('\n\n---\n\n## Module (002)');
+    expect(prompt).toMatch(/\n\n---\n\nBegin with the tests\.\n$/);
+  });
+
+  describe.each([
+    ['null', null],
+    ['blank', ' \n\t\n'],
+  ])('leaves out what is %s', (_, nothing) => {
+    test.each([
+      ['contextContent', '## Additional Context (added by user mid-loop)'],
+      ['lastResult', '## Result of Iteration 2'],
+      ['proposal', '## Change Proposal (002-01_add-ralph-loop)'],
+      ['module', '## Module (002)'],
+    ])('%s', (option, heading) => {
+      const prompt = buildRalphPrompt(userPrompt, { ...short, [option]: nothing });
+      expect(headings(prompt)).toEqual(all.filter((each) => each !== heading));
+      expect(separators(prompt)).toHaveLength(4);
+    });
+  });
+
+  test('without a prompt the proposal is the task', () => {
+    const prompt = buildRalphPrompt(' \n', { ...short, module: null });
+    expect(prompt).toMatch(/## Change Proposal \(002-01_add-ralph-loop\)\n\nWhat to do\.\n$/);
+  });
+
+  test('names the folder of the change', () => {
+    expect(buildRalphPrompt(userPrompt, full)).toContain('`.spool/changes/002-01_add-ralph-loop/`');
+  });
+
+  test.each<[string, PromptOptions]>([
+    ['nothing but a prompt', {}],
+    ['a proposal without an id', { proposal: 'What to do.' }],
+    ['a module without an id', { module: 'Where it belongs.' }],
+  ])('says nothing of ids that it does not know: %s', (_, options) => {
+    expect(buildRalphPrompt(userPrompt, options)).not.toContain('undefined');
+  });
+});
+
+describe('the preamble', () => {
+  test('takes between 300 and 500 tokens', () => {
+    const tokens = buildPromptPreamble({}).length / 4;
+    expect(tokens).toBeGreaterThan(300);
+    expect(tokens).toBeLessThan(500);
+  });
+
+  test.each<[string, PreambleOptions]>([
+    ['iteration 1 (min: 1)', {}],
+    ['iteration 7 (min: 1)', { iteration: 7 }],
+    ['iteration 3 / 50 (min: 2)', full],
+    ['iteration 3 / unlimited (min: 1)', { iteration: 3, maxIterations: Infinity }],
+  ])('Progress: %s', (progress, options) => {
+    expect(buildPromptPreamble(options)).toContain(`\nProgress: ${progress}\n`);
+  });
+
+  test('asks for the promise of the user', () => {
+    expect(buildPromptPreamble({ completionPromise: 'ALL DONE' })).toContain('<promise>ALL DONE</promise>');
+    expect(buildPromptPreamble({})).toContain('<promise>COMPLETE</promise>');
+  });
+
+  test('is no promise when an agent repeats it, whatever the promise is', () => {
+    const word = fc
+      .oneof(fc.string(), fc.constantFrom('ALL DONE', '```', '~~~', 'a`b', '**', '--', 'promise'))
+      .map((text) => parseValue('word', text))
+      .filter((value) => typeof value === 'string');
+    fc.assert(
+      fc.property(word, (completionPromise) => {
+        expect(promises(completionPromise, buildPromptPreamble({ completionPromise }))).toBe(false);
+        expect(promises(completionPromise, `<promise>${completionPromise}</promise>`)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('properties of the prompt', () => {
+  const pieces = fc.constantFrom(
+    '$&',
+    '$1',
+    "$'",
+    '$$',
+    '${x}',
+    '`',
+    '```\n',
+    '---',
+    '\n\n---\n\n',
+    '## Your Task',
+    '\u2028',
+    '\\n',
+    '%s',
+  );
+  const text = fc
+    .array(fc.oneof(pieces, fc.string()), { minLength: 1, maxLength: 6 })
+    .map((chosen) => chosen.join(''))
+    .filter((joined) => joined.trim() !== '');
+
+  test('what the user wrote is in it as it was written', () => {
+    fc.assert(
+      fc.property(text, text, text, text, (user, contextContent, proposal, module) => {
+        const prompt = buildRalphPrompt(user, { ...full, contextContent, proposal, module });
+        expect(prompt).toContain(`(added by user mid-loop)\n\n${contextContent.trim()}\n\n---\n\n`);
+        expect(prompt).toContain(`## Change Proposal (${full.changeId})\n\n${proposal.trim()}\n\n---\n\n`);
+        expect(prompt).toContain(`## Module (002)\n\n${module.trim()}\n\n---\n\n`);
+        expect(prompt.endsWith(`\n\n---\n\n${user.trim()}\n`)).toBe(true);
+      }),
+    );
+  });
+
+  test('the same options give the same prompt and are left as they are', () => {
+    fc.assert(
+      fc.property(text, text, fc.integer({ min: 1 }), (user, contextContent, iteration) => {
+        const options = { ...full, contextContent, iteration };
+        const before = structuredClone(options);
+        expect(buildRalphPrompt(user, options)).toBe(buildRalphPrompt(user, before));
+        expect(options).toEqual(before);
+      }),
+    );
+  });
+});
+
+describe('what is said of the iteration before', () => {
+  const nothingChanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0 };
+
+  test.each([
+    ['there is none', null, null],
+    ['it went on', recordWith(), null],
+    ['it went on without git', recordWith({ git: null }), null],
+    ['it changed nothing', recordWith({ git: nothingChanged }), /changed no file/],
+    ['it failed', recordWith({ error: crash }), /failed: the agent exited with code 1\./],
+    ['it failed and changed nothing', recordWith({ error: crash, git: nothingChanged }), /failed/],
+    ['it promised too early', recordWith({ completionFound: true }), /more iterations were asked for/],
+    [
+      'its promise was rejected',
+      recordWith({ rejected: crash.message, error: crash }),
+      /not accepted: the agent exited with code 1\./,
+    ],
+  ])('%s', (_, record, expected) => {
+    const words = describeResult(record);
+    if (expected === null) expect(words).toBeNull();
+    else expect(words).toMatch(expected);
+  });
+});
+
+const promises = (promise: string, text: string): boolean => {
+  const detector = createPromiseDetector(promise);
+  detector.feed(text);
+  detector.endMessage();
+  return detector.found;
+};

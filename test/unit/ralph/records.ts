@@ -1,0 +1,26 @@
+import type { IterationRecord } from '../../../src/ralph/events.ts';
+
+/** A record of an iteration that went well and promised nothing, with what a test says differently. */
+export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecord => ({
+  v: 1,
+  run: '20260102-030405-9f3a',
+  iteration: 1,
+  startedAt: '2026-01-02T03:04:05.000Z',
+  durationMs: 4200,
+  harness: 'opencode',
+  model: null,
+  exitCode: 0,
+  signal: null,
+  end: 'exited',
+  completionFound: false,
+  rejected: null,
+  git: { filesChanged: 1, files: ['a.txt'], insertions: 2, deletions: 1 },
+  commit: null,
+  checkpoint: null,
+  usage: null,
+  tools: null,
+  error: null,
+  ...facts,
+});
+
+export const crash = { kind: 'crash', message: 'the agent exited with code 1' } as const;

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { duration } from '../../../src/report/format.ts';
+
+test.each([
+  [0, '0 ms'],
+  [0.4, '0 ms'],
+  [850, '850 ms'],
+  [999, '999 ms'],
+  [999.6, '1.0 s'],
+  [1000, '1.0 s'],
+  [4200, '4.2 s'],
+  [9949, '9.9 s'],
+  [59_949, '59.9 s'],
+  [59_950, '1 min 00 s'],
+  [60_000, '1 min 00 s'],
+  [185_000, '3 min 05 s'],
+  [3_599_499, '59 min 59 s'],
+  [3_599_500, '1 h 00 min'],
+  [7_800_000, '2 h 10 min'],
+  [7_859_499, '2 h 10 min'],
+  [360_000_000, '100 h 00 min'],
+])('%d ms is %s', (ms, expected) => {
+  expect(duration(ms)).toBe(expected);
+});
