@@ -10,6 +10,8 @@ const upToDate = existsSync(installed) && statSync(installed).mtimeMs >= statSyn
 if (!upToDate) {
   process.stderr.write('Installing dependencies, the real OpenCode among them; this takes a minute the first time.\n');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  execFileSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: ['ignore', 2, 2] });
+  // Not `npm ci`: it insists on packages for every platform in the lock file, also on those that a registry lacks.
+  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+  execFileSync(npm, args, { cwd: root, stdio: ['ignore', 2, 2] });
 }
 await import('./build.mjs');
