@@ -1,4 +1,4 @@
-import { currentStatus } from '../report/status.ts';
+import { currentStatus } from '../ralph/view.ts';
 import { listChanges, readTasks } from './changes.ts';
 import type { Project } from './find.ts';
 import { moduleOf } from './ids.ts';

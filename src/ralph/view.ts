@@ -48,6 +48,10 @@ export const initialView = (plan: RunPlan, facts: { pid: number; startedAt: stri
   endedAt: null,
 });
 
+/** A run that claims to go on although its process is gone was cut off. */
+export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
+  view.status === 'running' && !alive ? 'interrupted' : view.status;
+
 /** The view after one more event; the same object when the event changes nothing in it. */
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
   switch (event.type) {

@@ -1,10 +1,6 @@
 import type { IterationRecord } from '../ralph/events.ts';
-import type { RunView } from '../ralph/view.ts';
+import { currentStatus, type RunView } from '../ralph/view.ts';
 import { count, duration, lineChanges, moment, outcome, table } from './format.ts';
-
-/** A run that claims to go on although its process is gone was cut off. */
-export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
-  view.status === 'running' && !alive ? 'interrupted' : view.status;
 
 /** What `--status` prints: the run now, and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
