@@ -28,7 +28,23 @@ const report = (error: unknown): number => {
 const asUserError = (error: unknown): UserError | null => {
   if (error instanceof UserError) return error;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
-  return code && syscall ? userError('io', path ?? syscall, systemProblem(error)) : null;
+  if (!code || !syscall) return null;
+  return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
 };
 
+/**
+ * A reader that has left (`spool list | head`) is no error. A disk that is full is one for a command that has just
+ * printed its answer, but never for a run, which goes on.
+ */
+const watchOutput = (stream: NodeJS.WriteStream): void => {
+  stream.once('error', (error: NodeJS.ErrnoException) => {
+    stream.on('error', () => {});
+    if (error.code === 'EPIPE' || error.code === 'EIO') return;
+    if (stream === process.stdout) process.stderr.write(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
+    if (process.exitCode === 0) process.exitCode = 1;
+  });
+};
+
+watchOutput(process.stdout);
+watchOutput(process.stderr);
 process.exitCode = await main(process.argv.slice(2)).catch(report);

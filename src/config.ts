@@ -19,21 +19,30 @@ import { configFile, type Project } from './project/find.ts';
 /** Flags as they were typed: text for those with a value, true or false for switches. */
 export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean>>>;
 
+export interface Resolved {
+  readonly options: Options;
+  /** What the user asked for in this very call, by flag or variable. */
+  readonly asked: ReadonlySet<FlagName>;
+}
+
 /** defaults < .spool/config.json < SPOOL_* < flags, each value checked where it came from; then frozen. */
 export const resolveOptions = async (sources: {
   typed: TypedFlags;
   env: NodeJS.ProcessEnv;
   project: Project;
-}): Promise<Options> => {
+}): Promise<Resolved> => {
   const config = await readConfig(sources.project);
-  const entries = flagNames.map((name) => {
-    const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env) ?? config[name] ?? fallback(flags[name]);
-    return [name, value] as const;
-  });
+  const asked = new Map(
+    flagNames.flatMap((name) => {
+      const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const entries = flagNames.map((name) => [name, asked.get(name) ?? config[name] ?? fallback(flags[name])]);
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
   if (options.minIterations > options.maxIterations)
     throw userError('min-above-max', options.minIterations, options.maxIterations);
-  return options;
+  return { options, asked: new Set(asked.keys()) };
 };
 
 /** Checks what was typed on its own, so that a bad flag is named even outside a project. */

@@ -165,6 +165,13 @@ export const systemProblem = (error: unknown): string => {
   }
 };
 
+/** Rethrows what the system said with the path it was about: Node leaves it out for open files. */
+export const atPath =
+  (path: string) =>
+  (error: unknown): never => {
+    throw Object.assign(error as Error, { path });
+  };
+
 const quote = (text: string) => JSON.stringify(text);
 
 const activeChanges = (ids: readonly string[]) =>

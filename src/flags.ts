@@ -3,8 +3,8 @@
  * and the SPOOL_* variables all derive from this table.
  */
 
-/** What a value must look like. `limit` is a count or the word "unlimited". */
-export type Kind = 'text' | 'word' | 'count' | 'limit' | 'duration' | 'switch';
+/** What a value must look like. A `name` cannot be taken for a flag; a `limit` is a count or the word "unlimited". */
+export type Kind = 'text' | 'name' | 'word' | 'count' | 'limit' | 'duration' | 'switch';
 
 export interface Flag {
   readonly kind: Kind;
@@ -25,23 +25,23 @@ export interface Flag {
 
 export const flags = {
   change: {
-    kind: 'text',
+    kind: 'name',
     value: '<id>',
     help: 'the change to work on: its id, or a prefix that only it has',
     from: 'flag, env',
   },
-  module: { kind: 'text', value: '<id>', help: 'choose among the changes of this module', from: 'flag, env' },
+  module: { kind: 'name', value: '<id>', help: 'choose among the changes of this module', from: 'flag, env' },
   interactive: { kind: 'switch', on: true, help: 'never ask; without --change that is an error', from: 'flag, env' },
   promptFile: { kind: 'text', value: '<path>', help: 'read the prompt from a file', from: 'flag' },
   harness: {
-    kind: 'text',
+    kind: 'name',
     value: '<name>',
     help: 'the agent to run',
     fallback: 'opencode',
     from: 'flag, env, config',
   },
   model: {
-    kind: 'text',
+    kind: 'name',
     value: '<model>',
     help: 'passed to the harness as it is, such as anthropic/claude-sonnet',
     from: 'flag, env, config',
@@ -106,7 +106,7 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends Kind> = K extends 'text' | 'word' ? string : K extends 'switch' ? boolean : number;
+type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'word' ? string : K extends 'switch' ? boolean : number;
 
 type OptionOf<F extends Flag> = F['kind'] extends 'switch'
   ? boolean
@@ -122,6 +122,7 @@ export type Value = string | number | boolean;
 /** What a value of each kind must be, as it is said to a user. */
 export const wanted: Record<Kind, string> = {
   text: 'takes some text',
+  name: 'takes a name that does not start with "-"',
   word: 'takes one line of text without < and >',
   count: 'takes a whole number from 1 on',
   limit: 'takes a whole number from 1 on, or "unlimited"',
@@ -135,6 +136,8 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
   switch (kind) {
     case 'text':
       return text === '' ? null : raw;
+    case 'name':
+      return text === '' || text.startsWith('-') ? null : text;
     case 'word':
       return text === '' || /[<>\u0000-\u001f\u007f]/.test(text) ? null : text;
     case 'count':

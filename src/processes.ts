@@ -8,10 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export const processStart = (pid: number): string | null => {
   if (process.platform === 'linux') {
-    const stat = readProc(`/proc/${pid}/stat`);
-    // The name in parentheses may hold anything; state and start time are the 1st and 20th field behind it.
-    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return !fields || fields[0] === 'Z' || fields[0] === 'X' ? null : `${bootId()}/${fields[19]}`;
+    const fields = statOf(pid);
+    return fields && `${bootId()}/${fields[19]}`;
   }
   if (process.platform === 'win32') return isThere(pid) ? 'unknown' : null;
   try {
@@ -31,38 +29,77 @@ export interface Family {
 /** The variable that marks every process of an iteration, also those in sessions of their own. */
 export const tagVariable = 'SPOOL_ITERATION';
 
+/** How long a process may take to vanish after SIGKILL; only one that is not ours to kill takes longer. */
+const killMs = 2000;
+
 /** Asks every process of the family to end, and kills what has not ended when `graceMs` are over. */
-export const endFamily = async (family: Family, graceMs: number): Promise<void> => {
-  const deadline = performance.now() + graceMs;
-  if (signalFamily(family, 'SIGTERM') === 0) return;
-  while (familyMembers(family).length > 0 && performance.now() < deadline) await delay(20);
-  while (signalFamily(family, 'SIGKILL') > 0) await delay(5);
+export const endFamily = (family: Family, graceMs: number): Promise<number> =>
+  endAll(() => familyMembers(family), graceMs);
+
+/** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
+export const endRun = (run: string, graceMs: number): Promise<number> =>
+  endAll(() => processIds().filter((pid) => tagOf(pid)?.startsWith(`${run}/`)), graceMs);
+
+/** Signals a process that was started with a group of its own, and the whole group. */
+export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
+  void send(process.platform === 'win32' ? leader : -leader, signal);
+
+export const killFamily = (family: Family): void => signalAll(familyMembers(family), 'SIGKILL');
+
+const endAll = async (members: () => number[], graceMs: number): Promise<number> => {
+  const found = members();
+  if (found.length === 0) return 0;
+  signalAll(found, 'SIGTERM');
+  if (await vanish(members, graceMs)) return found.length;
+  signalAll(members(), 'SIGKILL');
+  await vanish(members, killMs);
+  return found.length;
 };
 
-/** Sends a signal to each process of the family; says how many there were. */
-export const signalFamily = (family: Family, signal: NodeJS.Signals): number => {
-  const members = familyMembers(family);
-  for (const pid of members) send(pid, signal);
-  return members.length;
+const vanish = async (members: () => number[], limitMs: number): Promise<boolean> => {
+  const deadline = performance.now() + limitMs;
+  while (members().length > 0) {
+    if (performance.now() > deadline) return false;
+    await delay(20);
+  }
+  return true;
+};
+
+const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
+  for (const pid of pids) send(pid, signal);
 };
 
 const familyMembers = ({ group, tag }: Family): number[] => {
   if (process.platform !== 'linux') return isThere(-group) ? [-group] : [];
-  const mark = `${tagVariable}=${tag}`;
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => pid !== process.pid && (isInGroup(pid, group) || carries(pid, mark)));
+  return processIds().filter((pid) => isInGroup(pid, group) || tagOf(pid) === tag);
 };
+
+/** All but our own. */
+const processIds = (): number[] =>
+  process.platform === 'linux'
+    ? readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number)
+        .filter((pid) => pid !== process.pid)
+    : [];
 
 const isInGroup = (pid: number, group: number): boolean => {
-  const stat = readProc(`/proc/${pid}/stat`);
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields !== undefined && fields[0] !== 'Z' && fields[0] !== 'X' && Number(fields[2]) === group;
+  const fields = statOf(pid);
+  return fields !== null && Number(fields[2]) === group;
 };
 
-const carries = (pid: number, mark: string): boolean =>
-  readProc(`/proc/${pid}/environ`)?.split('\0').includes(mark) ?? false;
+const tagOf = (pid: number): string | null => {
+  const mark = `${tagVariable}=`;
+  const variables = readProc(`/proc/${pid}/environ`)?.split('\0');
+  return variables?.find((variable) => variable.startsWith(mark))?.slice(mark.length) ?? null;
+};
+
+/** The fields behind the name, which stands in parentheses and may hold anything: state, parent, group, …; null when gone. */
+const statOf = (pid: number): string[] | null => {
+  const stat = readProc(`/proc/${pid}/stat`);
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return !fields || fields[0] === 'Z' || fields[0] === 'X' ? null : fields;
+};
 
 /** null when the process is gone or not ours to look at. */
 const readProc = (path: string): string | null => {

@@ -34,7 +34,7 @@ const buildProgram = (invoke: Invoke): Parser => {
   const program = newParser('spool')
     .description('Runs a coding agent on a change, again and again, until the change is done.')
     .version(version, '-V, --version', 'print the version')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText(
       'after',
       `\nStart with:\n  spool init\n  spool create module <slug>\n  spool create change <slug> --module 001\n  spool ralph --change 001-01`,
@@ -103,6 +103,6 @@ const wording = (error: CommanderError, argv: readonly string[]): string => {
   const sentence = text.charAt(0).toUpperCase() + text.slice(1).replace(/\.$/, '');
   const hint = error.code === 'commander.excessArguments' ? '; put quotes around a text with spaces' : '';
   const command = argv.find((word) => !word.startsWith('-'));
-  const known = commands.some(({ name, alias }) => name.split(' ')[0] === command || alias === command);
-  return `${sentence}${hint}. See "spool ${known ? `${command} ` : ''}--help".`;
+  const names = commands.flatMap(({ name, alias }) => [name.split(' ')[0], ...(alias ? [alias] : [])]);
+  return `${sentence}${hint}. See "spool ${names.includes(command) ? `${command} ` : ''}--help".`;
 };

@@ -29,6 +29,7 @@ const count = { type: 'integer', minimum: 1 };
 
 const shapes: Record<Kind, object> = {
   text: { type: 'string', minLength: 1 },
+  name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   word: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
   count,
   limit: { anyOf: [count, { const: 'unlimited' }] },

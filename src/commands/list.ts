@@ -1,6 +1,7 @@
 import { findProject } from '../project/find.ts';
 import { type ChangeOverview, overviews } from '../project/overview.ts';
-import { moment, table } from '../report/format.ts';
+import { describeLastRun } from '../report/status.ts';
+import { table } from '../report/format.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
@@ -18,7 +19,5 @@ const row = ({ id, module, tasks, lastRun }: ChangeOverview) => [
   id,
   module ?? '-',
   tasks === null ? '-' : `${tasks.done}/${tasks.all}`,
-  lastRun === null
-    ? 'never'
-    : `${lastRun.status}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`,
+  describeLastRun(lastRun),
 ];

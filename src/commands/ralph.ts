@@ -16,7 +16,7 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const options = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
+  const { options, asked } = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
   const action = actionOf(options, call.argument);
   const harness = findHarness(options.harness);
   const change = await chooseTarget(project, options, call.terminal);
@@ -33,7 +33,7 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'run': {
       const { startRun } = await import('./run.ts');
-      return startRun({ project, change, options, harness, call });
+      return startRun({ project, change, options, asked, harness, call });
     }
   }
 };

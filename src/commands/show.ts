@@ -5,6 +5,7 @@ import { findProject, type Project } from '../project/find.ts';
 import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
 import { overview } from '../project/overview.ts';
+import { describeLastRun } from '../report/status.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
@@ -42,7 +43,7 @@ const describeChange = async (project: Project, id: string): Promise<string[]> =
     `Change    ${id}`,
     `Module    ${module ?? 'none'}`,
     `Folder    ${relative(project.root, folder)}`,
-    `Last run  ${lastRun === null ? 'never' : `${lastRun.status}, iteration ${lastRun.iteration}`}`,
+    `Last run  ${describeLastRun(lastRun)}`,
     `Tasks     ${tasks.filter((task) => task.done).length} of ${tasks.length} done`,
     ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}`),
     '',

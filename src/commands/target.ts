@@ -3,7 +3,7 @@ import type { Options } from '../flags.ts';
 import { changesOfModule, listChanges, resolveChange } from '../project/changes.ts';
 import type { Project } from '../project/find.ts';
 import { moduleOf } from '../project/ids.ts';
-import { moduleIdOf, resolveModule } from '../project/modules.ts';
+import { listModules, moduleIdOf, resolveModule } from '../project/modules.ts';
 import type { Terminal } from '../report/terminal.ts';
 
 /** The change that is meant. Asks only when a person is there and neither flag says it. */
@@ -12,7 +12,7 @@ export const chooseTarget = async (
   options: Pick<Options, 'change' | 'module' | 'interactive'>,
   terminal: Terminal,
 ): Promise<string> => {
-  const module = options.module === null ? null : await resolveModule(project, options.module);
+  const module = options.module === null ? null : await chosenModule(project, options.module);
   const moduleId = module === null ? null : moduleIdOf(module);
   if (options.change !== null) {
     const change = await resolveChange(project, options.change);
@@ -32,4 +32,10 @@ export const chooseTarget = async (
   const chosen = await askForChange(project, candidates);
   if (chosen === null) throw userError('cancelled');
   return chosen;
+};
+
+/** A module needs no folder of its own: its changes are enough. */
+const chosenModule = async (project: Project, query: string): Promise<string> => {
+  const unwritten = (await listModules(project)).every((name) => !name.startsWith(query));
+  return unwritten && (await changesOfModule(project, query)).length > 0 ? query : resolveModule(project, query);
 };

@@ -10,6 +10,7 @@ import { runProcess } from '../harness/run.ts';
 import { loadContext } from '../project/context.ts';
 import type { Project } from '../project/find.ts';
 import { appendRecord } from '../project/history.ts';
+import { type ChangeLock, makeRunFolder } from '../project/state.ts';
 import type { Emit, RunPlan } from '../ralph/events.ts';
 import type { Work, World } from '../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
@@ -33,17 +34,21 @@ export interface WorldParts {
   readonly plan: RunPlan;
   /** Where the prompts and the logs of this run go. */
   readonly folder: string;
+  readonly lock: ChangeLock;
   /** null where there is no git. */
   readonly tree: WorkTree | null;
   readonly stops: Stops;
   readonly emit: Emit;
 }
 
+/** Node's timers do not go further. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** The disk, the clock, git and the agent, as the loop sees them. */
 export const makeWorld = (parts: WorldParts): World => ({
   now: () => new Date(),
   ticks: () => performance.now(),
-  wait: (ms) => delay(ms, undefined, { signal: parts.stops.stop }).catch(() => {}),
+  wait: (ms) => delay(Math.min(ms, longestTimerMs), undefined, { signal: parts.stops.stop }).catch(() => {}),
   stopSignal: () => parts.stops.received(),
   prompt: makePrompt(parts),
   runAgent: runAgent(parts),
@@ -69,7 +74,7 @@ const makePrompt =
   };
 
 const runAgent =
-  ({ project, harness, binary, env, plan, folder, stops }: WorldParts): World['runAgent'] =>
+  ({ project, harness, binary, env, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
   async (iteration, prompt, see) => {
     const { model, allowAll, change, run } = plan;
     const events = createEventStream(harness.decoder(), see);
@@ -79,13 +84,17 @@ const runAgent =
         args: harness.args({ model, allowAll, title: `ralph ${change} ${run} #${iteration}` }),
         cwd: project.root,
         env,
-        tag: `${run}/${iteration}/${process.pid}`,
+        tag: `${run}/${iteration}`,
         prompt,
         logFile: fileOf(folder, iteration, 'log'),
       },
       { output: events.write, stop: stops.stop, kill: stops.kill },
     );
     events.end();
+    if (lock.keep()) {
+      makeRunFolder(project, change, run);
+      emit({ type: 'notice', text: 'The agent deleted the state folder: the history before this iteration is gone.' });
+    }
     return ended;
   };
 
@@ -98,7 +107,7 @@ const watchWork =
   };
 
 const workSince = async (
-  { options, plan, emit }: WorldParts,
+  { options, plan, stops, emit }: WorldParts,
   tree: WorkTree,
   before: string,
   iteration: number,
@@ -112,6 +121,7 @@ const workSince = async (
     names: changes.map(({ name }) => name),
     snapshotId: after,
     message: `ralph(${plan.change}): iteration ${iteration}`,
+    kill: stops.kill,
   });
   if (result.kind === 'refused') emit({ type: 'notice', text: `No commit: ${result.why}` });
   return { git, commit: result.kind === 'committed' ? result.hash : null };

@@ -6,39 +6,45 @@ export type CommitResult =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'refused'; readonly why: string };
 
+export interface CommitRequest {
+  readonly names: readonly string[];
+  /** The work tree as it is now. */
+  readonly snapshotId: string;
+  readonly message: string;
+  readonly kill: AbortSignal;
+}
+
 /**
  * Commits these files as they are now and nothing else: what is staged of other files stays staged.
  * Hooks run. When git refuses, the index is as it was.
  */
-export const commitFiles = async (
-  tree: WorkTree,
-  { names, snapshotId, message }: { names: readonly string[]; snapshotId: string; message: string },
-): Promise<CommitResult> => {
+export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   const cwd = tree.root;
   // What the agent has committed itself is in HEAD already.
-  const open = new Set(await differsFromHead(cwd, snapshotId));
-  const wanted = names.filter((name) => open.has(name));
+  const open = new Set(await differsFromHead(cwd, request.snapshotId));
+  const wanted = request.names.filter((name) => open.has(name));
   if (wanted.length === 0) return { kind: 'nothing' };
 
-  const pathspec = { cwd, input: wanted.join('\0') };
-  const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const known = new Set(splitNames((await git(['ls-files', '-z'], { cwd })).stdout));
   const unknown = wanted.filter((name) => !known.has(name));
-  const unknownSpec = { cwd, input: unknown.join('\0') };
-  if (unknown.length > 0) await git(['add', '--intent-to-add', ...fromInput], unknownSpec);
+  if (unknown.length > 0) await git(['add', '--intent-to-add', ...fromInput], { cwd, input: literally(unknown) });
 
-  const commit = await git(['commit', '--quiet', '--only', '-m', message, ...fromInput], pathspec);
+  const args = ['commit', '--quiet', '--only', '-m', request.message, ...fromInput];
+  const commit = await git(args, { cwd, input: literally(wanted), kill: request.kill });
   if (commit.code === 0) {
     const head = await git(['rev-parse', 'HEAD'], { cwd });
     return { kind: 'committed', hash: head.stdout.trim() };
   }
-  if (unknown.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', ...fromInput], unknownSpec);
-  const why = readable(commit.stderr || commit.stdout)
-    .trim()
-    .split('\n')
-    .at(-1);
+  if (unknown.length > 0)
+    await git(['rm', '--cached', '--quiet', '--ignore-unmatch', ...fromInput], { cwd, input: literally(unknown) });
+  const why = (commit.stderr || readable(commit.stdout)).trim().split('\n').at(-1);
   return { kind: 'refused', why: why || `git commit ended with code ${commit.code}` };
 };
+
+const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+
+/** Names as they are, whatever `*` or `:` they hold. A variable would do the same, but hooks would inherit it. */
+const literally = (names: readonly string[]) => names.map((name) => `:(literal,top)${name}`).join('\0');
 
 const differsFromHead = async (cwd: string, tree: string): Promise<string[]> => {
   const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{tree}'], { cwd });

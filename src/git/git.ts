@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { buffer, text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { signalGroup } from '../processes.ts';
 
 export interface GitResult {
   readonly code: number;
@@ -13,22 +14,55 @@ export interface GitCall {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
+  /** Aborted to end git and the hook that it waits for. */
+  readonly kill?: AbortSignal;
 }
 
-const windows = process.platform === 'win32';
+/** A hook that takes longer hangs. */
+const longestMs = 10 * 60_000;
+/** How long a child of a hook may keep the output open. */
+const pipeGraceMs = 500;
 
 /**
  * Runs one git command. What git answers, also that there is no git, is a value.
  * It has a group of its own, so that Ctrl-C does not cut a commit short.
  */
-export const git = async (args: readonly string[], { cwd, env = {}, input = '' }: GitCall): Promise<GitResult> => {
-  const child = spawn('git', args, { cwd, env: { ...quietEnvironment(), ...env }, stdio: 'pipe', detached: !windows });
-  const closed = once(child, 'close').catch((error: Error) => error);
+export const git = async (args: readonly string[], call: GitCall): Promise<GitResult> => {
+  const env = { ...quietEnvironment(), ...call.env };
+  const child = spawn('git', args, { cwd: call.cwd, env, stdio: 'pipe', detached: process.platform !== 'win32' });
+  let ending = false;
+  // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
+  const end = () => {
+    ending = true;
+    if (child.pid) signalGroup(child.pid, 'SIGTERM');
+  };
+  const timer = setTimeout(end, longestMs);
+  call.kill?.addEventListener('abort', end);
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   child.stdin.on('error', () => {});
-  child.stdin.end(input, 'latin1');
-  const [stdout, stderr, end] = await Promise.all([buffer(child.stdout), text(child.stderr), closed]);
-  if (end instanceof Error) return { code: -1, stdout: '', stderr: end.message };
-  return { code: (end[0] as number | null) ?? -1, stdout: stdout.toString('latin1'), stderr: stderr.trim() };
+  child.stdin.end(call.input ?? '', 'latin1');
+  try {
+    const closed = once(child, 'close');
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
+    const said = Buffer.concat(stderr).toString('utf8').trim();
+    return {
+      code: code ?? -1,
+      stdout: Buffer.concat(stdout).toString('latin1'),
+      stderr: signal === null ? said : `git was ended by ${signal}`,
+    };
+  } catch (error) {
+    return { code: -1, stdout: '', stderr: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+    call.kill?.removeEventListener('abort', end);
+    if (ending && child.pid) signalGroup(child.pid, 'SIGKILL');
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
 };
 
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
@@ -36,16 +70,9 @@ export const readable = (name: string): string => Buffer.from(name, 'latin1').to
 
 export const splitNames = (output: string): string[] => output.split('\0').filter((name) => name !== '');
 
-/** git must never ask or open an editor, names are taken literally, and no repository of a surrounding git is meant. */
+/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit all of this. */
 const quietEnvironment = (): NodeJS.ProcessEnv => {
   const env = { ...process.env };
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name];
-  return {
-    ...env,
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_EDITOR: 'true',
-    GIT_LITERAL_PATHSPECS: '1',
-    GIT_OPTIONAL_LOCKS: '0',
-    LC_ALL: 'C',
-  };
+  return { ...env, GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_OPTIONAL_LOCKS: '0' };
 };

@@ -25,7 +25,8 @@ export const opencode: Harness = {
  * the last step, which then has not the reason "stop", and by a line on stderr that names the permission.
  */
 const createDecoder = (): Decoder => {
-  let lastStep: 'none' | 'open' | 'tool-calls' | 'finished' = 'none';
+  /** Why the last step ended; "open" while it has not, null before the first. */
+  let lastStep: string | null = null;
   let denied: string | null = null;
 
   const decode = (line: string): readonly AgentEvent[] | null => {
@@ -43,7 +44,7 @@ const createDecoder = (): Decoder => {
         if (/rejected permission/.test(textAt(part, 'state', 'error') ?? '')) denied ??= textAt(part, 'tool');
         return wrap(textAt(part, 'tool'), (tool) => toolEvent(tool, field(part, 'state')));
       case 'step_finish':
-        lastStep = textAt(part, 'reason') === 'tool-calls' ? 'tool-calls' : 'finished';
+        lastStep = textAt(part, 'reason') ?? 'stop';
         return [usageEvent(part)];
       case 'error':
         return [errorEvent(field(event, 'error'))];
@@ -59,14 +60,19 @@ const createDecoder = (): Decoder => {
       return [{ type: 'stderr', text: line }];
     },
     end: () => {
-      if (lastStep === 'none' || lastStep === 'finished') return [];
+      if (lastStep === null || !unfinished.has(lastStep)) return [];
       if (denied === null)
-        return [{ type: 'error', kind: 'truncated', message: 'OpenCode stopped in the middle of its work' }];
+        return [
+          { type: 'error', kind: 'truncated', message: `OpenCode stopped in the middle of its work (${lastStep})` },
+        ];
       const message = `OpenCode was denied ${denied}; run with --allow-all or allow it in opencode.json`;
       return [{ type: 'error', kind: 'permission', message }];
     },
   };
 };
+
+/** What a last step ends with when the agent had more to do or to say. */
+const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);
 
 const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemProblem } from '../errors.ts';
-import { endFamily, type Family, signalFamily, tagVariable } from '../processes.ts';
+import { atPath, systemProblem } from '../errors.ts';
+import { endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
 
 export interface Launch {
@@ -31,8 +31,8 @@ export interface Watch {
 const stopGraceMs = 5000;
 /** How long what an agent left running may take to end. */
 const leftoverGraceMs = 1000;
-/** How long output may stay silent after the agent has ended before it is given up. */
-const pipeGraceMs = 1000;
+/** How long the rest of the output may take when the agent and all it started have ended. */
+const pipeGraceMs = 2000;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -60,7 +60,7 @@ const followProcess = async (child: Child, launch: Launch, log: FileHandle, watc
     child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
     child.stdin.end(launch.prompt);
     const drained = drain(child, async (source, chunk) => {
-      await log.appendFile(chunk);
+      await log.appendFile(chunk).catch(atPath(launch.logFile));
       watch.output(source, chunk);
     });
     const [exitCode, signal] = await Promise.race([exit, drained.failed]);
@@ -101,7 +101,7 @@ const forwardStops = (family: Family, { stop, kill }: Watch) => {
   };
   const onKill = () => {
     stopped = true;
-    signalFamily(family, 'SIGKILL');
+    killFamily(family);
   };
   stop.addEventListener('abort', onStop);
   kill.addEventListener('abort', onKill);
@@ -119,12 +119,8 @@ type Take = (source: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
 
 /** Reads both streams, no faster than their chunks are taken. */
 const drain = (child: Child, take: Take) => {
-  let lastChunk = performance.now();
   const read = async (source: 'stdout' | 'stderr') => {
-    for await (const chunk of child[source] as AsyncIterable<Uint8Array>) {
-      await take(source, chunk);
-      lastChunk = performance.now();
-    }
+    for await (const chunk of child[source] as AsyncIterable<Uint8Array>) await take(source, chunk);
   };
   const both = Promise.all([read('stdout'), read('stderr')]);
   const failed = new Promise<never>((_, reject) => both.catch(reject));
@@ -133,17 +129,11 @@ const drain = (child: Child, take: Take) => {
   return {
     /** Rejects when a chunk could not be taken; otherwise stays open. */
     failed,
-    /** Resolves at the end of both streams, or when they have been silent for a while. */
+    /** Resolves at the end of both streams, or when somebody who is no child of ours keeps them open. */
     done: async () => {
-      const ended = both.then(() => true);
-      ended.catch(() => {});
-      while (!(await Promise.race([ended, delay(50, false, { ref: false })]))) {
-        if (performance.now() - lastChunk < pipeGraceMs) continue;
-        // Whoever still holds the pipe is no child of ours any more.
-        child.stdout.destroy();
-        child.stderr.destroy();
-        return;
-      }
+      await Promise.race([both, delay(pipeGraceMs, undefined, { ref: false })]);
+      child.stdout.destroy();
+      child.stderr.destroy();
     },
   };
 };

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { userError } from '../errors.ts';
+import { atPath, userError } from '../errors.ts';
 import { archiveFolder, changesFolder, type Project } from './find.ts';
 import { matchId, moduleOf } from './ids.ts';
 import { parseTasks, type Task } from './tasks.ts';
@@ -48,7 +48,7 @@ export const readTasks = async (project: Project, id: string): Promise<Task[] | 
 export const readIfThere = async (path: string): Promise<string | null> =>
   readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
-    throw error;
+    return atPath(path)(error);
   });
 
 /** Sorted; empty when the folder is not there. */

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { userError } from '../errors.ts';
 import { readIfThere } from './changes.ts';
 import type { Project } from './find.ts';
 import { makeRalphFolder, ralphFolder } from './state.ts';
@@ -13,9 +14,11 @@ export const loadContext = (project: Project, changeId: string): Promise<string 
 /** Appends in one write, which the system puts at the end of the file whoever else is writing. */
 export const addContext = (project: Project, changeId: string, text: string): void => {
   makeRalphFolder(project, changeId);
-  const file = openSync(contextFile(project, changeId), 'a+', 0o600);
+  const path = contextFile(project, changeId);
+  const file = openSync(path, 'a+', 0o600);
   try {
-    writeSync(file, `${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
+    const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
+    if (writeSync(file, bytes) < bytes.length) throw userError('io', path, 'the disk is full, only a part was added');
   } finally {
     closeSync(file);
   }

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { atPath } from '../errors.ts';
 import type { IterationRecord } from '../ralph/events.ts';
 import type { Project } from './find.ts';
 import { ralphFolder } from './state.ts';
@@ -8,12 +9,13 @@ const historyFile = (project: Project, changeId: string) => join(ralphFolder(pro
 
 /** Resolves when the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
 export const appendRecord = async (project: Project, changeId: string, record: IterationRecord): Promise<void> => {
-  const file = await open(historyFile(project, changeId), 'a+', 0o600);
+  const path = historyFile(project, changeId);
+  const file = await open(path, 'a+', 0o600);
   try {
     const { size } = await file.stat();
     const torn = size > 0 && (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0] !== newline;
-    await file.appendFile(`${torn ? '\n' : ''}${JSON.stringify(record)}\n`);
-    await file.sync();
+    await file.appendFile(`${torn ? '\n' : ''}${JSON.stringify(record)}\n`).catch(atPath(path));
+    await file.sync().catch(atPath(path));
   } finally {
     await file.close();
   }

@@ -11,8 +11,13 @@ export interface LockOwner {
   readonly since: string;
 }
 
-export type Locking =
-  { readonly kind: 'held'; readonly release: () => void } | { readonly kind: 'taken'; readonly by: LockOwner };
+export type Locking = ({ readonly kind: 'held' } & Lock) | { readonly kind: 'taken'; readonly by: LockOwner };
+
+interface Lock {
+  /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
+  keep(): LockOwner | null;
+  release(): void;
+}
 
 /**
  * A lock that one living process holds. It appears whole or not at all (a hard link to a finished file), and a dead
@@ -20,18 +25,12 @@ export type Locking =
  */
 export const acquireLock = (path: string): Locking => {
   const mine = newOwner();
-  const draft = `${path}.${mine.id}.draft`;
-  writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-  try {
-    for (;;) {
-      if (tryLink(draft, path)) return held(path, mine);
-      const owner = readOwner(path);
-      if (owner === null) continue;
-      if (isAlive(owner)) return { kind: 'taken', by: owner };
-      if (replaceDead(path, owner, draft)) return held(path, mine);
-    }
-  } finally {
-    rmSync(draft, { force: true });
+  for (;;) {
+    if (link(path, mine)) return held(path, mine);
+    const owner = readOwner(path);
+    if (owner === null) continue;
+    if (isAlive(owner)) return { kind: 'taken', by: owner };
+    if (replaceDead(path, owner, mine)) return held(path, mine);
   }
 };
 
@@ -43,31 +42,45 @@ export const lockOwner = (path: string): LockOwner | null => {
 
 const held = (path: string, mine: LockOwner): Locking => ({
   kind: 'held',
+  keep: () => {
+    if (readOwner(path) === null) link(path, mine);
+    const owner = readOwner(path);
+    return owner?.id === mine.id ? null : owner;
+  },
   release: () => {
     if (readOwner(path)?.id === mine.id) rmSync(path, { force: true });
   },
 });
 
-/** False when somebody else was faster; then the lock has to be looked at again. */
-const replaceDead = (path: string, dead: LockOwner, draft: string): boolean => {
-  const turn = acquireLock(`${path}.${dead.id}`);
-  if (turn.kind === 'taken') return false;
+/** False when the lock is there already. */
+const link = (path: string, mine: LockOwner): boolean => {
+  const draft = draftOf(path, mine);
   try {
-    if (readOwner(path)?.id !== dead.id) return false;
-    renameSync(draft, path);
-    return true;
-  } finally {
-    turn.release();
-  }
-};
-
-const tryLink = (from: string, to: string): boolean => {
-  try {
-    linkSync(from, to);
+    writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
+    linkSync(draft, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+};
+
+const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
+
+/** False when somebody else was faster; then the lock has to be looked at again. */
+const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean => {
+  const turn = acquireLock(`${path}.${dead.id}`);
+  if (turn.kind === 'taken') return false;
+  try {
+    if (readOwner(path)?.id !== dead.id) return false;
+    const draft = draftOf(path, mine);
+    writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
+    renameSync(draft, path);
+    return true;
+  } finally {
+    turn.release();
   }
 };
 

@@ -1,3 +1,4 @@
+import { UserError } from '../errors.ts';
 import { currentStatus } from '../ralph/view.ts';
 import { listChanges, readTasks } from './changes.ts';
 import type { Project } from './find.ts';
@@ -12,10 +13,11 @@ export interface ChangeOverview {
   readonly module: string | null;
   readonly tasks: { readonly done: number; readonly all: number } | null;
   readonly lastRun: {
-    readonly run: string;
+    readonly run: string | null;
+    /** `unreadable` when state.json is damaged or of a newer version; then the rest is null. */
     readonly status: string;
-    readonly iteration: number;
-    readonly startedAt: string;
+    readonly iteration: number | null;
+    readonly startedAt: string | null;
     readonly endedAt: string | null;
   } | null;
 }
@@ -26,17 +28,23 @@ export const overviews = async (project: Project): Promise<ChangeOverview[]> =>
 export const overview = async (project: Project, id: string): Promise<ChangeOverview> => {
   const moduleId = moduleOf(id);
   const tasks = await readTasks(project, id);
-  const view = await readState(project, id);
   return {
     id,
     module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
     tasks: tasks && countTasks(tasks),
-    lastRun: view && {
-      run: view.run,
-      status: currentStatus(view, loopOwner(project, id) !== null),
-      iteration: view.iteration,
-      startedAt: view.startedAt,
-      endedAt: view.endedAt,
-    },
+    lastRun: await lastRunOf(project, id),
   };
+};
+
+const lastRunOf = async (project: Project, id: string): Promise<ChangeOverview['lastRun']> => {
+  try {
+    const view = await readState(project, id);
+    if (view === null) return null;
+    const { run, iteration, startedAt, endedAt } = view;
+    return { run, status: currentStatus(view, loopOwner(project, id) !== null), iteration, startedAt, endedAt };
+  } catch (error) {
+    // One bad file must not hide the other changes.
+    if (!(error instanceof UserError)) throw error;
+    return { run: null, status: 'unreadable', iteration: null, startedAt: null, endedAt: null };
+  }
 };

@@ -1,6 +1,17 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { userError } from '../errors.ts';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { atPath, userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from './changes.ts';
 import { type Project, stateFolder } from './find.ts';
@@ -13,12 +24,16 @@ const stateFile = (project: Project, changeId: string) => join(ralphFolder(proje
 
 /** Makes the folder, readable by its owner only, and hides all of the state from git. */
 export const makeRalphFolder = (project: Project, changeId: string): void => {
-  mkdirSync(ralphFolder(project, changeId), { recursive: true, mode: 0o700 });
   hideStateFromGit(project);
+  mkdirSync(ralphFolder(project, changeId), { recursive: true, mode: 0o700 });
 };
 
 /** Says whether the file had to be made. */
 export const hideStateFromGit = (project: Project): boolean => {
+  const spool = dirname(stateFolder(project));
+  mkdirSync(spool, { recursive: true });
+  // Asked, because Node calls a read-only file system "no such file" when it makes more than one folder.
+  accessSync(spool, constants.W_OK);
   mkdirSync(stateFolder(project), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(join(stateFolder(project), '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
@@ -56,6 +71,8 @@ export const writeState = (project: Project, view: RunView): void => {
   try {
     writeFileSync(descriptor, `${JSON.stringify(view, null, 2)}\n`);
     fsyncSync(descriptor);
+  } catch (error) {
+    atPath(file)(error);
   } finally {
     closeSync(descriptor);
   }
@@ -77,15 +94,32 @@ const lockFile = (project: Project, changeId: string) => join(ralphFolder(projec
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
   lockOwner(lockFile(project, changeId));
 
-/** Takes the change for one loop; the answer releases it. */
-export const lockChange = (project: Project, changeId: string): (() => void) => {
+export interface ChangeLock {
+  /** Makes the folders and the lock again if they were deleted; says whether they were. */
+  keep(): boolean;
+  release(): void;
+}
+
+/** Takes the change for one loop. */
+export const lockChange = (project: Project, changeId: string): ChangeLock => {
   const owner = loopOwner(project, changeId);
   if (owner) throw lockedBy(changeId, owner);
   makeRalphFolder(project, changeId);
   const locking = acquireLock(lockFile(project, changeId));
   if (locking.kind === 'taken') throw lockedBy(changeId, locking.by);
-  return locking.release;
+  return {
+    keep: () => {
+      const deleted = !existsSync(ralphFolder(project, changeId));
+      if (deleted) makeRalphFolder(project, changeId);
+      const other = locking.keep();
+      if (other) throw lockedBy(changeId, other);
+      return deleted;
+    },
+    release: locking.release,
+  };
 };
 
-const lockedBy = (changeId: string, { pid, host, since }: LockOwner) =>
-  userError('locked', changeId, `process ${pid} on ${host} since ${since}`);
+const lockedBy = (changeId: string, { pid, host, since }: LockOwner) => {
+  const hint = host === hostname() ? '' : `; if that machine is gone, delete .spool/.state/ralph/${changeId}/lock`;
+  return userError('locked', changeId, `process ${pid} on ${host} since ${since}${hint}`);
+};

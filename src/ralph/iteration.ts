@@ -45,11 +45,11 @@ export const watchIteration = (promise: string, prompt: string) => {
       inPlainText.feed(echo.end());
       inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
-      const promised = structured ? inMessages.found : inPlainText.found;
-      const problem = error ?? problemOf(ended);
+      const { found, mentioned } = structured ? inMessages : inPlainText;
+      const problem = processProblem(ended) ?? error ?? exitProblem(ended);
       return {
-        completionFound: promised && problem === null,
-        rejected: promised && problem !== null ? problem.message : null,
+        completionFound: found && problem === null,
+        rejected: rejection(found, mentioned, problem),
         usage,
         tools: structured ? Object.fromEntries(tools) : null,
         error: problem,
@@ -58,7 +58,14 @@ export const watchIteration = (promise: string, prompt: string) => {
   };
 };
 
-const problemOf = (ended: Ended): IterationRecord['error'] => {
+const rejection = (found: boolean, mentioned: boolean, problem: IterationRecord['error']): string | null => {
+  if (found) return problem?.message ?? null;
+  if (mentioned && problem === null) return 'it was not alone on a line, outside of code and quotes';
+  return null;
+};
+
+/** What was done to the process explains more than what its output then lacks. */
+const processProblem = (ended: Ended): IterationRecord['error'] => {
   switch (ended.end) {
     case 'not-started':
       return { kind: 'start', message: `the agent could not be started: ${ended.problem}` };
@@ -67,9 +74,13 @@ const problemOf = (ended: Ended): IterationRecord['error'] => {
     case 'killed':
       return { kind: 'crash', message: `the agent was killed by ${ended.signal}` };
     case 'exited':
-      return ended.exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${ended.exitCode}` };
+      return null;
   }
 };
+
+/** The exit code comes last: the agent's own words say more. */
+const exitProblem = ({ exitCode }: Ended): IterationRecord['error'] =>
+  exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
 
 const addUsage = (sum: Usage | null, step: Usage): Usage => ({
   inputTokens: add(sum?.inputTokens, step.inputTokens),

@@ -1,14 +1,16 @@
 /**
  * Finds `<promise>TEXT</promise>` in an agent's words, however they are cut into chunks, in constant memory.
  * White space around TEXT and ANSI codes anywhere do not matter; TEXT itself is literal.
- * A tag in a code fence or behind an open backtick, or with anything but blanks and emphasis marks behind it on its
- * line, is talk about the promise.
+ * The tag counts alone on its line or behind the end of a sentence. In code, in the middle of a sentence, or with
+ * anything but blanks and emphasis marks behind it on its line, it is talk about the promise.
  */
 export interface PromiseDetector {
   feed(text: string): void;
   /** The words so far were a whole message: an open line or code fence ends here. */
   endMessage(): void;
   readonly found: boolean;
+  /** The tag was there, whether it counts or not. */
+  readonly mentioned: boolean;
 }
 
 export const createPromiseDetector = (promise: string): PromiseDetector => {
@@ -18,24 +20,28 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   const closeStart = wordStart + word.length;
   const ansi = createAnsiSkipper();
   const fence = createFenceTracker();
+  const line = createLineTracker();
   let matched = 0;
-  let inlineCode = false;
-  let tagInCode = false;
-  let previous = '';
+  let misplaced = false;
   let pending = false;
+  let mentioned = false;
   let found = false;
 
   const match = (char: string): void => {
     if (isBlank(char) && (matched === wordStart || matched === closeStart)) return;
     if (char === pattern[matched]) matched++;
-    // "<" was taken for the closing tag and is the start of another opening one.
-    else if (matched === closeStart + 1 && char === 'p') matched = 2;
     else matched = char === '<' ? 1 : 0;
+    if (matched === 1) misplaced = fence.inside || line.inCode || !(fence.atLineStart || line.endsSentence);
+    if (matched < pattern.length) return;
+    matched = 0;
+    mentioned = true;
+    pending = !misplaced;
   };
 
   const endLine = (): void => {
     fence.endLine();
-    inlineCode = false;
+    line.end();
+    // The line that opens a fence is part of it.
     if (pending && !fence.inside) found = true;
     pending = false;
   };
@@ -43,30 +49,26 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   const see = (char: string): void => {
     if (char === '\n') endLine();
     else if (pending && !isTrailing(char)) pending = false;
-    fence.see(char);
-    if (char === '`' && previous !== '`') inlineCode = !inlineCode;
-    previous = char;
-    if (fence.inside) {
-      matched = 0;
-      return;
-    }
     match(char);
-    if (matched === 1) tagInCode = inlineCode;
-    if (matched === pattern.length) {
-      matched = 0;
-      pending = !tagInCode;
-    }
+    fence.see(char);
+    line.see(char);
   };
 
   return {
     feed(text) {
-      const dull = !text.includes('<') && !text.includes('\u001b') && !text.includes('`') && !text.includes('~');
+      const dull = !text.includes('<') && !text.includes('`') && !text.includes('~') && !text.includes('\u001b');
       const lastLine = text.lastIndexOf('\n') + 1;
       for (let index = 0; index < text.length && !found; index++) {
         // Most output has nothing to do with a promise: what cannot matter is not looked at one by one.
         if (matched === 0 && !pending && ansi.idle) {
-          if (dull && fence.atLineStart) index = Math.max(index, lastLine);
-          else if (fence.lineIsDull) index = nextOfInterest(text, index);
+          const from = index;
+          if (dull && fence.atLineStart && index < lastLine) {
+            line.end();
+            index = lastLine;
+          } else if (fence.lineIsDull) {
+            index = nextOfInterest(text, index);
+            line.skip(text, from, index);
+          }
           if (index >= text.length) return;
         }
         const char = text[index]!;
@@ -78,10 +80,12 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
       fence.reset();
       ansi.reset();
       matched = 0;
-      previous = '';
     },
     get found() {
       return found;
+    },
+    get mentioned() {
+      return mentioned;
     },
   };
 };
@@ -96,6 +100,40 @@ const nextOfInterest = (text: string, from: number): number => {
 const isBlank = (char: string) => /\s/.test(char);
 
 const isTrailing = (char: string) => isBlank(char) || char === '*' || char === '_';
+
+/** Follows the line in which a tag may stand: is a backtick open, and is the text so far a whole sentence? */
+const createLineTracker = () => {
+  let inCode = false;
+  let previous = '';
+  let ink = '';
+
+  const see = (char: string): void => {
+    if (char === '`' && previous !== '`') inCode = !inCode;
+    previous = char;
+    if (!isTrailing(char)) ink = char;
+  };
+
+  return {
+    see,
+    /** Takes text without backticks; only its last ink matters. */
+    skip(text: string, from: number, to: number): void {
+      let last = to - 1;
+      while (last > from && isTrailing(text[last]!)) last--;
+      if (last >= from) see(text[last]!);
+    },
+    end(): void {
+      inCode = false;
+      previous = '';
+      ink = '';
+    },
+    get inCode() {
+      return inCode;
+    },
+    get endsSentence() {
+      return /[.!?\u2026\u3002]/.test(ink);
+    },
+  };
+};
 
 /** Says of each character whether it belongs to an escape sequence (CSI, OSC, or two characters). */
 const createAnsiSkipper = () => {
@@ -155,7 +193,7 @@ const createFenceTracker = () => {
           part = 'marker';
           char = next;
           length = 1;
-        } else if (!/[\s>*+\-\d.)]/.test(next)) part = 'rest';
+        } else if (!/[\s>*_#+\-\d.)]/.test(next)) part = 'rest';
         return;
       }
       if (part === 'marker' && next === char) {
@@ -180,6 +218,7 @@ const createFenceTracker = () => {
     get inside() {
       return open !== null;
     },
+    /** Nothing but blanks and the marks of lists and quotes so far. */
     get atLineStart() {
       return part === 'lead';
     },

@@ -51,7 +51,7 @@ export const buildPromptPreamble = ({
 export const describeResult = (record: IterationRecord | null): string | null => {
   if (record === null) return null;
   if (record.rejected !== null)
-    return `You printed the promise, but it was not accepted: ${record.rejected}. Check the state of the work before you print it again.`;
+    return `You printed the promise, but it was not accepted: ${record.rejected}. Check that the work is done before you print it again.`;
   if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
   if (record.completionFound)
     return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';

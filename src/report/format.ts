@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { GitSummary, IterationRecord } from '../ralph/events.ts';
 import { failed } from '../ralph/events.ts';
 
@@ -16,7 +17,8 @@ export const moment = (iso: string): string => {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
 };
 
-export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number} ${number === 1 ? noun : plural}`;
 
 export const lineChanges = (git: GitSummary): string => `+${git.insertions} -${git.deletions}`;
 
@@ -25,6 +27,13 @@ export const outcome = (record: IterationRecord): string => {
   if (record.end === 'interrupted') return 'interrupted';
   return failed(record) ? 'failed' : 'went on';
 };
+
+/** What an agent prints must not move the cursor or change the title of the user's terminal. */
+export const withoutControls = (text: string): string =>
+  stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');
+
+export const oneLine = (text: string, longest = 500): string =>
+  withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
 /** Columns as wide as their widest cell; numbers to the right. */
 export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {

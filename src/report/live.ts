@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import {
   type AgentEvent,
   failed,
@@ -7,7 +6,7 @@ import {
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
-import { count, duration, lineChanges } from './format.ts';
+import { count, duration, lineChanges, oneLine, withoutControls } from './format.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -39,11 +38,11 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         return out(
           paint(
             event.failed ? 'red' : 'cyan',
-            `  ${event.failed ? '!' : '·'} ${event.tool} ${oneLine(event.about)}`.trimEnd(),
+            `  ${event.failed ? '!' : '·'} ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd(),
           ),
         );
       case 'error':
-        return say(paint('red', `  ! ${event.message}`));
+        return say(paint('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':
         return event.text.trim() === '' ? undefined : say(paint('dim', `  ${withoutControls(event.text)}`));
       case 'reasoning':
@@ -81,7 +80,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'run-ended':
         say('');
         say(
-          `${paint(colours[event.reason], titles[event.reason])} ${event.detail} (${duration(performance.now() - started)} in all).`,
+          `${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)} (${duration(performance.now() - started)} in all).`,
         );
         return say(paint('dim', `Prompts and logs: ${options.folder}`));
     }
@@ -116,13 +115,7 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
   const facts = [took, work, ...commit].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
-  if (record.rejected !== null) return paint('red', `Promise rejected, ${record.rejected}: ${facts}`);
-  if (failed(record)) return paint('red', `Failed, ${record.error?.message}: ${facts}`);
+  if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);
+  if (failed(record)) return paint('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
   return `No promise yet: ${facts}`;
 };
-
-const oneLine = (text: string) => withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, 100);
-
-/** What an agent prints must not move the cursor or change the title of the user's terminal. */
-const withoutControls = (text: string) =>
-  stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');

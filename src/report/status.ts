@@ -1,6 +1,7 @@
 import type { IterationRecord } from '../ralph/events.ts';
+import type { ChangeOverview } from '../project/overview.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { count, duration, lineChanges, moment, outcome, table } from './format.ts';
+import { count, duration, lineChanges, moment, oneLine, outcome, table } from './format.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
@@ -15,6 +16,13 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     '',
     ...renderIterations(records),
   ];
+};
+
+/** One line: how the last run of a change stands. */
+export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
+  if (lastRun === null) return 'never';
+  if (lastRun.startedAt === null) return lastRun.status;
+  return `${lastRun.status}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`;
 };
 
 const renderIterations = (records: readonly IterationRecord[]): string[] => {
@@ -33,6 +41,6 @@ const renderIterations = (records: readonly IterationRecord[]): string[] => {
   const lines = table([head, ...rows], [0, 2, 3, 5]);
   const problems = records
     .filter((record) => record.error !== null)
-    .map((record) => `  iteration ${record.iteration}: ${record.error?.message}`);
+    .map((record) => `  iteration ${record.iteration}: ${oneLine(record.error?.message ?? '')}`);
   return [...lines.map((line) => `  ${line}`), ...(problems.length > 0 ? ['', ...problems] : [])];
 };

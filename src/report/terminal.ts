@@ -21,7 +21,6 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
   const screens = Boolean(stdout.isTTY) && Boolean(stderr.isTTY);
   const dumb = env.TERM === 'dumb';
   const colour = screens && !dumb && !env.NO_COLOR;
-  for (const stream of [stdout, stderr]) stream.on('error', ignoreClosedPipe);
   return {
     out: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
@@ -30,9 +29,4 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
     isScreen: screens && !dumb,
     columns: stderr.columns ?? 80,
   };
-};
-
-/** Whoever read our output has left (`spool list | head`): that is no error, and no reason to stop a run. */
-const ignoreClosedPipe = (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 };

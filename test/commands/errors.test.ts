@@ -177,6 +177,17 @@ const rows: Row[] = [
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {
+    name: 'a flag as model in config',
+    args: run,
+    says: '.spool/config.json: "model" takes a name that does not start with "-", not "--auto"',
+    files: { '.spool/config.json': '{ "model": "--auto" }' },
+  },
+  {
+    name: 'unknown flag before any command',
+    args: ['--foo'],
+    says: `Unknown option '--foo'. See "spool --help".`,
+  },
+  {
     name: 'bad variable',
     args: run,
     says: 'SPOOL_MAX_ITERATIONS takes a whole number from 1 on, or "unlimited", not "x".',

@@ -139,6 +139,12 @@ test('without a prompt the proposal is the task', async () => {
   expect(prompt).not.toContain('## Module');
 });
 
+test('a module is known by its changes, also without a folder of its own', async () => {
+  const project = createProject({ agent: [promise], files: { '.spool/modules/002_ralph/module.md': null } });
+
+  expect(await project.spool('ralph', '--module', '002')).toMatchObject({ code: 0 });
+});
+
 test('options come from config, then the environment, then flags', async () => {
   const project = createProject({
     agent: [promise],

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
 import { change, createProject } from '../support/project.ts';
 
 const run = ['ralph', 'Build it.', '--change', change];
@@ -93,4 +94,54 @@ test('a hook that refuses the commit is told, and the index is as it was', async
   expect(result.stderr).toContain('No commit: no such luck');
   expect(project.git('status', '--porcelain')).toBe('?? made.txt');
   expect(project.history()).toMatchObject([{ commit: null, completionFound: true, git: { files: ['made.txt'] } }]);
+});
+
+test('hooks see the repository as they do without Spool', async () => {
+  const project = createProject({ agent: [`echo 'a' > code.js; ${promise}`] });
+  project.write(
+    '.git/hooks/pre-commit',
+    "#!/bin/sh\ngit diff --cached --name-only -- '*.js' > .git/seen\nenv > .git/env\n",
+  );
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+  await project.spool(...run);
+
+  expect(project.read('.git/seen')).toBe('code.js\n');
+  expect(project.read('.git/env')).not.toMatch(/^(GIT_LITERAL_PATHSPECS|LC_ALL)=/m);
+});
+
+test('a hook that starts something in the background does not hold the loop', async () => {
+  const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
+  project.write('.git/hooks/post-commit', '#!/bin/sh\n(until [ -e .git/go-on ]; do sleep 0.05; done) &\n');
+  chmodSync(project.path('.git/hooks/post-commit'), 0o755);
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  project.write('.git/go-on', '');
+});
+
+test('a hook that hangs is ended by the second signal, and git leaves no lock', async () => {
+  const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
+  project.write('.git/hooks/pre-commit', '#!/bin/sh\ntrap "" TERM\ntouch .git/hangs\nwhile :; do sleep 0.05; done\n');
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+  const loop = project.start(run);
+  await eventually(() => project.exists('.git/hangs'), 'the hook to hang');
+
+  loop.kill('SIGINT');
+  await loop.printed('once more kills it now');
+  loop.kill('SIGINT');
+
+  const result = await loop.result;
+  expect(result.stderr).toContain('No commit: git was ended by SIGTERM');
+  expect(project.git('status', '--porcelain')).toBe('?? made.txt');
+  expect(project.history()).toMatchObject([{ completionFound: true, commit: null }]);
+});
+
+test('a repository inside the repository, even one without commits, does not hide other changes', async () => {
+  const project = createProject({ agent: [`git init -q nested; echo x > nested/file; echo y > made.txt; ${promise}`] });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  expect(project.history()).toMatchObject([{ git: { files: ['made.txt'] } }]);
+  expect(project.git('show', '--format=', '--name-only')).toBe('made.txt');
 });

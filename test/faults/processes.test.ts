@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { promise } from '../support/agents.ts';
+import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
@@ -62,6 +62,35 @@ test('a background child that keeps stdout open does not hold the loop, and is e
 
   expect(result).toMatchObject({ code: 0 });
   expect(alive(project)).toEqual([]);
+});
+
+test('a daemon that nothing marks, and that keeps writing to our pipe, does not hold the loop', async () => {
+  const project = createProject({
+    agent: [`env -i PATH="$PATH" MARK=${'$HOME'} setsid sh -c 'while :; do echo tick; sleep 0.05; done' & ${promise}`],
+  });
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(0);
+  for (const pid of processesWith(`MARK=${project.home}`)) process.kill(pid, 'SIGKILL');
+});
+
+test.each([
+  ['announced', 'When all is done I will print <promise>COMPLETE</promise>'],
+  ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>'],
+  ['decorated', '<promise>COMPLETE</promise> :tada:'],
+])('a promise that is %s does not count, and the next prompt says why', async (_, words) => {
+  const project = createProject({ agent: [says(words), promise] });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  expect(project.history()).toMatchObject([
+    { completionFound: false, rejected: 'it was not alone on a line, outside of code and quotes', error: null },
+    { completionFound: true },
+  ]);
+  expect(project.calls()[1]!.prompt).toContain(
+    'You printed the promise, but it was not accepted: it was not alone on a line, outside of code and quotes.',
+  );
 });
 
 test('a process of somebody else is not touched', async () => {

@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } fr
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
 import { change, createProject, spoolProgram, startProcess } from '../support/project.ts';
 
 const run = ['ralph', 'Build it.', '--change', change];
@@ -82,6 +83,80 @@ test('a killed run is found, said, and gone on with; --fresh starts anew', async
   expect(project.history().at(-1)!.run).not.toBe(state.run);
 });
 
+test('what a killed run has left running is ended by the next start', async () => {
+  const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
+  const project = createProject({ agent: [`setsid sh -c '${works}' & ${waitsFor('never')}`, promise] });
+  const killed = project.start(run);
+  await killed.printed('waiting for never');
+  await eventually(() => project.exists('work.txt'), 'the tool to work');
+  killed.kill('SIGKILL');
+  await killed.result;
+  expect(processesWith(`HOME=${project.home}`).length).toBeGreaterThan(0);
+
+  const next = await project.spool(...run);
+
+  expect(next.code).toBe(0);
+  expect(next.stderr).toMatch(/Ended what it had left running: \d+ processes\./);
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+});
+
+test('a resumed run keeps its prompt, its model and its limits, and asks for permissions anew', async () => {
+  const project = createProject({ agent: [waitsFor('never'), promise] });
+  const first = project.start([
+    'ralph',
+    'Mind the gap.',
+    '--change',
+    change,
+    '--model',
+    'a/b',
+    '--max-iterations',
+    '7',
+    '--allow-all',
+  ]);
+  await first.printed('waiting for never');
+  first.kill('SIGINT');
+  expect(await first.result).toMatchObject({ code: 130 });
+
+  expect(await project.spool('ralph', '--change', change)).toMatchObject({ code: 0 });
+
+  const [, resumed] = project.calls();
+  expect(resumed!.prompt.endsWith('Mind the gap.\n')).toBe(true);
+  expect(resumed!.prompt).toContain('Progress: iteration 2 / 7');
+  expect(resumed!.args).toContain('a/b');
+  expect(resumed!.args).not.toContain('--auto');
+});
+
+test('an agent that deletes the state folder does not end the run', async () => {
+  const project = createProject({ agent: ['echo work > work.txt; git clean -fdxq -e work.txt', promise] });
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(0);
+  expect(result.stderr).toContain('The agent deleted the state folder');
+  expect(project.history()).toMatchObject([
+    { iteration: 1, git: { files: ['work.txt'] } },
+    { iteration: 2, completionFound: true },
+  ]);
+  expect(project.state()).toMatchObject({ status: 'complete', finished: 2 });
+});
+
+test('a full disk behind the output is one line for a query, and no reason to stop for a run', async () => {
+  const project = createProject({ agent: [says('one'), promise] });
+  const toFull = (...args: string[]) =>
+    startProcess('sh', ['-c', `exec "${process.execPath}" "${spoolProgram}" "$@" > /dev/full`, 'sh', ...args], {
+      cwd: project.folder,
+      env: project.env,
+    }).result;
+
+  for (const args of [['list'], ['--version']])
+    expect(await toFull(...args)).toMatchObject({
+      code: 1,
+      stderr: 'spool: Cannot write the output: the disk is full.\n',
+    });
+  expect(await toFull(...run)).toMatchObject({ code: 0 });
+  expect(project.history()).toHaveLength(2);
+});
+
 test('a finished run is followed by a new one that counts from 1', async () => {
   const project = createProject({ agent: [promise] });
 
@@ -114,13 +189,16 @@ test.each([
   const project = createProject({ agent: [promise] });
   project.write(`.spool/.state/ralph/${change}/state.json`, text);
 
-  for (const args of [run, ['ralph', '--status', '--change', change], ['list']]) {
+  for (const args of [run, ['ralph', '--status', '--change', change]]) {
     const result = await project.spool(...args);
     expect(result.code).toBe(2);
     expect(result.stderr).toBe(
       `spool: .spool/.state/ralph/${change}/state.json ${problem}. Nothing was changed; move the file away to start anew.\n`,
     );
   }
+  const list = await project.spool('list');
+  expect(list).toMatchObject({ code: 0, stderr: '' });
+  expect(list.stdout).toMatch(/unreadable$/m);
   expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(text);
   expect(project.calls()).toEqual([]);
 });

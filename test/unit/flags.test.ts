@@ -73,7 +73,16 @@ describe('a value as it is typed', () => {
       ['', null],
       [' \n', null],
     ],
+    name: [
+      ['anthropic/claude-sonnet', 'anthropic/claude-sonnet'],
+      [' opencode ', 'opencode'],
+      ['--auto', null],
+      ['-x', null],
+      ['', null],
+    ],
     word: [
+      ['ALL\nDONE', null],
+      ['\u001b[1mDONE', null],
       ['COMPLETE', 'COMPLETE'],
       ['  ALL DONE ', 'ALL DONE'],
       ['<DONE', null],

@@ -153,7 +153,10 @@ describe('an error', () => {
 
 describe('how the output ends', () => {
   const asked = '! permission requested: external_directory (*); auto-rejecting\n';
-  const truncated = { kind: 'truncated', message: 'OpenCode stopped in the middle of its work' };
+  const truncated = (why: string) => ({
+    kind: 'truncated',
+    message: `OpenCode stopped in the middle of its work (${why})`,
+  });
   const denied = (what: string) => ({
     kind: 'permission',
     message: `OpenCode was denied ${what}; run with --allow-all or allow it in opencode.json`,
@@ -163,9 +166,12 @@ describe('how the output ends', () => {
     ['nothing at all', [], '', []],
     ['plain text only', ['Hi.'], '', []],
     ['a last step that stops', [started, finished('tool-calls'), started, finished('stop')], '', []],
-    ['a step that never ends', [started, says('Hi.')], '', [truncated]],
-    ['a last step that calls tools', [started, finished('tool-calls')], '', [truncated]],
-    ['a step that never ends behind one that stops', [started, finished('stop'), started], '', [truncated]],
+    ['a step that never ends', [started, says('Hi.')], '', [truncated('open')]],
+    ['a last step that calls tools', [started, finished('tool-calls')], '', [truncated('tool-calls')]],
+    ['a last step that was too long', [started, finished('length')], '', [truncated('length')]],
+    ['a last step that was filtered', [started, finished('content-filter')], '', [truncated('content-filter')]],
+    ['a last step whose provider gives no reason', [started, finished('unknown')], '', []],
+    ['a step that never ends behind one that stops', [started, finished('stop'), started], '', [truncated('open')]],
     ['a denied permission', [started, rejected, finished('tool-calls')], asked, [denied('external_directory')]],
     ['a denied permission, without stderr', [started, rejected, finished('tool-calls')], '', [denied('bash')]],
     ['a denied permission in an open step', [started, rejected], asked, [denied('external_directory')]],
