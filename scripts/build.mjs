@@ -1,5 +1,5 @@
 // Bundles src/ into dist/: one small entry, a chunk for each part that is loaded when it is used, and the config schema.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -24,6 +24,7 @@ const buildProgram = () =>
     entryPoints: { spool: 'src/cli.ts' },
     outdir: 'dist',
     splitting: true,
+    metafile: true,
     chunkNames: 'chunks/[name]-[hash]',
     // commander is CommonJS: what it requires of Node must be found from an ES module.
     banner: {
@@ -38,6 +39,23 @@ const writeSchema = async () => {
   writeFileSync(`${root}/dist/config.schema.json`, `${JSON.stringify(configSchema(), null, 2)}\n`);
 };
 
+/**
+ * The licences of what is bundled go along with it.
+ * @param {import('esbuild').Metafile | undefined} metafile
+ */
+const writeLicences = (metafile) => {
+  const packages = Object.keys(metafile?.inputs ?? {}).flatMap(
+    (path) => /^node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  );
+  const texts = [...new Set(packages)].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(`${root}/${folder}/package.json`, 'utf8'));
+    const file = readdirSync(`${root}/${folder}`).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file ? readFileSync(`${root}/${folder}/${file}`, 'utf8').trim() : `Licence: ${license}`;
+    return `${name} ${version}\n\n${text}\n`;
+  });
+  writeFileSync(`${root}/dist/third-party-licences.txt`, texts.join(`\n${'-'.repeat(80)}\n\n`));
+};
+
 rmSync(`${root}/dist`, { recursive: true, force: true });
-await buildProgram();
+writeLicences((await buildProgram()).metafile);
 await writeSchema();

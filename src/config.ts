@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { systemProblem, userError } from './errors.ts';
 import {
+  configKeys,
   envOf,
   type Flag,
   flagNames,
@@ -13,7 +13,8 @@ import {
   type Value,
   wanted,
 } from './flags.ts';
-import { closest } from './project/ids.ts';
+import { closest } from './closest.ts';
+import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
 
 /** Flags as they were typed: text for those with a value, true or false for switches. */
@@ -77,8 +78,7 @@ const fallback = (flag: Flag): Value | null => {
 const readConfig = async (project: Project): Promise<Partial<Record<FlagName, Value>>> => {
   const path = configFile(project);
   const file = relative(project.root, path);
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+  const text = await readIfThere(path).catch((error: unknown) => {
     throw userError('bad-config', file, systemProblem(error));
   });
   if (text === null) return {};
@@ -99,8 +99,6 @@ const parseJson = (text: string, file: string): Record<string, unknown> => {
   }
   throw userError('bad-config', file, 'must hold one JSON object');
 };
-
-const configKeys = flagNames.filter((name) => flags[name].from.includes('config'));
 
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);

@@ -101,6 +101,11 @@ const table = {
     text: (change: string, owner: string) =>
       `Another run is on ${change} (${owner}). Wait for it, or stop it; "spool ralph --status --change ${change}" shows it.`,
   },
+  'create-locked': {
+    exit: 2,
+    text: (pid: number, host: string, file: string) =>
+      `Process ${pid} on ${host} is creating something. If it is gone, delete ${file}.`,
+  },
   'bad-state': {
     exit: 2,
     text: (file: string, problem: string) =>

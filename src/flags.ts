@@ -93,6 +93,13 @@ export const flags = {
     help: 'do not show the output of the agent while it works',
     from: 'flag, env, config',
   },
+  stopGrace: {
+    kind: 'duration',
+    value: '<time>',
+    help: 'how long an interrupted agent may take to end before it is killed',
+    fallback: '5s',
+    from: 'flag, env, config',
+  },
   fresh: { kind: 'switch', help: 'start a new run even if the last one was interrupted', from: 'flag' },
   status: { kind: 'switch', help: 'show the last run and its iterations, then exit', from: 'flag' },
   addContext: {
@@ -137,9 +144,9 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
     case 'text':
       return text === '' ? null : raw;
     case 'name':
-      return text === '' || text.startsWith('-') ? null : text;
+      return text === '' || text.startsWith('-') || hasControls(text) ? null : text;
     case 'word':
-      return text === '' || /[<>\u0000-\u001f\u007f]/.test(text) ? null : text;
+      return text === '' || /[<>]/.test(text) || hasControls(text) ? null : text;
     case 'count':
       return parseCount(text);
     case 'limit':
@@ -161,7 +168,12 @@ export const envOf = (name: FlagName): string => `SPOOL_${kebab(name).replaceAll
 
 export const flagNames = Object.keys(flags) as FlagName[];
 
+/** The flags that may stand in .spool/config.json. */
+export const configKeys = flagNames.filter((name) => flags[name].from.includes('config'));
+
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+const hasControls = (text: string) => /[\u0000-\u001f\u007f]/.test(text);
 
 const parseCount = (text: string): number | null => {
   const count = /^\d+$/.test(text) ? Number(text) : 0;

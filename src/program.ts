@@ -1,6 +1,6 @@
 import { Command as Parser, CommanderError, Option } from 'commander';
 import { version } from './version.ts';
-import { commands } from './commands/index.ts';
+import { commands, groups } from './commands/index.ts';
 import type { Call, Command, CommandOption } from './commands/command.ts';
 import { userError } from './errors.ts';
 import { createTerminal } from './report/terminal.ts';
@@ -39,30 +39,23 @@ const buildProgram = (invoke: Invoke): Parser => {
       'after',
       `\nStart with:\n  spool init\n  spool create module <slug>\n  spool create change <slug> --module 001\n  spool ralph --change 001-01`,
     );
-  const groups = new Map<string, Parser>();
+  const parents = new Map(
+    Object.entries(groups).map(([name, summary]) => [name, newParser(name).description(summary).helpCommand(false)]),
+  );
   for (const command of commands) {
     const [first, second] = command.name.split(' ') as [string, string?];
-    const parent = second === undefined ? program : group(program, groups, first);
-    parent.addCommand(buildCommand(command, second ?? first, invoke));
+    (parents.get(first) ?? program).addCommand(buildCommand(command, second ?? first, invoke));
   }
+  for (const parent of parents.values()) program.addCommand(parent);
   return program;
-};
-
-const group = (program: Parser, groups: Map<string, Parser>, name: string): Parser => {
-  const existing = groups.get(name);
-  if (existing) return existing;
-  const made = newParser(name).description('make a module or a change').helpCommand(false);
-  groups.set(name, made);
-  program.addCommand(made);
-  return made;
 };
 
 const buildCommand = (command: Command, name: string, invoke: Invoke): Parser => {
   const parser = newParser(name).description(command.summary);
   if (command.alias) parser.alias(command.alias);
   if (command.argument) {
-    const { name: argument, help } = command.argument;
-    parser.argument(argument === 'prompt' ? `[${argument}]` : `<${argument}>`, help);
+    const { name: argument, help, optional } = command.argument;
+    parser.argument(optional ? `[${argument}]` : `<${argument}>`, help);
   }
   for (const option of command.options) for (const parsed of optionsOf(option)) parser.addOption(parsed);
   parser.addHelpText('after', `\nExamples:\n${command.examples.map((example) => `  ${example}`).join('\n')}`);

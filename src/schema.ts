@@ -1,4 +1,4 @@
-import { type Flag, flagNames, flags, type Kind } from './flags.ts';
+import { configKeys, type Flag, flags, type Kind } from './flags.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
 export const configSchema = () => ({
@@ -8,9 +8,7 @@ export const configSchema = () => ({
   additionalProperties: false,
   properties: {
     $schema: { type: 'string' },
-    ...Object.fromEntries(
-      flagNames.filter((name) => flags[name].from.includes('config')).map((name) => [name, property(flags[name])]),
-    ),
+    ...Object.fromEntries(configKeys.map((name) => [name, property(flags[name])])),
   },
 });
 

@@ -5,7 +5,7 @@ export interface Command {
   readonly name: string;
   readonly alias?: string;
   readonly summary: string;
-  readonly argument?: { readonly name: string; readonly help: string };
+  readonly argument?: { readonly name: string; readonly help: string; readonly optional?: true };
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
   readonly load: () => Promise<{ run: (call: Call) => Promise<number> }>;

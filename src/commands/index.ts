@@ -13,12 +13,15 @@ const moduleOption: CommandOption = {
   help: 'the module the change belongs to',
 };
 
+/** The first words of commands with two. */
+export const groups: Readonly<Record<string, string>> = { create: 'make a module or a change' };
+
 export const commands: readonly Command[] = [
   {
     name: 'ralph',
     alias: 'loop',
     summary: 'run an agent on a change, again and again, until it is done',
-    argument: { name: 'prompt', help: 'what to do; without it the proposal is the task' },
+    argument: { name: 'prompt', help: 'what to do; without it the proposal is the task', optional: true },
     options: ralphOptions,
     examples: [
       'spool ralph --change 002-01_add-ralph-loop',
@@ -27,7 +30,7 @@ export const commands: readonly Command[] = [
       'spool ralph --change 002-01 --add-context "The API key is in 1Password"',
       'spool ralph --change 002-01 --status',
     ],
-    load: () => import('./ralph.ts'),
+    load: () => import('./ralph/ralph.ts'),
   },
   {
     name: 'init',

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, changesOfModule, listChanges, readIfThere, readTasks } from '../project/changes.ts';
+import { changeFolder, changesOfModule, listChanges, readTasks } from '../project/changes.ts';
+import { readIfThere } from '../project/files.ts';
 import { findProject, type Project } from '../project/find.ts';
 import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';

@@ -9,7 +9,7 @@ export type CommitResult =
 export interface CommitRequest {
   readonly names: readonly string[];
   /** The work tree as it is now. */
-  readonly snapshotId: string;
+  readonly treeId: string;
   readonly message: string;
   readonly kill: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface CommitRequest {
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   const cwd = tree.root;
   // What the agent has committed itself is in HEAD already.
-  const open = new Set(await differsFromHead(cwd, request.snapshotId));
+  const open = new Set(await differsFromHead(cwd, request.treeId));
   const wanted = request.names.filter((name) => open.has(name));
   if (wanted.length === 0) return { kind: 'nothing' };
 
@@ -30,7 +30,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   if (unknown.length > 0) await git(['add', '--intent-to-add', ...fromInput], { cwd, input: literally(unknown) });
 
   const args = ['commit', '--quiet', '--only', '-m', request.message, ...fromInput];
-  const commit = await git(args, { cwd, input: literally(wanted), kill: request.kill });
+  const commit = await git(args, { cwd, input: literally(wanted), hooks: true, kill: request.kill });
   if (commit.code === 0) {
     const head = await git(['rev-parse', 'HEAD'], { cwd });
     return { kind: 'committed', hash: head.stdout.trim() };

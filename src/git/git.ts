@@ -14,6 +14,8 @@ export interface GitCall {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
+  /** The user's hooks may run. */
+  readonly hooks?: true;
   /** Aborted to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
 }
@@ -28,7 +30,8 @@ const pipeGraceMs = 500;
  * It has a group of its own, so that Ctrl-C does not cut a commit short.
  */
 export const git = async (args: readonly string[], call: GitCall): Promise<GitResult> => {
-  const env = { ...quietEnvironment(), ...call.env };
+  // In English, so that an answer can be told from another; but hooks get the user's own language.
+  const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
   const child = spawn('git', args, { cwd: call.cwd, env, stdio: 'pipe', detached: process.platform !== 'win32' });
   let ending = false;
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
@@ -70,7 +73,7 @@ export const readable = (name: string): string => Buffer.from(name, 'latin1').to
 
 export const splitNames = (output: string): string[] => output.split('\0').filter((name) => name !== '');
 
-/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit all of this. */
+/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
 const quietEnvironment = (): NodeJS.ProcessEnv => {
   const env = { ...process.env };
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name];

@@ -10,15 +10,22 @@ export interface WorkTree {
   readonly scratch: string;
 }
 
-/** null where there is no work tree, or no git. */
-export const findWorkTree = async (cwd: string, scratch: string): Promise<WorkTree | null> => {
-  const { code, stdout } = await git(['rev-parse', '--show-toplevel', '--git-path', 'index'], { cwd });
+export type Found =
+  | { readonly kind: 'found'; readonly tree: WorkTree }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
+export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
+  const { code, stdout, stderr } = await git(['rev-parse', '--show-toplevel', '--git-path', 'index'], { cwd });
   const [root, index] = readable(stdout).split('\n');
-  return code === 0 && root && index ? { root, index: resolve(cwd, index), scratch } : null;
+  if (code === 0 && root && index) return { kind: 'found', tree: { root, index: resolve(cwd, index), scratch } };
+  const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
+  return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
 
 /** The id of a tree with all tracked and untracked (not ignored) files as they are now; null when git cannot tell. */
-export const snapshot = async ({ root, index, scratch }: WorkTree): Promise<string | null> => {
+export const takeTree = async ({ root, index, scratch }: WorkTree): Promise<string | null> => {
   await copyIndex(index, scratch);
   const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
   await git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--ignore-errors'], call);

@@ -15,24 +15,29 @@ export interface Launch {
   /** Unique for this process and its children. */
   readonly tag: string;
   readonly prompt: string;
-  /** All output is appended here, byte for byte. */
+  /** All output goes here, byte for byte. */
   readonly logFile: string;
+  /** How long the agent may take to end when it is asked to. */
+  readonly stopGraceMs: number;
 }
 
+type Source = 'stdout' | 'stderr';
+
 export interface Watch {
-  output(source: 'stdout' | 'stderr', chunk: Uint8Array): void;
+  /** The next chunk is read when this has resolved. */
+  output(source: Source, chunk: Uint8Array): Promise<void>;
   /** Aborted to end the agent cleanly. */
   readonly stop: AbortSignal;
   /** Aborted to kill it now. */
   readonly kill: AbortSignal;
 }
 
-/** How long an agent that was asked to end may take. */
-const stopGraceMs = 5000;
 /** How long what an agent left running may take to end. */
 const leftoverGraceMs = 1000;
-/** How long the rest of the output may take when the agent and all it started have ended. */
+/** How long somebody who is no child of ours may keep the pipe open when all is over. */
 const pipeGraceMs = 2000;
+/** More than a pipe and a stream can have held back when the agent ended. */
+const mostHeldBack = 4 * 1024 * 1024;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -41,63 +46,65 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  * a grandchild that keeps the pipe open does not hold it. Rejects only when the log cannot be written.
  */
 export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
-  const log = await open(launch.logFile, 'a', 0o600);
+  if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
+  const log = await open(launch.logFile, 'w', 0o600);
   try {
-    const child = start(launch);
-    const problem = await startProblem(child);
-    if (problem !== null) return { end: 'not-started', exitCode: null, signal: null, problem };
-    return await followProcess(child, launch, log, watch);
+    const started = await start(launch);
+    if (typeof started === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: started };
+    return await followProcess(started, launch, log, watch);
   } finally {
     await log.close();
+  }
+};
+
+/** The child, or why there is none. A bad argument is thrown at once, a missing file comes as an event. */
+const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | string> => {
+  try {
+    const child = spawn(binary, args, {
+      cwd,
+      env: { ...env, [tagVariable]: tag },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    await once(child, 'spawn');
+    return child;
+  } catch (error) {
+    return systemProblem(error);
   }
 };
 
 const followProcess = async (child: Child, launch: Launch, log: FileHandle, watch: Watch): Promise<Ended> => {
   const family = { group: child.pid!, tag: launch.tag };
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-  const forward = forwardStops(family, watch);
+  const forward = forwardStops(family, launch.stopGraceMs, watch);
+  const output = drain(child, async (source, chunk) => {
+    await log.appendFile(chunk).catch(atPath(launch.logFile));
+    await watch.output(source, chunk);
+  });
+  child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
+  child.stdin.end(launch.prompt);
   try {
-    child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
-    child.stdin.end(launch.prompt);
-    const drained = drain(child, async (source, chunk) => {
-      await log.appendFile(chunk).catch(atPath(launch.logFile));
-      watch.output(source, chunk);
-    });
-    const [exitCode, signal] = await Promise.race([exit, drained.failed]);
-    await endFamily(family, leftoverGraceMs);
-    await drained.done();
+    const [exitCode, signal] = await Promise.race([exit, output.failed]);
+    // A signal that comes from here on does not take back what the agent has finished.
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
+    await endFamily(family, leftoverGraceMs);
+    await output.finish();
     return { end, exitCode, signal, problem: null };
+  } catch (error) {
+    await endFamily(family, leftoverGraceMs);
+    throw error;
   } finally {
     forward.dispose();
-    await endFamily(family, leftoverGraceMs);
   }
 };
 
-const start = ({ binary, args, cwd, env, tag }: Launch): Child =>
-  spawn(binary, args, {
-    cwd,
-    env: { ...env, [tagVariable]: tag },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
-    detached: process.platform !== 'win32',
-    windowsHide: true,
-  });
-
-const startProblem = async (child: Child): Promise<string | null> => {
-  try {
-    await once(child, 'spawn');
-    return null;
-  } catch (error) {
-    return systemProblem(error);
-  }
-};
-
-const forwardStops = (family: Family, { stop, kill }: Watch) => {
+const forwardStops = (family: Family, graceMs: number, { stop, kill }: Watch) => {
   let stopped = false;
   const onStop = () => {
     stopped = true;
-    void endFamily(family, stopGraceMs);
+    void endFamily(family, graceMs);
   };
   const onKill = () => {
     stopped = true;
@@ -115,25 +122,36 @@ const forwardStops = (family: Family, { stop, kill }: Watch) => {
   };
 };
 
-type Take = (source: 'stdout' | 'stderr', chunk: Uint8Array) => Promise<void>;
-
 /** Reads both streams, no faster than their chunks are taken. */
-const drain = (child: Child, take: Take) => {
-  const read = async (source: 'stdout' | 'stderr') => {
-    for await (const chunk of child[source] as AsyncIterable<Uint8Array>) await take(source, chunk);
+const drain = (child: Child, take: (source: Source, chunk: Uint8Array) => Promise<void>) => {
+  let taking = 0;
+  let taken = 0;
+  const read = async (source: Source) => {
+    for await (const chunk of child[source] as AsyncIterable<Uint8Array>) {
+      taking++;
+      await take(source, chunk);
+      taking--;
+      taken += chunk.length;
+    }
   };
   const both = Promise.all([read('stdout'), read('stderr')]);
   const failed = new Promise<never>((_, reject) => both.catch(reject));
   failed.catch(() => {});
 
-  return {
-    /** Rejects when a chunk could not be taken; otherwise stays open. */
-    failed,
-    /** Resolves at the end of both streams, or when somebody who is no child of ours keeps them open. */
-    done: async () => {
-      await Promise.race([both, delay(pipeGraceMs, undefined, { ref: false })]);
+  /** Waits for the end of both streams; gives up when what is still to come cannot be the agent's. */
+  const finish = async (): Promise<void> => {
+    const before = taken;
+    const ended = both.then(() => true);
+    for (let waited = 0; !(await Promise.race([ended, delay(50, false, { ref: false })])); waited += 50) {
+      const foreign = waited >= pipeGraceMs && taking === 0;
+      if (!foreign && taken - before <= mostHeldBack) continue;
       child.stdout.destroy();
       child.stderr.destroy();
-    },
+      ended.catch(() => {});
+      return;
+    }
   };
+
+  /** `failed` rejects when a chunk could not be taken, and otherwise stays open. */
+  return { failed, finish };
 };

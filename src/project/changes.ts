@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { atPath, userError } from '../errors.ts';
+import { userError } from '../errors.ts';
+import { folderNames, readIfThere } from './files.ts';
 import { archiveFolder, changesFolder, type Project } from './find.ts';
 import { matchId, moduleOf } from './ids.ts';
 import { parseTasks, type Task } from './tasks.ts';
@@ -42,23 +42,4 @@ export const readProposal = async (project: Project, id: string): Promise<string
 export const readTasks = async (project: Project, id: string): Promise<Task[] | null> => {
   const text = await readIfThere(join(changeFolder(project, id), 'tasks.md'));
   return text === null ? null : parseTasks(text);
-};
-
-/** The text of a file, null when there is no such file. */
-export const readIfThere = async (path: string): Promise<string | null> =>
-  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    return atPath(path)(error);
-  });
-
-/** Sorted; empty when the folder is not there. */
-export const folderNames = async (path: string): Promise<string[]> => {
-  const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  return entries
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-    .map((entry) => entry.name)
-    .toSorted();
 };

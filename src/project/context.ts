@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { readIfThere } from './changes.ts';
+import { readIfThere } from './files.ts';
 import type { Project } from './find.ts';
 import { makeRalphFolder, ralphFolder } from './state.ts';
 

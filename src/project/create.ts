@@ -5,7 +5,7 @@ import { userError } from '../errors.ts';
 import { listArchived, listChanges } from './changes.ts';
 import { changesFolder, modulesFolder, type Project, stateFolder } from './find.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
-import { acquireLock } from './lock.ts';
+import { acquireLock, type Lock } from './lock.ts';
 import { listModules, moduleIdOf } from './modules.ts';
 import { hideStateFromGit } from './state.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
@@ -49,19 +49,24 @@ const nextNumber = (used: readonly number[], digits: number, what: string): stri
   return next.padStart(digits, '0');
 };
 
+/** Nobody needs longer to make a folder. */
+const longestWaitMs = 5000;
+
 /** One at a time, so that two people never get the same number. */
 const numberedAlone = async <Result>(project: Project, make: () => Promise<Result>): Promise<Result> => {
   hideStateFromGit(project);
-  for (;;) {
-    const locking = acquireLock(join(stateFolder(project), 'create.lock'));
-    if (locking.kind === 'taken') {
-      await delay(10);
-      continue;
-    }
-    try {
-      return await make();
-    } finally {
-      locking.release();
-    }
+  const lock = await waitForLock(join(stateFolder(project), 'create.lock'));
+  try {
+    return await make();
+  } finally {
+    lock.release();
+  }
+};
+
+const waitForLock = async (path: string): Promise<Lock> => {
+  for (const deadline = performance.now() + longestWaitMs; ; await delay(10)) {
+    const locking = acquireLock(path);
+    if (locking.kind === 'held') return locking;
+    if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);
   }
 };

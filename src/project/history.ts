@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import type { IterationRecord } from '../ralph/events.ts';
+import { ifThere } from './files.ts';
 import type { Project } from './find.ts';
 import { ralphFolder } from './state.ts';
 
@@ -36,10 +37,7 @@ const newline = 0x0a;
 const blockSize = 64 * 1024;
 
 async function* linesFromEnd(path: string): AsyncGenerator<string> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const file = await ifThere(open(path, 'r'));
   if (!file) return;
   try {
     let tail = Buffer.alloc(0);
@@ -59,13 +57,17 @@ async function* linesFromEnd(path: string): AsyncGenerator<string> {
   }
 }
 
-/** null for a blank line, one that was cut off, and one of a version that is not ours. */
+/** null for a blank line, one that was cut off, and one that we did not write. */
 const parse = (line: string): IterationRecord | null => {
-  if (line.trim() === '') return null;
   try {
     const record = JSON.parse(line) as IterationRecord | null;
-    return record?.v === 1 ? record : null;
+    return record?.v === 1 && isText(record.run, record.end) && isNumber(record.iteration, record.durationMs)
+      ? record
+      : null;
   } catch {
     return null;
   }
 };
+
+const isText = (...values: unknown[]) => values.every((value) => typeof value === 'string');
+const isNumber = (...values: unknown[]) => values.every((value) => Number.isFinite(value));

@@ -13,7 +13,7 @@ export interface LockOwner {
 
 export type Locking = ({ readonly kind: 'held' } & Lock) | { readonly kind: 'taken'; readonly by: LockOwner };
 
-interface Lock {
+export interface Lock {
   /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
   keep(): LockOwner | null;
   release(): void;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { folderNames, readIfThere } from './changes.ts';
+import { folderNames, readIfThere } from './files.ts';
 import { modulesFolder, type Project } from './find.ts';
 import { matchId } from './ids.ts';
 

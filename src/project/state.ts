@@ -13,7 +13,7 @@ import { hostname } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { atPath, userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
-import { readIfThere } from './changes.ts';
+import { readIfThere } from './files.ts';
 import { type Project, stateFolder } from './find.ts';
 import { acquireLock, type LockOwner, lockOwner } from './lock.ts';
 
@@ -79,10 +79,15 @@ export const writeState = (project: Project, view: RunView): void => {
   renameSync(draft, file);
 };
 
+/** null for what we did not write; a newer version may look different. */
 const parse = (text: string): RunView | null => {
   try {
     const value = JSON.parse(text) as RunView | null;
-    return typeof value === 'object' && typeof value?.v === 'number' ? value : null;
+    if (typeof value !== 'object' || typeof value?.v !== 'number') return null;
+    const texts = [value.run, value.change, value.status, value.startedAt, value.harness, value.completionPromise];
+    const numbers = [value.iteration, value.finished, value.minIterations];
+    const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
+    return ours || value.v !== 1 ? value : null;
   } catch {
     return null;
   }

@@ -18,7 +18,7 @@ export interface Progress {
 export const decide = ({ plan, record, failures, stopSignal }: Progress): Decision => {
   const { iteration } = record;
   if (record.completionFound && iteration >= plan.minIterations)
-    return stop('complete', `the promise was kept in iteration ${iteration}`);
+    return stop('complete', `promised in iteration ${iteration}`);
   if (stopSignal !== null) return stop('interrupted', `stopped by ${stopSignal}`);
   if (record.end === 'not-started') return stop('failed', record.error?.message ?? 'the agent could not be started');
   if (plan.failFast && failed(record))

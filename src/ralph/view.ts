@@ -62,6 +62,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'run-ended':
       return { ...view, status: event.reason, detail: event.detail, updatedAt: event.at, endedAt: event.at };
     case 'run-started':
+      return { ...view, updatedAt: event.at };
     case 'agent':
     case 'notice':
     case 'waiting':

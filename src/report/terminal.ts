@@ -8,6 +8,8 @@ export interface Terminal {
   out(text: string): void;
   /** Talk: what Spool itself has to say. */
   say(text: string): void;
+  /** Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory. */
+  drained(): Promise<void>;
   paint(style: Style, text: string): string;
   /** A person is there to be asked. */
   readonly canAsk: boolean;
@@ -24,9 +26,22 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
   return {
     out: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
+    drained: async () => {
+      for (const stream of [stdout, stderr]) if (stream.writableNeedDrain) await drain(stream);
+    },
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
     isScreen: screens && !dumb,
     columns: stderr.columns ?? 80,
   };
 };
+
+/** A reader that has left will never drain it. */
+const drain = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      for (const event of ['drain', 'close', 'error']) stream.off(event, done);
+      resolve();
+    };
+    for (const event of ['drain', 'close', 'error']) stream.on(event, done);
+  });

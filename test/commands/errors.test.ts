@@ -173,7 +173,7 @@ const rows: Row[] = [
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, failFast, retryDelay, commit, stream',
+    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, failFast, retryDelay, commit, stream, stopGrace',
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {

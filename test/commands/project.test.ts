@@ -2,6 +2,7 @@ import { readdirSync, renameSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 const empty = {
   files: { [`.spool/changes/${change}/proposal.md`]: null, '.spool/modules/002_ralph/module.md': null },
@@ -137,6 +138,24 @@ test('without a prompt the proposal is the task', async () => {
   const { prompt } = project.calls()[0]!;
   expect(prompt.endsWith('The proposal of the loop.\n')).toBe(true);
   expect(prompt).not.toContain('## Module');
+});
+
+test('--module means its only change, or a choice among them', async () => {
+  const project = createProject({
+    agent: [promise],
+    files: { '.spool/changes/003-01_other/proposal.md': '# Other\n' },
+  });
+  expect(await project.spool('ralph', '--module', '002_ralph')).toMatchObject({ code: 0 });
+  expect(project.history()).toHaveLength(1);
+
+  project.write('.spool/changes/002-02_second/proposal.md', '# Second\n');
+  const terminal = openTerminal(project, ['ralph', '--module', '002']);
+  await terminal.shows('002-02_second');
+  expect(terminal.screen()).not.toContain('003-01_other');
+  terminal.type('\u001b[B');
+  terminal.type('\r');
+  expect(await terminal.exitCode).toBe(0);
+  expect(project.history('002-02_second')).toHaveLength(1);
 });
 
 test('a module is known by its changes, also without a folder of its own', async () => {

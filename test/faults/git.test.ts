@@ -57,6 +57,27 @@ test('what the agent commits itself is counted and not committed again', async (
   expect(project.history()[0]!.git).toMatchObject({ files: ['a.txt', 'b.txt'] });
 });
 
+test('an agent that commits all of it itself leaves nothing to do and nothing to say', async () => {
+  const project = createProject({
+    agent: [`unset GIT_DIR GIT_INDEX_FILE; echo a > a.txt; git add a.txt; git commit -qm mine; ${promise}`],
+  });
+
+  const result = await project.start(run, { env: { GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere' } }).result;
+
+  expect(result.stderr).not.toContain('No commit');
+  expect(project.history()).toMatchObject([{ commit: null }]);
+});
+
+test('git that refuses to look is said, and the loop goes on without it', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write('.git/config', '[core]\n\trepositoryformatversion = 99\n');
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(0);
+  expect(result.stderr).toMatch(/Nothing will be committed, git refuses: \S+/);
+});
+
 test('an iteration that changes nothing makes no commit', async () => {
   const project = createProject({ agent: [promise] });
   project.write('dirty.txt', 'x\n');

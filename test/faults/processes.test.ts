@@ -1,9 +1,9 @@
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, spoolProgram, startProcess } from '../support/project.ts';
 
 const run = ['ralph', 'Build it.', '--change', change];
 const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
@@ -26,11 +26,11 @@ describe('a stopped loop leaves nothing running', () => {
     '$signal to $agent',
     async ({ signal, code, agent }) => {
       const project = createProject({ agent: [agents[agent as keyof typeof agents]] });
-      const loop = project.start(run);
+      const loop = project.start([...run, '--stop-grace', '1h']);
       await eventually(() => project.exists('work.txt'), 'the agent to work');
 
       loop.kill(signal);
-      // Whoever ignores the first signal is killed by the second, without waiting for its grace.
+      // Whoever ignores the first signal is killed by the second, and does not get its hour of grace.
       if (agent.includes('ignores')) {
         await loop.printed(`${signal}: ending the agent`);
         loop.kill(signal);
@@ -45,7 +45,7 @@ describe('a stopped loop leaves nothing running', () => {
 
   test('an agent that ignores one signal is killed when its grace is over', async () => {
     const project = createProject({ agent: [`trap '' TERM; ${works}`] });
-    const loop = project.start(run);
+    const loop = project.start([...run, '--stop-grace', '100ms']);
     await eventually(() => project.exists('work.txt'), 'the agent to work');
 
     loop.kill('SIGTERM');
@@ -91,6 +91,21 @@ test.each([
   expect(project.calls()[1]!.prompt).toContain(
     'You printed the promise, but it was not accepted: it was not alone on a line, outside of code and quotes.',
   );
+});
+
+test('what an agent says at its very end to a reader that does not read yet is not lost', async () => {
+  const project = createProject({ agent: [`yes 'line of output' | head -c 3000000; ${promise}`] });
+  const reader = `until [ -e go-on ]; do sleep 0.01; done; wc -c`;
+  const command = `"${process.execPath}" "${spoolProgram}" ralph --change ${change} | (${reader})`;
+
+  const loop = startProcess('sh', ['-c', command], { cwd: project.folder, env: project.env });
+  await loop.printed('Iteration 1 of 50');
+  const logged = () => statSync(project.stateFile(`runs/${project.state().run}/0001.log`), { throwIfNoEntry: false });
+  await eventually(() => (logged()?.size ?? 0) > 65_536, 'the agent to write');
+  project.write('go-on', '');
+
+  expect(Number((await loop.result).stdout)).toBe(3_000_000 + '<promise>COMPLETE</promise>\n'.length);
+  expect(project.history()).toMatchObject([{ completionFound: true }]);
 });
 
 test('a process of somebody else is not touched', async () => {

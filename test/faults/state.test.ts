@@ -1,4 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -168,22 +170,71 @@ test('a finished run is followed by a new one that counts from 1', async () => {
   expect(first!.run).not.toBe(second!.run);
 });
 
+const lockOf = (owner: object) =>
+  JSON.stringify({
+    id: '00000000-0000-4000-8000-000000000000',
+    host: hostname(),
+    since: '2026-01-01T00:00:00.000Z',
+    ...owner,
+  });
+
+test.each([
+  ['a process id that was given to another process', { pid: process.pid, start: 'long ago' }],
+  ['a process that is gone', { pid: 999_999_999, start: 'long ago' }],
+])('a lock of %s holds nobody up', async (_, owner) => {
+  const project = createProject({ agent: [promise] });
+  project.write(`.spool/.state/ralph/${change}/lock`, lockOf(owner));
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+});
+
+test('a lock of another machine is respected, and the message says how to get rid of it', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write(`.spool/.state/ralph/${change}/lock`, lockOf({ pid: 1, start: 'x', host: 'elsewhere' }));
+  project.write('.spool/.state/create.lock', lockOf({ pid: 1, start: 'x', host: 'elsewhere' }));
+
+  const loop = await project.spool(...run);
+  expect(loop.code).toBe(2);
+  expect(loop.stderr).toContain(`if that machine is gone, delete .spool/.state/ralph/${change}/lock`);
+  const create = await project.spool('create', 'module', 'x');
+  expect(create.code).toBe(2);
+  expect(create.stderr).toContain('Process 1 on elsewhere is creating something. If it is gone, delete ');
+});
+
+test('the log of a cut-off iteration is kept when its number is run again', async () => {
+  const project = createProject({
+    agent: [`${says('first try')}; ${waitsFor('never')}`, `${says('second try')}; ${promise}`],
+  });
+  const killed = project.start(run);
+  await killed.printed('waiting for never');
+  killed.kill('SIGKILL');
+  await killed.result;
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  const log = (name: string) => readFileSync(project.stateFile(`runs/${project.state().run}/${name}`), 'utf8');
+  expect(log('0001.log')).toContain('second try');
+  expect(log('0001.log')).not.toContain('first try');
+  expect(log('0001.log.1')).toContain('first try');
+});
+
 test('a line that a crash has cut off costs that line only', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
-  appendFileSync(project.stateFile('history.jsonl'), '{"v":1,"run":"x","iter');
+  appendFileSync(project.stateFile('history.jsonl'), '{"v":1,"run":"x"}\n[1]\nnull\n{"v":1,"run":"x","iter');
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
 
   const lines = readFileSync(project.stateFile('history.jsonl'), 'utf8').trimEnd().split('\n');
-  expect(lines).toHaveLength(3);
-  expect(JSON.parse(lines[2]!)).toMatchObject({ iteration: 1, completionFound: true });
+  expect(lines).toHaveLength(6);
+  expect(JSON.parse(lines[5]!)).toMatchObject({ iteration: 1, completionFound: true });
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(/^ +1 {2}promised/m);
 });
 
 test.each([
   ['garbage', 'not json', 'is damaged'],
   ['nothing', '', 'is damaged'],
+  ['an object that is not ours', '{"v":1,"run":"x"}', 'is damaged'],
   ['a newer version', '{"v":2,"run":"x"}', 'has version 2, which this Spool does not know'],
 ])('a state file that holds %s is refused with a sentence and left as it is', async (_, text, problem) => {
   const project = createProject({ agent: [promise] });
@@ -207,10 +258,17 @@ test('the state is for its owner only', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
 
-  const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
-  expect(mode(project.path('.spool/.state'))).toBe('700');
-  for (const name of ['state.json', 'history.jsonl', `runs/${project.state().run}/0001.log`])
-    expect(mode(project.stateFile(name))).toBe('600');
+  await project.spool('ralph', '--add-context', 'x', '--change', change);
+  await project.spool('create', 'module', 'another');
+
+  const state = project.path('.spool/.state');
+  const paths = ['.', ...(readdirSync(state, { recursive: true }) as string[])].map((name) => join(state, name));
+  const open = paths.filter((path) => {
+    const stats = statSync(path);
+    return (stats.mode & 0o777) !== (stats.isDirectory() ? 0o700 : 0o600);
+  });
+  expect(paths.length).toBeGreaterThan(10);
+  expect(open).toEqual([]);
 });
 
 test('without git everything works, and the git fields are null', async () => {

@@ -28,6 +28,7 @@ test('the packed tarball installs globally, without dependencies, works, and ple
     'README.md',
     'dist/config.schema.json',
     'dist/spool.js',
+    'dist/third-party-licences.txt',
     'package.json',
   ]);
 

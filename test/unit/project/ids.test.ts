@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeNumber, closest, isSlug, matchId, moduleOf, toSlug } from '../../../src/project/ids.ts';
+import { changeNumber, isSlug, matchId, moduleOf, toSlug } from '../../../src/project/ids.ts';
 
 const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];
 
@@ -134,31 +134,4 @@ describe('isSlug', () => {
       expect(isSlug(text)).toBe(false);
     },
   );
-});
-
-describe('closest', () => {
-  const words = ['maxIterations', 'minIterations', 'model', 'harness'];
-
-  test.each([
-    ['modle', 'model'],
-    ['MODEL', 'model'],
-    ['harnes', 'harness'],
-    ['maxiteration', 'maxIterations'],
-    ['min', 'minIterations'],
-    ['Iterations', 'maxIterations'],
-    ['colour', null],
-    ['xy', null],
-    ['x', null],
-    ['', null],
-  ])('%j → %j', (text, expected) => {
-    expect(closest(text, words)).toBe(expected);
-  });
-
-  test('is null among nothing', () => {
-    expect(closest('model', [])).toBeNull();
-  });
-
-  test('looks at the first hundred characters only', () => {
-    expect(closest('x'.repeat(1_000_000), words)).toBeNull();
-  });
 });

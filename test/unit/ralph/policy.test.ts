@@ -29,24 +29,24 @@ const notStarted = {
 
 describe('when it stops, and why', () => {
   test.each<[string, Row, string, string]>([
-    ['a promise', { record: promised }, 'complete', 'the promise was kept in iteration 1'],
+    ['a promise', { record: promised }, 'complete', 'promised in iteration 1'],
     [
       'a promise at the minimum',
       { record: { ...promised, iteration: 3 }, plan: { minIterations: 3 } },
       'complete',
-      'the promise was kept in iteration 3',
+      'promised in iteration 3',
     ],
     [
       'a promise at the limit',
       { record: { ...promised, iteration: 5 }, plan: { maxIterations: 5 } },
       'complete',
-      'the promise was kept in iteration 5',
+      'promised in iteration 5',
     ],
     [
       'a promise before an interruption',
       { record: promised, stopSignal: 'SIGINT' },
       'complete',
-      'the promise was kept in iteration 1',
+      'promised in iteration 1',
     ],
     ['an interruption', { stopSignal: 'SIGTERM' }, 'interrupted', 'stopped by SIGTERM'],
     [

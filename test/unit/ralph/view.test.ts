@@ -61,6 +61,7 @@ describe('before the first event', () => {
 
 describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
+    [{ type: 'run-started', plan, at }, { updatedAt: at }],
     [
       { type: 'iteration-started', iteration: 7, at },
       { iteration: 7, updatedAt: at },
@@ -82,7 +83,6 @@ describe('events that change the view', () => {
 
 describe('events that leave the view as it is', () => {
   test.each<RunEvent>([
-    { type: 'run-started', plan, at },
     { type: 'agent', event: { type: 'text', text: 'Hi.', plain: true } },
     { type: 'notice', text: 'Careful.' },
     { type: 'waiting', ms: 1000, why: 'the iteration failed' },

@@ -1,24 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { systemProblem, userError } from '../errors.ts';
-import { findWorkTree } from '../git/worktree.ts';
-import type { Harness } from '../harness/harness.ts';
-import { locateBinary } from '../harness/index.ts';
-import { endRun } from '../processes.ts';
-import { readIfThere, readProposal } from '../project/changes.ts';
-import type { Project } from '../project/find.ts';
-import { moduleOf } from '../project/ids.ts';
-import { readModule } from '../project/modules.ts';
-import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../project/state.ts';
-import type { Emit, RunEvent, RunPlan, StopReason } from '../ralph/events.ts';
-import { runLoop } from '../ralph/loop.ts';
-import { initialView, reduceView } from '../ralph/view.ts';
-import { count } from '../report/format.ts';
-import { createLiveReport } from '../report/live.ts';
-import type { Call } from './command.ts';
+import { systemProblem, userError } from '../../errors.ts';
+import { findWorkTree, type WorkTree } from '../../git/worktree.ts';
+import type { Harness } from '../../harness/harness.ts';
+import { locateBinary } from '../../harness/index.ts';
+import { endRun } from '../../processes.ts';
+import { readProposal } from '../../project/changes.ts';
+import { readIfThere } from '../../project/files.ts';
+import type { Project } from '../../project/find.ts';
+import { moduleOf } from '../../project/ids.ts';
+import { readModule } from '../../project/modules.ts';
+import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../../project/state.ts';
+import type { Emit, RunEvent, RunPlan, StopReason } from '../../ralph/events.ts';
+import { runLoop } from '../../ralph/loop.ts';
+import { initialView, reduceView } from '../../ralph/view.ts';
+import { count } from '../../report/format.ts';
+import { createLiveReport } from '../../report/live.ts';
+import type { Call } from '../command.ts';
 import { type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
-import { makeWorld, type Task } from './world.ts';
+import { makeWorld, type Brief } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
   readonly harness: Harness;
@@ -28,30 +30,30 @@ export interface RunRequest extends PlanRequest {
 /** How long processes of a run whose Spool is gone may take to end. */
 const leftoverGraceMs = 2000;
 
-/** Everything that can be wrong is found before the lock is taken; nothing is written until then. */
+/** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (request: RunRequest): Promise<number> => {
   const { project, change, harness, call } = request;
-  const task = await readTask(request);
+  const brief = await readBrief(request);
   const binary = locateBinary(harness, call.env.PATH ?? '');
   const lock = lockChange(project, change);
   try {
-    return await runLocked({ ...request, task, binary, lock });
+    return await runLocked({ ...request, brief, binary, lock });
   } finally {
     lock.release();
   }
 };
 
 interface LockedRequest extends RunRequest {
-  readonly task: Task;
+  readonly brief: Brief;
   readonly binary: string;
   readonly lock: ChangeLock;
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
-  const { project, change, options, harness, call, task, lock } = request;
+  const { project, change, options, harness, call, brief } = request;
   const { plan, previous } = await planRun(request);
   const folder = makeRunFolder(project, change, plan.run);
-  const userPrompt = await keepPrompt(folder, task.userPrompt);
+  const userPrompt = await keepPrompt(folder, brief.userPrompt);
   const report = createLiveReport(call.terminal, {
     stream: options.stream,
     agent: harness.title,
@@ -63,13 +65,21 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
   );
   try {
-    const tree = await findWorkTree(project.root, join(ralphFolder(project, change), `index.${process.pid}`));
-    const parts = { ...request, env: call.env, task: { ...task, userPrompt }, plan, folder, lock, tree, stops, emit };
+    const tree = await openWorkTree(request, emit);
+    const parts = { ...request, brief: { ...brief, userPrompt }, plan, folder, tree, stops, emit };
     emit({ type: 'run-started', plan, at: new Date().toISOString() });
     return exitCode(await runLoop(plan, previous?.last ?? null, makeWorld(parts)), stops);
   } finally {
     stops.dispose();
   }
+};
+
+/** null where there is no git, which is fine, or where git refuses, which is said. */
+const openWorkTree = async ({ project, change }: RunRequest, emit: Emit): Promise<WorkTree | null> => {
+  const scratch = join(ralphFolder(project, change), `index.${randomUUID()}`);
+  const found = await findWorkTree(project.root, scratch);
+  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
+  return found.kind === 'found' ? found.tree : null;
 };
 
 /** Says that an interrupted run goes on, and ends what its last iteration may have left running. */
@@ -89,7 +99,7 @@ const keepPrompt = async (folder: string, userPrompt: string): Promise<string> =
   return userPrompt;
 };
 
-const readTask = async ({ project, change, options, call }: RunRequest): Promise<Task> => {
+const readBrief = async ({ project, change, options, call }: RunRequest): Promise<Brief> => {
   const moduleId = moduleOf(change);
   return {
     proposal: await readProposal(project, change),
@@ -118,7 +128,7 @@ const createEmit = (
   let view = initialView(plan, { pid: process.pid, startedAt: startedAt ?? at, at });
   return (event) => {
     const next = reduceView(view, event);
-    if (next !== view || event.type === 'run-started') writeState(project, next);
+    if (next !== view) writeState(project, next);
     view = next;
     try {
       report(event);

@@ -1,10 +1,12 @@
-import { userError } from '../errors.ts';
-import type { Options } from '../flags.ts';
-import { changesOfModule, listChanges, resolveChange } from '../project/changes.ts';
-import type { Project } from '../project/find.ts';
-import { moduleOf } from '../project/ids.ts';
-import { listModules, moduleIdOf, resolveModule } from '../project/modules.ts';
-import type { Terminal } from '../report/terminal.ts';
+import { userError } from '../../errors.ts';
+import type { Options } from '../../flags.ts';
+import { changesOfModule, listChanges, readTasks, resolveChange } from '../../project/changes.ts';
+import type { Project } from '../../project/find.ts';
+import { moduleOf } from '../../project/ids.ts';
+import { listModules, moduleIdOf, resolveModule } from '../../project/modules.ts';
+import { countTasks } from '../../project/tasks.ts';
+import type { Choice } from '../../report/ask.ts';
+import type { Terminal } from '../../report/terminal.ts';
 
 /** The change that is meant. Asks only when a person is there and neither flag says it. */
 export const chooseTarget = async (
@@ -28,8 +30,8 @@ export const chooseTarget = async (
   if (!canAsk)
     throw module === null ? userError('change-required', candidates) : userError('several-changes', module, candidates);
 
-  const { askForChange } = await import('./ask.ts');
-  const chosen = await askForChange(project, candidates);
+  const { ask } = await import('../../report/ask.ts');
+  const chosen = await ask('Which change?', await Promise.all(candidates.map((id) => choiceOf(project, id))));
   if (chosen === null) throw userError('cancelled');
   return chosen;
 };
@@ -38,4 +40,11 @@ export const chooseTarget = async (
 const chosenModule = async (project: Project, query: string): Promise<string> => {
   const unwritten = (await listModules(project)).every((name) => !name.startsWith(query));
   return unwritten && (await changesOfModule(project, query)).length > 0 ? query : resolveModule(project, query);
+};
+
+const choiceOf = async (project: Project, id: string): Promise<Choice> => {
+  const tasks = await readTasks(project, id);
+  if (tasks === null) return { value: id };
+  const { done, all } = countTasks(tasks);
+  return { value: id, hint: `${done} of ${all} tasks done` };
 };

@@ -1,13 +1,13 @@
-import { checkTyped, resolveOptions, type TypedFlags } from '../config.ts';
-import { userError } from '../errors.ts';
-import { flagOf, type Options } from '../flags.ts';
-import { findHarness } from '../harness/index.ts';
-import { addContext, clearContext } from '../project/context.ts';
-import { findProject, type Project } from '../project/find.ts';
-import { lastRecords } from '../project/history.ts';
-import { loopOwner, readState } from '../project/state.ts';
-import { renderStatus } from '../report/status.ts';
-import type { Call } from './command.ts';
+import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
+import { userError } from '../../errors.ts';
+import { flagOf, type Options } from '../../flags.ts';
+import { findHarness } from '../../harness/index.ts';
+import { addContext, clearContext } from '../../project/context.ts';
+import { findProject, type Project } from '../../project/find.ts';
+import { lastRecords } from '../../project/history.ts';
+import { loopOwner, readState } from '../../project/state.ts';
+import { renderStatus } from '../../report/status.ts';
+import type { Call } from '../command.ts';
 import { chooseTarget } from './target.ts';
 
 /** How many iterations `--status` shows. */

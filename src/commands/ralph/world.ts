@@ -1,23 +1,25 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Options } from '../flags.ts';
-import { commitFiles } from '../git/commit.ts';
-import { changesBetween, snapshot, summarise, type WorkTree } from '../git/worktree.ts';
-import { createEventStream } from '../harness/decode.ts';
-import type { Harness } from '../harness/harness.ts';
-import { runProcess } from '../harness/run.ts';
-import { loadContext } from '../project/context.ts';
-import type { Project } from '../project/find.ts';
-import { appendRecord } from '../project/history.ts';
-import { type ChangeLock, makeRunFolder } from '../project/state.ts';
-import type { Emit, RunPlan } from '../ralph/events.ts';
-import type { Work, World } from '../ralph/loop.ts';
-import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
+import type { Options } from '../../flags.ts';
+import { commitFiles } from '../../git/commit.ts';
+import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/worktree.ts';
+import { createEventStream } from '../../harness/decode.ts';
+import type { Harness } from '../../harness/harness.ts';
+import { runProcess } from '../../harness/run.ts';
+import { loadContext } from '../../project/context.ts';
+import type { Project } from '../../project/find.ts';
+import { appendRecord } from '../../project/history.ts';
+import { type ChangeLock, makeRunFolder } from '../../project/state.ts';
+import type { Emit, RunPlan } from '../../ralph/events.ts';
+import type { Work, World } from '../../ralph/loop.ts';
+import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
+import type { Call } from '../command.ts';
 import type { Stops } from './signals.ts';
 
 /** What a run is about, read once when it starts. */
-export interface Task {
+export interface Brief {
   readonly userPrompt: string;
   readonly proposal: string;
   readonly module: string | null;
@@ -29,8 +31,8 @@ export interface WorldParts {
   readonly harness: Harness;
   /** The file of the agent. */
   readonly binary: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly task: Task;
+  readonly call: Call;
+  readonly brief: Brief;
   readonly plan: RunPlan;
   /** Where the prompts and the logs of this run go. */
   readonly folder: string;
@@ -58,23 +60,23 @@ export const makeWorld = (parts: WorldParts): World => ({
 });
 
 const makePrompt =
-  ({ project, task, plan, folder }: WorldParts): World['prompt'] =>
+  ({ project, brief, plan, folder }: WorldParts): World['prompt'] =>
   async (iteration, last) => {
-    const prompt = buildRalphPrompt(task.userPrompt, {
+    const prompt = buildRalphPrompt(brief.userPrompt, {
       ...plan,
-      ...task,
+      ...brief,
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
       contextContent: await loadContext(project, plan.change),
       lastResult: describeResult(last),
     });
-    await writeFile(fileOf(folder, iteration, 'prompt.md'), prompt, { mode: 0o600 });
+    await writeFile(await freshFile(folder, iteration, 'prompt.md'), prompt, { mode: 0o600 });
     return prompt;
   };
 
 const runAgent =
-  ({ project, harness, binary, env, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
+  ({ project, options, harness, binary, call, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
   async (iteration, prompt, see) => {
     const { model, allowAll, change, run } = plan;
     const events = createEventStream(harness.decoder(), see);
@@ -83,12 +85,20 @@ const runAgent =
         binary,
         args: harness.args({ model, allowAll, title: `ralph ${change} ${run} #${iteration}` }),
         cwd: project.root,
-        env,
+        env: call.env,
         tag: `${run}/${iteration}`,
         prompt,
-        logFile: fileOf(folder, iteration, 'log'),
+        logFile: await freshFile(folder, iteration, 'log'),
+        stopGraceMs: options.stopGrace,
       },
-      { output: events.write, stop: stops.stop, kill: stops.kill },
+      {
+        output: (source, chunk) => {
+          events.write(source, chunk);
+          return call.terminal.drained();
+        },
+        stop: stops.stop,
+        kill: stops.kill,
+      },
     );
     events.end();
     if (lock.keep()) {
@@ -102,7 +112,7 @@ const watchWork =
   (parts: WorldParts): World['watchWork'] =>
   async (iteration) => {
     const { tree } = parts;
-    const before = tree && (await snapshot(tree));
+    const before = tree && (await takeTree(tree));
     return async () => (tree && before ? workSince(parts, tree, before, iteration) : { git: null, commit: null });
   };
 
@@ -112,14 +122,14 @@ const workSince = async (
   before: string,
   iteration: number,
 ): Promise<Work> => {
-  const after = await snapshot(tree);
+  const after = await takeTree(tree);
   if (!after) return { git: null, commit: null };
   const changes = await changesBetween(tree, before, after);
   const git = summarise(changes);
   if (!options.commit || changes.length === 0) return { git, commit: null };
   const result = await commitFiles(tree, {
     names: changes.map(({ name }) => name),
-    snapshotId: after,
+    treeId: after,
     message: `ralph(${plan.change}): iteration ${iteration}`,
     kill: stops.kill,
   });
@@ -127,6 +137,10 @@ const workSince = async (
   return { git, commit: result.kind === 'committed' ? result.hash : null };
 };
 
-/** `0007.log` */
-const fileOf = (folder: string, iteration: number, ending: string) =>
-  join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
+/** `0007.log`; one that an interrupted iteration of that number left is kept as `0007.log.1`. */
+const freshFile = async (folder: string, iteration: number, ending: string): Promise<string> => {
+  const file = join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
+  for (let number = 1; existsSync(file); number++)
+    if (!existsSync(`${file}.${number}`)) await rename(file, `${file}.${number}`);
+  return file;
+};

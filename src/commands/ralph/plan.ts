@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { userError } from '../errors.ts';
-import type { FlagName, Options } from '../flags.ts';
-import type { Project } from '../project/find.ts';
-import { lastRecords } from '../project/history.ts';
-import { moduleOf } from '../project/ids.ts';
-import { readState } from '../project/state.ts';
-import type { IterationRecord, RunPlan } from '../ralph/events.ts';
-import type { RunView } from '../ralph/view.ts';
+import { userError } from '../../errors.ts';
+import type { FlagName, Options } from '../../flags.ts';
+import type { Project } from '../../project/find.ts';
+import { lastRecords } from '../../project/history.ts';
+import { moduleOf } from '../../project/ids.ts';
+import { readState } from '../../project/state.ts';
+import type { IterationRecord, RunPlan } from '../../ralph/events.ts';
+import type { RunView } from '../../ralph/view.ts';
 
 export interface PlanRequest {
   readonly project: Project;

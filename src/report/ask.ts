@@ -1,0 +1,13 @@
+import { isCancel, select } from '@clack/prompts';
+
+export interface Choice {
+  readonly value: string;
+  readonly hint?: string;
+}
+
+/** Shows a list to choose from; null when it was cancelled. */
+export const ask = async (message: string, choices: readonly Choice[]): Promise<string | null> => {
+  const options = choices.map((choice) => ({ ...choice, label: choice.value }));
+  const chosen = await select({ message, options, maxItems: 12, output: process.stderr });
+  return isCancel(chosen) ? null : chosen;
+};

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentEvent, Ended, RunEvent, RunPlan } from '../../../src/ralph/events.ts';
+import { runLoop, type World } from '../../../src/ralph/loop.ts';
+
+const plan: RunPlan = {
+  run: 'run',
+  change: '001-01_x',
+  module: '001',
+  harness: 'opencode',
+  model: null,
+  allowAll: false,
+  completionPromise: 'COMPLETE',
+  minIterations: 1,
+  maxIterations: 5,
+  failFast: false,
+  retryDelayMs: 1000,
+  firstIteration: 1,
+};
+
+const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
+const says = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
+
+interface Call {
+  readonly events?: readonly AgentEvent[];
+  readonly ended?: Ended;
+  /** The signal that has come by the time the agent ends. */
+  readonly signal?: string;
+}
+
+/** Runs the loop in a world that writes down all that is asked of it; the n-th call of the agent goes as the n-th says. */
+const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; signalWhileWaiting?: string } = {}) => {
+  const diary: string[] = [];
+  const events: RunEvent[] = [];
+  let signal: string | null = null;
+  let ticks = 0;
+  const world: World = {
+    now: () => new Date(0),
+    ticks: () => (ticks += 10),
+    stopSignal: () => signal,
+    wait: async (ms) => {
+      diary.push(`wait ${ms}`);
+      signal = changes.signalWhileWaiting ?? signal;
+    },
+    prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
+    watchWork: async () => async () => ({ git: null, commit: null }),
+    runAgent: async (iteration, prompt, see) => {
+      diary.push(prompt);
+      const call = calls[iteration - 1] ?? {};
+      call.events?.forEach(see);
+      signal = call.signal ?? signal;
+      return call.ended ?? exited(0);
+    },
+    save: async (record) => void diary.push(`save ${record.iteration}`),
+    emit: (event) => {
+      events.push(event);
+      if (event.type !== 'agent') diary.push(event.type);
+    },
+  };
+  const reason = await runLoop({ ...plan, ...changes.plan }, null, world);
+  return { reason, diary, events };
+};
+
+describe('the loop', () => {
+  test('goes on until the promise, and saves each record before it is announced', async () => {
+    const { reason, diary } = await run([{}, { events: [says('<promise>COMPLETE</promise>')] }]);
+
+    expect(reason).toBe('complete');
+    const first = ['iteration-started', 'prompt 1 after nothing', 'save 1', 'iteration-finished'];
+    const second = ['iteration-started', 'prompt 2 after 1', 'save 2', 'iteration-finished'];
+    expect(diary).toEqual([...first, ...second, 'run-ended']);
+  });
+
+  test('waits longer after each failure in a row, and starts afresh after a success', async () => {
+    const failing = { ended: exited(1) };
+    const { reason, diary } = await run([failing, failing, {}, failing, failing]);
+
+    expect(reason).toBe('limit');
+    expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual(['wait 1000', 'wait 2000', 'wait 1000']);
+  });
+
+  test('stops when a signal comes while an agent works, and keeps what it promised', async () => {
+    expect(await run([{ signal: 'SIGINT' }])).toMatchObject({ reason: 'interrupted' });
+    const promised = [says('<promise>COMPLETE</promise>')];
+    expect(await run([{ signal: 'SIGINT', events: promised }])).toMatchObject({ reason: 'complete' });
+  });
+
+  test('stops when a signal comes while it waits', async () => {
+    const { reason, diary } = await run([{ ended: exited(1) }], { signalWhileWaiting: 'SIGTERM' });
+
+    expect(reason).toBe('interrupted');
+    expect(diary.at(-2)).toBe('wait 1000');
+  });
+
+  test('measures an iteration by ticks that no clock disturbs, and hands on all events', async () => {
+    const { events } = await run([{ events: [says('a'), says('b')] }], { plan: { maxIterations: 1 } });
+
+    expect(events.filter((event) => event.type === 'agent').map((event) => event.event)).toEqual([
+      says('a'),
+      says('b'),
+    ]);
+    expect(events.find((event) => event.type === 'iteration-finished')).toMatchObject({ record: { durationMs: 10 } });
+    expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit' });
+  });
+
+  test('counts from where it is told to', async () => {
+    const { diary } = await run([], { plan: { firstIteration: 4, maxIterations: 4 } });
+
+    expect(diary).toContain('save 4');
+    expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
+  });
+});
