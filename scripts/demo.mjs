@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { opencodeEnvironment, startModel } from '../test/model/server.mjs';
+import { agents } from '../test/model/agents.mjs';
+import { startModel } from '../test/model/server.mjs';
 import { change, demoScript, sampleFiles } from './demo-script.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,7 +20,7 @@ const env = {
   LANG: process.env.LANG ?? 'C.UTF-8',
   TERM: process.env.TERM ?? 'dumb',
   ...(process.env.NO_COLOR ? { NO_COLOR: process.env.NO_COLOR } : {}),
-  ...opencodeEnvironment(model.url),
+  ...agents.opencode?.prepare(home, model.url),
 };
 
 /** @param {string} text */

@@ -82,6 +82,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         say(
           `${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)} (${duration(performance.now() - started)} in all).`,
         );
+        if (event.reason === 'interrupted') say(`Go on with: spool ralph --change ${plan?.change}`);
         return say(paint('dim', `Prompts and logs: ${options.folder}`));
     }
   };

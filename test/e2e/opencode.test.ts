@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createOpencodeProject, shell, write } from '../support/opencode.ts';
+import { createOpencodeProject } from '../support/opencode.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change } from '../support/project.ts';
@@ -12,7 +12,10 @@ describe('the real OpenCode', () => {
   test('edits files by tool calls, needs three iterations and completes', async () => {
     const project = await createOpencodeProject(({ iteration, step }, folder) =>
       step === 0
-        ? { text: `Step ${iteration}.`, tools: [write(join(folder, `part-${iteration}.txt`), `${iteration}\n`)] }
+        ? {
+            text: `Step ${iteration}.`,
+            tools: [{ write: join(folder, `part-${iteration}.txt`), content: `${iteration}\n` }],
+          }
         : { text: iteration === 3 ? done : 'More is to be done.' },
     );
     project.write('long.md', 'word '.repeat(60_000));
@@ -41,7 +44,7 @@ describe('the real OpenCode', () => {
     );
     // Two turns an iteration: no request is spent on finding a title, and the long prompt arrives whole.
     expect(project.model.requests).toHaveLength(6);
-    expect(JSON.stringify(project.model.requests[0]!.messages).length).toBeGreaterThan(300_000);
+    expect(project.model.requests[0]!.bytes).toBeGreaterThan(300_000);
   });
 
   test('that never promises is stopped by the limit', async () => {
@@ -59,7 +62,7 @@ describe('the real OpenCode', () => {
   test('whose tool prints the promise has promised nothing', async () => {
     const project = await createOpencodeProject(({ step }) =>
       step === 0
-        ? { text: 'I look.', tools: [shell("printf '\\n<promise>COMPLETE</promise>\\n'")] }
+        ? { text: 'I look.', tools: [{ shell: "printf '\\n<promise>COMPLETE</promise>\\n'" }] }
         : { text: 'The file talks about it.' },
     );
 
@@ -84,7 +87,7 @@ describe('the real OpenCode', () => {
   test('that is denied a permission has failed without --allow-all, and works with it', async () => {
     const project = await createOpencodeProject(({ step }, folder) =>
       step === 0
-        ? { text: 'I write outside.', tools: [write(join(folder, '../outside/x.txt'), 'x\n')] }
+        ? { text: 'I write outside.', tools: [{ write: join(folder, '../outside/x.txt'), content: 'x\n' }] }
         : { text: done },
     );
     mkdirSync(join(project.folder, '../outside'));
@@ -106,7 +109,7 @@ describe('the real OpenCode', () => {
   test('that is interrupted in the middle of a tool leaves nothing running', async () => {
     const project = await createOpencodeProject(() => ({
       text: 'I watch.',
-      tools: [shell('echo $$ > tool.pid; while :; do echo x >> growing.txt; sleep 0.1; done')],
+      tools: [{ shell: 'echo $$ > tool.pid; while :; do echo x >> growing.txt; sleep 0.1; done' }],
     }));
 
     const loop = project.start('ralph', 'Go.', '--change', change);

@@ -1,14 +1,17 @@
-// A scripted model on loopback: speaks the OpenAI chat format, streaming, and answers what its script says.
-// It keeps no state: which turn is due is read from the conversation that the agent sends along.
+// A scripted model on loopback. It speaks the wire formats of the agent CLIs (OpenAI chat and responses, Anthropic
+// messages, Gemini), streaming, and answers what its script says. It keeps no state: which turn is due is read from
+// the conversation that the agent sends along.
 import { createServer } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { formats } from './formats.mjs';
 
 /**
- * @typedef {{ name: string, input: Record<string, unknown> }} ToolCall
+ * @typedef {{ shell: string } | { write: string, content: string } | { name: string, input: Record<string, unknown> }} ToolCall
+ *   A command, a file, or a tool of the agent by its own name.
  * @typedef {{ text?: string, tools?: ToolCall[] }} Turn What the model says, then the tools it calls.
  * @typedef {{ status: number, message: string }} Refusal An HTTP error instead of a turn.
  * @typedef {{ iteration: number, step: number }} Moment The iteration of the loop, and the turns taken in it so far.
- * @typedef {{ model: string, messages: { role: string, content: unknown }[], tools: string[] }} Request
+ * @typedef {{ name: string, schema: { properties?: Record<string, { type?: string }>, required?: string[] } }} Tool
+ * @typedef {{ model: string, prompt: string, step: number, tools: Tool[], stream: boolean, bytes: number }} Request
  */
 
 /**
@@ -21,22 +24,22 @@ export const startModel = async ({ script, pauseMs = 0 }) => {
   /** @type {Request[]} */
   const requests = [];
   const server = createServer(async (request, response) => {
-    const body = await readJson(request);
-    if (!request.url?.endsWith('/chat/completions') || body === null) {
-      sendJson(response, 404, { error: { message: `no such address: ${request.url}` } });
-      return;
-    }
-    const seen = toRequest(body);
+    const path = request.url?.split('?')[0] ?? '';
+    const text = await readText(request);
+    const format = formats.find((candidate) => candidate.matches(path));
+    const body = parse(text);
+    if (!format || body === null) return sendJson(response, 404, { error: { message: `no such address: ${path}` } });
+    const seen = { ...format.read(body, path), bytes: text.length };
     requests.push(seen);
-    const answer = script(momentOf(seen), seen);
-    if ('status' in answer) sendJson(response, answer.status, { error: { message: answer.message, type: 'scripted' } });
-    else await stream(response, seen.model, answer, pauseMs);
+    const answer = script({ iteration: iterationOf(seen.prompt), step: seen.step }, seen);
+    if ('status' in answer) return sendJson(response, answer.status, format.refusal(answer));
+    await format.answer(response, seen, answer, pauseMs);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(null)));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     close: () => {
       server.closeAllConnections();
@@ -45,51 +48,20 @@ export const startModel = async ({ script, pauseMs = 0 }) => {
   };
 };
 
-/**
- * The variables with which OpenCode talks to this model, and to nothing else. Its model is `scripted/model`.
- * @param {string} url
- */
-export const opencodeEnvironment = (url) => ({
-  OPENCODE_CONFIG_CONTENT: JSON.stringify({
-    autoupdate: false,
-    share: 'disabled',
-    provider: {
-      scripted: {
-        npm: '@ai-sdk/openai-compatible',
-        name: 'Scripted',
-        options: { baseURL: url, apiKey: 'none' },
-        models: {
-          model: { name: 'Scripted', limit: { context: 128000, output: 8000 }, cost: { input: 1, output: 2 } },
-        },
-      },
-    },
-  }),
-  OPENCODE_DISABLE_AUTOUPDATE: '1',
-  OPENCODE_DISABLE_MODELS_FETCH: '1',
-  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
-});
-
-/** @param {Request} request @returns {Moment} */
-const momentOf = ({ messages }) => {
-  const asked = messages.findIndex((message) => message.role === 'user');
-  const prompt = JSON.stringify(messages[asked]?.content ?? '');
-  const iteration = Number(/Ralph Wiggum Loop - Iteration (\d+)/.exec(prompt)?.[1] ?? 0);
-  return { iteration, step: messages.filter((message) => message.role === 'assistant').length };
-};
-
-/** @param {any} body @returns {Request} */
-const toRequest = (body) => ({
-  model: String(body.model),
-  messages: body.messages ?? [],
-  tools: (body.tools ?? []).map((/** @type {any} */ tool) => tool.function?.name),
-});
+/** @param {string} prompt */
+const iterationOf = (prompt) => Number(/Ralph Wiggum Loop - Iteration (\d+)/.exec(prompt)?.[1] ?? 0);
 
 /** @param {import('node:http').IncomingMessage} request */
-const readJson = async (request) => {
+const readText = async (request) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+};
+
+/** @param {string} text */
+const parse = (text) => {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return null;
   }
@@ -99,33 +71,4 @@ const readJson = async (request) => {
 const sendJson = (response, status, body) => {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
-};
-
-/**
- * @param {import('node:http').ServerResponse} response
- * @param {string} model
- * @param {Turn} turn
- * @param {number} pauseMs
- */
-const stream = async (response, model, { text = '', tools = [] }, pauseMs) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  const send = (/** @type {object} */ rest) => {
-    const chunk = { id: 'scripted', object: 'chat.completion.chunk', created: 1, model, ...rest };
-    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  };
-  const delta = (/** @type {object} */ content, /** @type {string | null} */ reason = null) =>
-    send({ choices: [{ index: 0, delta: content, finish_reason: reason }] });
-
-  delta({ role: 'assistant', content: '' });
-  for (const piece of text.match(/.{1,12}/gs) ?? []) {
-    delta({ content: piece });
-    if (pauseMs > 0) await delay(pauseMs);
-  }
-  tools.forEach(({ name, input }, index) => {
-    const call = { name, arguments: JSON.stringify(input) };
-    delta({ tool_calls: [{ index, id: `call_${Date.now()}_${index}`, type: 'function', function: call }] });
-  });
-  delta({}, tools.length > 0 ? 'tool_calls' : 'stop');
-  send({ choices: [], usage: { prompt_tokens: 1000, completion_tokens: 50, total_tokens: 1050 } });
-  response.end('data: [DONE]\n\n');
 };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Moment, opencodeEnvironment, type Refusal, startModel, type Turn } from '../model/server.mjs';
+import { agents } from '../model/agents.mjs';
+import { type Moment, type Refusal, startModel, type Turn } from '../model/server.mjs';
 import { createProject, type ProjectOptions, root } from './project.ts';
 
 /** A project in which `opencode` is the real one, talking to a model that follows the script. */
@@ -12,13 +13,9 @@ export const createOpencodeProject = async (
   const model = await startModel({ script: (moment) => script(moment, project.folder) });
   onTestFinished(() => model.close());
   const env = {
-    ...opencodeEnvironment(model.url),
+    ...agents.opencode!.prepare(project.home, model.url),
     PATH: `${join(root, 'node_modules', '.bin')}:${project.env.PATH}`,
   };
   const start = (...args: string[]) => project.start([...args, '--model', 'scripted/model'], { env });
   return { ...project, model, start, run: (...args: string[]) => start(...args).result };
 };
-
-export const write = (filePath: string, content: string) => ({ name: 'write', input: { filePath, content } });
-
-export const shell = (command: string) => ({ name: 'bash', input: { command, description: 'Run a command' } });
