@@ -100,6 +100,9 @@ const openaiChat = {
   },
 };
 
+/** @param {any} item */
+const isOutput = (item) => String(item?.type).endsWith('_output');
+
 /** @type {Format} */
 const openaiResponses = {
   matches: (path) => path.endsWith('/responses'),
@@ -113,8 +116,7 @@ const openaiResponses = {
         .join('\n'),
       // One turn is a message, its calls and their outputs: the outputs end it.
       step: items.filter(
-        (/** @type {any} */ item, /** @type {number} */ at) =>
-          /_output$/.test(item.type ?? '') && !/_output$/.test(items[at + 1]?.type ?? ''),
+        (/** @type {any} */ item, /** @type {number} */ at) => isOutput(item) && !isOutput(items[at + 1]),
       ).length,
       tools: tools.map((/** @type {any} */ tool) => ({ name: tool.name ?? tool.type, schema: tool.parameters ?? {} })),
       stream,
