@@ -94,7 +94,7 @@ const table = {
     exit: 1,
     text: (binary: string, install: string, others: readonly string[]) =>
       `${binary} is not on PATH. Install it with: ${install}` +
-      (others.length ? ` (other agents on PATH: ${others.join(', ')})` : ' (no other agent is on PATH)'),
+      (others.length ? ` (or use another with --harness: ${others.join(', ')})` : ' (no other agent is on PATH)'),
   },
   locked: {
     exit: 2,

@@ -9,15 +9,24 @@ export interface Harness {
   readonly binary: string;
   /** The command that installs it. */
   readonly install: string;
+  /** What can be learnt from its output. */
+  readonly reports: readonly Report[];
+  /** What it cannot do without --allow-all, for the first lines of a run. */
+  readonly unlessAllowed?: string;
   /** The prompt is not among them: it goes in on stdin. */
   readonly args: (job: Job) => string[];
   readonly decoder: () => Decoder;
 }
 
+/** `denials`: a tool that was refused is seen, also when the agent goes on and exits with 0. */
+export type Report = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
+
 interface Job {
   readonly model: string | null;
   /** Let the agent use every tool without asking; otherwise its own defaults hold. */
   readonly allowAll: boolean;
+  /** The agent will run as the superuser. */
+  readonly root: boolean;
   /** A name for the session, where the agent keeps a list of them. */
   readonly title: string;
 }

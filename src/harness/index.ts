@@ -1,13 +1,18 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { userError } from '../errors.ts';
+import { amp } from './amp.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import { copilot } from './copilot.ts';
+import { cursorAgent } from './cursor-agent.ts';
+import { gemini } from './gemini.ts';
 import type { Harness } from './harness.ts';
 import { opencode } from './opencode.ts';
+import { pi } from './pi.ts';
+import { qwen } from './qwen.ts';
 
-const harnesses: readonly Harness[] = [opencode];
-
-/** Agents that people have, whether Spool can run them or not: named when the wanted one is missing. */
-const agentBinaries = ['opencode', 'claude', 'codex', 'copilot', 'gemini', 'cursor-agent', 'pi', 'qwen', 'amp'];
+export const harnesses: readonly Harness[] = [opencode, claude, codex, copilot, gemini, cursorAgent, pi, qwen, amp];
 
 export const findHarness = (name: string): Harness => {
   const harness = harnesses.find((known) => known.name === name);
@@ -23,8 +28,13 @@ export const findHarness = (name: string): Harness => {
 export const locateBinary = (harness: Harness, path: string): string => {
   const file = onPath(harness.binary, path);
   if (file) return file;
-  const others = agentBinaries.filter((binary) => binary !== harness.binary && onPath(binary, path));
-  throw userError('missing-binary', harness.binary, harness.install, others);
+  const others = harnesses.filter((other) => other !== harness && onPath(other.binary, path));
+  throw userError(
+    'missing-binary',
+    harness.binary,
+    harness.install,
+    others.map((other) => other.name),
+  );
 };
 
 const onPath = (binary: string, path: string): string | null => {

@@ -23,5 +23,15 @@ export const numberAt = (value: unknown, ...path: string[]): number | null => {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 };
 
+/** The elements of an array; none when it is anything else. */
+export const listAt = (value: unknown, ...path: string[]): readonly unknown[] => {
+  const list = field(value, ...path);
+  return Array.isArray(list) ? list : [];
+};
+
+/** null when the first is not known; what else is not known counts as nothing. */
+export const sum = (first: number | null, ...others: (number | null)[]): number | null =>
+  first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
+
 const asObject = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;

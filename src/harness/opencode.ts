@@ -1,6 +1,7 @@
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
-import { field, numberAt, parseObject, textAt } from './json.ts';
 import type { Decoder, Harness } from './harness.ts';
+import { field, numberAt, parseObject, sum, textAt } from './json.ts';
+import { denied, problemEvent, truncated } from './problem.ts';
 
 /** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
 export const opencode: Harness = {
@@ -8,6 +9,7 @@ export const opencode: Harness = {
   title: 'OpenCode',
   binary: 'opencode',
   install: 'npm install -g opencode-ai',
+  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
   args: ({ model, allowAll, title }) => [
     'run',
     '--format',
@@ -27,7 +29,7 @@ export const opencode: Harness = {
 const createDecoder = (): Decoder => {
   /** Why the last step ended; "open" while it has not, null before the first. */
   let lastStep: string | null = null;
-  let denied: string | null = null;
+  let refused: string | null = null;
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
@@ -41,8 +43,8 @@ const createDecoder = (): Decoder => {
       case 'reasoning':
         return wrap(textAt(part, 'text'), (text) => ({ type: 'reasoning', text }));
       case 'tool_use':
-        if (/rejected permission/.test(textAt(part, 'state', 'error') ?? '')) denied ??= textAt(part, 'tool');
-        return wrap(textAt(part, 'tool'), (tool) => toolEvent(tool, field(part, 'state')));
+        if (/rejected permission/.test(textAt(part, 'state', 'error') ?? '')) refused ??= textAt(part, 'tool');
+        return toolEvents(textAt(part, 'tool'), field(part, 'state'));
       case 'step_finish':
         lastStep = textAt(part, 'reason') ?? 'stop';
         return [usageEvent(part)];
@@ -56,17 +58,14 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => {
-      denied = /permission requested: (\S+)/.exec(line)?.[1] ?? denied;
+      refused = /permission requested: (\S+)/.exec(line)?.[1] ?? refused;
       return [{ type: 'stderr', text: line }];
     },
     end: () => {
       if (lastStep === null || !unfinished.has(lastStep)) return [];
-      if (denied === null)
-        return [
-          { type: 'error', kind: 'truncated', message: `OpenCode stopped in the middle of its work (${lastStep})` },
-        ];
-      const message = `OpenCode was denied ${denied}; run with --allow-all or allow it in opencode.json`;
-      return [{ type: 'error', kind: 'permission', message }];
+      return [
+        refused === null ? truncated('OpenCode', lastStep) : denied('OpenCode', refused, 'allow it in opencode.json'),
+      ];
     },
   };
 };
@@ -76,51 +75,46 @@ const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'e
 
 const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
 
-const toolEvent = (tool: string, state: unknown): AgentEvent => ({
-  type: 'tool',
-  tool,
-  about: textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '',
-  failed: field(state, 'status') === 'error',
-});
+const toolEvents = (tool: string | null, state: unknown): readonly AgentEvent[] | null => {
+  if (tool === null) return null;
+  const about = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
+  return [
+    { type: 'tool', tool, about },
+    { type: 'tool-result', tool, failed: field(state, 'status') === 'error' },
+  ];
+};
 
 /** OpenCode counts cached tokens apart from the input, and reasoning apart from the output. */
 const usageEvent = (part: unknown): AgentEvent => {
   const tokens = field(part, 'tokens');
+  const cacheReadTokens = numberAt(tokens, 'cache', 'read');
+  const cacheWriteTokens = numberAt(tokens, 'cache', 'write');
+  const reasoningTokens = numberAt(tokens, 'reasoning');
   return {
     type: 'usage',
-    inputTokens: sum(numberAt(tokens, 'input'), numberAt(tokens, 'cache', 'read'), numberAt(tokens, 'cache', 'write')),
-    outputTokens: sum(numberAt(tokens, 'output'), numberAt(tokens, 'reasoning')),
+    inputTokens: sum(numberAt(tokens, 'input'), cacheReadTokens, cacheWriteTokens),
+    outputTokens: sum(numberAt(tokens, 'output'), reasoningTokens),
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens,
     costUsd: numberAt(part, 'cost'),
   };
 };
 
-const sum = (first: number | null, ...others: (number | null)[]) =>
-  first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
-
 const errorEvent = (error: unknown): AgentEvent => {
   const name = textAt(error, 'name') || 'error';
-  const status = numberAt(error, 'data', 'statusCode');
   const message = textAt(error, 'data', 'message') || name;
-  const kind = errorKind(name, status);
-  return {
-    type: 'error',
-    kind,
-    message: `${message}${status === null ? '' : ` (HTTP ${status})`}${advice(kind, name)}`,
-  };
+  const status = numberAt(error, 'data', 'statusCode');
+  return problemEvent({ message, status, kind: kinds[name], advice: name === 'UnknownError' ? opaque : advice });
 };
 
-const errorKind = (name: string, status: number | null): AgentErrorKind => {
-  if (status === 401 || status === 403 || name === 'ProviderAuthError') return 'auth';
-  if (status === 404 || name === 'ProviderModelNotFoundError') return 'model';
-  if (status === 429) return 'limit';
-  if (status !== null && status >= 500) return 'overload';
-  return 'unknown';
+const kinds: Readonly<Record<string, AgentErrorKind>> = {
+  ProviderAuthError: 'auth',
+  ProviderModelNotFoundError: 'model',
+  UnknownError: 'unknown',
 };
 
-/** An unknown model and a provider without a key both come as the same UnknownError that names neither. */
-const advice = (kind: AgentErrorKind, name: string) => {
-  if (kind === 'auth') return '; sign in with "opencode auth login"';
-  if (kind === 'model') return '; "opencode models" lists the models';
-  if (name === 'UnknownError') return '; check the model with "opencode models" and the key with "opencode auth list"';
-  return '';
-};
+const advice = { auth: 'sign in with "opencode auth login"', model: '"opencode models" lists the models' };
+
+/** An unknown model and a provider without a key both come as the same error that names neither. */
+const opaque = { unknown: 'check the model with "opencode models" and the key with "opencode auth list"' };

@@ -3,21 +3,60 @@ export type AgentEvent =
   /** The agent's own words. `plain` text is output without structure; otherwise it is one whole message. */
   | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
   | { readonly type: 'reasoning'; readonly text: string }
-  | { readonly type: 'tool'; readonly tool: string; readonly about: string; readonly failed: boolean }
-  /** What one step used; a number that the agent does not report is null. */
+  | { readonly type: 'tool'; readonly tool: string; readonly about: string }
+  | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean }
+  /** What one step used, or the whole iteration; a number that the agent does not report is null. */
   | ({ readonly type: 'usage' } & Usage)
   | { readonly type: 'error'; readonly kind: AgentErrorKind; readonly message: string }
   /** What the agent CLI itself said on stderr: shown and logged, never searched. */
   | { readonly type: 'stderr'; readonly text: string };
 
 export type AgentErrorKind =
-  'auth' | 'model' | 'limit' | 'overload' | 'permission' | 'truncated' | 'crash' | 'start' | 'unknown';
+  | 'auth'
+  | 'model'
+  /** A usage limit of the provider. */
+  | 'limit'
+  | 'overload'
+  | 'context'
+  | 'permission'
+  | 'transport'
+  | 'truncated'
+  | 'crash'
+  | 'start'
+  | 'unknown';
 
+/** All input, cached or not, and all output, reasoning included; then the parts of them. */
 export interface Usage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  readonly cacheReadTokens: number | null;
+  readonly cacheWriteTokens: number | null;
+  readonly reasoningTokens: number | null;
   readonly costUsd: number | null;
 }
+
+export const nothingKnown: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
+  costUsd: null,
+};
+
+/** What is unknown in both stays unknown; what one of them knows is counted. */
+export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
+  if (a === null || b === null) return a ?? b;
+  const add = (one: number | null, other: number | null) => (one === null ? other : one + (other ?? 0));
+  return {
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    cacheReadTokens: add(a.cacheReadTokens, b.cacheReadTokens),
+    cacheWriteTokens: add(a.cacheWriteTokens, b.cacheWriteTokens),
+    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
+    costUsd: add(a.costUsd, b.costUsd),
+  };
+};
 
 /** How the process of an iteration ended. */
 export interface Ended {

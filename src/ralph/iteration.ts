@@ -1,5 +1,5 @@
 import { createEchoFilter } from './echo.ts';
-import type { AgentEvent, Ended, IterationRecord, Usage } from './events.ts';
+import { addUsage, type AgentEvent, type Ended, type IterationRecord, type Usage } from './events.ts';
 import { createPromiseDetector } from './promise.ts';
 
 export type Verdict = Pick<IterationRecord, 'completionFound' | 'rejected' | 'usage' | 'tools' | 'error'>;
@@ -30,11 +30,12 @@ export const watchIteration = (promise: string, prompt: string) => {
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
           return;
         case 'usage':
-          usage = addUsage(usage, event);
+          usage = addUsage(usage, usageOf(event));
           return;
         case 'error':
           error ??= { kind: event.kind, message: event.message };
           return;
+        case 'tool-result':
         case 'reasoning':
         case 'stderr':
           return;
@@ -82,11 +83,4 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
 const exitProblem = ({ exitCode }: Ended): IterationRecord['error'] =>
   exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
 
-const addUsage = (sum: Usage | null, step: Usage): Usage => ({
-  inputTokens: add(sum?.inputTokens, step.inputTokens),
-  outputTokens: add(sum?.outputTokens, step.outputTokens),
-  costUsd: add(sum?.costUsd, step.costUsd),
-});
-
-const add = (sum: number | null | undefined, step: number | null) =>
-  step === null ? (sum ?? null) : (sum ?? 0) + step;
+const usageOf = ({ type: _, ...usage }: AgentEvent & { type: 'usage' }): Usage => usage;

@@ -35,12 +35,9 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'text':
         return out(withoutControls(event.text).replace(/\n$/, ''));
       case 'tool':
-        return out(
-          paint(
-            event.failed ? 'red' : 'cyan',
-            `  ${event.failed ? '!' : '·'} ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd(),
-          ),
-        );
+        return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
+      case 'tool-result':
+        return event.failed ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
       case 'error':
         return say(paint('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':

@@ -73,7 +73,11 @@ const rows: Row[] = [
     args: ['ralph', '--add-context', '', '--change', change],
     says: '--add-context takes some text, not "".',
   },
-  { name: 'unknown harness', args: [...run, '--harness', 'emacs'], says: 'No harness "emacs". There are: opencode.' },
+  {
+    name: 'unknown harness',
+    args: [...run, '--harness', 'emacs'],
+    says: 'No harness "emacs". There are: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
+  },
   {
     name: 'unknown change',
     args: ['ralph', '--change', '002-09'],
@@ -204,7 +208,7 @@ const rows: Row[] = [
     name: 'missing agent, others there',
     args: run,
     code: 1,
-    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (other agents on PATH: claude, codex)',
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use another with --harness: claude, codex)',
     env: withAgents('claude', 'codex'),
   },
   {

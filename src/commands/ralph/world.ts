@@ -83,7 +83,12 @@ const runAgent =
     const ended = await runProcess(
       {
         binary,
-        args: harness.args({ model, allowAll, title: `ralph ${change} ${run} #${iteration}` }),
+        args: harness.args({
+          model,
+          allowAll,
+          root: process.getuid?.() === 0,
+          title: `ralph ${change} ${run} #${iteration}`,
+        }),
         cwd: project.root,
         env: call.env,
         tag: `${run}/${iteration}`,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { opencode } from '../../../src/harness/opencode.ts';
-import type { AgentEvent } from '../../../src/ralph/events.ts';
+import { type AgentEvent, nothingKnown, type Usage } from '../../../src/ralph/events.ts';
 import { chunkSizes, cut } from '../chunks.ts';
 
 /** The events that OpenCode's output stands for; neighbouring pieces of plain text are joined. */
@@ -54,28 +54,41 @@ describe('a line', () => {
     [
       'a command',
       uses('bash', { status: 'completed', input: { command: 'ls' }, output: 'a\n', metadata: { exit: 0 } }),
-      [{ type: 'tool', tool: 'bash', about: 'ls', failed: false }],
+      used('bash', 'ls', false),
     ],
     [
       'a tool with a title',
       uses('bash', { status: 'completed', input: { command: 'ls' }, title: 'List files' }),
-      [{ type: 'tool', tool: 'bash', about: 'List files', failed: false }],
+      used('bash', 'List files', false),
     ],
     [
       'a tool on a file',
       uses('edit', { status: 'completed', input: { filePath: 'a.txt' }, title: '' }),
-      [{ type: 'tool', tool: 'edit', about: 'a.txt', failed: false }],
+      used('edit', 'a.txt', false),
+    ],
+    ['a tool that fails', uses('grep', { status: 'error', input: {}, error: 'no such file' }), used('grep', '', true)],
+    ['a step that begins and goes on', lines(started, finished('stop')).trimEnd(), [usage()]],
+    [
+      'a step that ends',
+      finished('stop', { tokens, cost: 0.001256 }),
+      [
+        usage({
+          inputTokens: 1254,
+          outputTokens: 60,
+          cacheReadTokens: 100,
+          cacheWriteTokens: 20,
+          reasoningTokens: 4,
+          costUsd: 0.001256,
+        }),
+      ],
     ],
     [
-      'a tool that fails',
-      uses('grep', { status: 'error', input: {}, error: 'no such file' }),
-      [{ type: 'tool', tool: 'grep', about: '', failed: true }],
+      'a step without cached tokens',
+      finished('stop', { tokens: { input: 5, output: 1 } }),
+      [usage({ inputTokens: 5, outputTokens: 1 })],
     ],
-    ['a step that begins and goes on', lines(started, finished('stop')).trimEnd(), [usage(null, null, null)]],
-    ['a step that ends', finished('stop', { tokens, cost: 0.001256 }), [usage(1254, 60, 0.001256)]],
-    ['a step without cached tokens', finished('stop', { tokens: { input: 5, output: 1 } }), [usage(5, 1, null)]],
-    ['a step with a number beyond all', '{"type":"step_finish","part":{"cost":1e999}}', [usage(null, null, null)]],
-    ['a step without numbers', finished('stop', { tokens: { input: '5' }, cost: null }), [usage(null, null, null)]],
+    ['a step with a number beyond all', '{"type":"step_finish","part":{"cost":1e999}}', [usage()]],
+    ['a step without numbers', finished('stop', { tokens: { input: '5' }, cost: null }), [usage()]],
   ])('%s', (_, output, expected) => {
     expect(decode(output)).toEqual(expected);
   });
@@ -312,8 +325,15 @@ test('a line that is too long to be held is passed on whole, as plain text', () 
   expect(rest).toEqual([]);
 });
 
-function usage(inputTokens: number | null, outputTokens: number | null, costUsd: number | null): AgentEvent {
-  return { type: 'usage', inputTokens, outputTokens, costUsd };
+function used(tool: string, about: string, failed: boolean): AgentEvent[] {
+  return [
+    { type: 'tool', tool, about },
+    { type: 'tool-result', tool, failed },
+  ];
+}
+
+function usage(facts: Partial<Usage> = {}): AgentEvent {
+  return { type: 'usage', ...nothingKnown, ...facts };
 }
 
 /** Whether the fields of an event are what its type says. */
@@ -325,9 +345,11 @@ const isWellFormed = (event: AgentEvent): boolean => {
     case 'stderr':
       return typeof event.text === 'string';
     case 'tool':
-      return typeof event.tool === 'string' && typeof event.about === 'string' && typeof event.failed === 'boolean';
+      return typeof event.tool === 'string' && typeof event.about === 'string';
+    case 'tool-result':
+      return typeof event.tool === 'string' && typeof event.failed === 'boolean';
     case 'usage':
-      return [event.inputTokens, event.outputTokens, event.costUsd].every(
+      return [event.inputTokens, event.outputTokens, event.costUsd, event.reasoningTokens].every(
         (value) => value === null || Number.isFinite(value),
       );
     case 'error':

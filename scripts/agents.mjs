@@ -1,0 +1,36 @@
+// Installs the agent CLIs that are tested, each at its version, into a cache folder outside of this package.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { agents } from '../test/model/agents.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'spool-agents');
+
+/**
+ * The folder with the binary of an agent; installs it when it is not there yet. OpenCode comes with this package.
+ * @param {string} name
+ */
+export const agentBin = (name) => {
+  if (name === 'opencode') return join(root, 'node_modules', '.bin');
+  const agent = agents[name];
+  if (!agent) throw new Error(`no agent ${name}`);
+  const folder = join(cache, `${name}-${agent.version}`);
+  if (!existsSync(folder)) install(folder, `${agent.package}@${agent.version}`);
+  return join(folder, 'node_modules', '.bin');
+};
+
+/** @param {string} folder @param {string} spec */
+const install = (folder, spec) => {
+  process.stderr.write(`Installing ${spec}\n`);
+  const draft = `${folder}.${process.pid}`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+  writeFileSync(join(draft, 'package.json'), '{ "private": true }\n');
+  const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', spec];
+  execFileSync('npm', args, { cwd: draft, stdio: ['ignore', 2, 2] });
+  if (existsSync(folder)) rmSync(draft, { recursive: true, force: true });
+  else renameSync(draft, folder);
+};

@@ -1,0 +1,18 @@
+import type { Harness } from './harness.ts';
+import { createStreamJsonDecoder } from './stream-json.ts';
+
+/** Amp; from its documentation, as it could not be run against a model of our own. It chooses its model itself. */
+export const amp: Harness = {
+  name: 'amp',
+  title: 'Amp',
+  binary: 'amp',
+  install: 'npm install -g @sourcegraph/amp',
+  reports: ['text', 'tools'],
+  args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
+  decoder: () =>
+    createStreamJsonDecoder({
+      title: 'Amp',
+      allowIn: 'allow it in the settings of Amp',
+      advice: { auth: 'sign in with "amp login"' },
+    }),
+};

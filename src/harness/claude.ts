@@ -1,0 +1,31 @@
+import type { Harness } from './harness.ts';
+import { createStreamJsonDecoder } from './stream-json.ts';
+
+/** Claude Code 2.x. `stream-json` needs `--verbose`. */
+export const claude: Harness = {
+  name: 'claude',
+  title: 'Claude Code',
+  binary: 'claude',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  args: ({ model, allowAll, root }) => [
+    '--print',
+    '--verbose',
+    '--output-format',
+    'stream-json',
+    ...(model === null ? [] : ['--model', model]),
+    ...(allowAll ? permissions(root) : []),
+  ],
+  decoder: () =>
+    createStreamJsonDecoder({
+      title: 'Claude Code',
+      allowIn: 'allow it in .claude/settings.json',
+      advice: { auth: 'sign in with "claude" and then /login', model: 'choose another with --model' },
+    }),
+};
+
+/** Claude Code refuses to skip permissions as root, but takes a list of tools. */
+const permissions = (root: boolean): string[] =>
+  root ? ['--allowedTools', everyTool] : ['--dangerously-skip-permissions'];
+
+const everyTool = 'Bash,Edit,Glob,Grep,LS,MultiEdit,NotebookEdit,Read,Task,TodoWrite,WebFetch,WebSearch,Write';

@@ -1,0 +1,93 @@
+import type { AgentEvent } from '../ralph/events.ts';
+import type { Decoder, Harness } from './harness.ts';
+import { field, numberAt, parseObject, textAt } from './json.ts';
+import { denied, problemEvent, truncated } from './problem.ts';
+import { aboutOf } from './stream-json.ts';
+
+/** GitHub Copilot CLI. It takes the prompt from stdin only without `-p`. */
+export const copilot: Harness = {
+  name: 'copilot',
+  title: 'Copilot',
+  binary: 'copilot',
+  install: 'npm install -g @github/copilot',
+  reports: ['text', 'tools', 'denials'],
+  args: ({ model, allowAll }) => [
+    '--output-format',
+    'json',
+    '--no-color',
+    ...(model === null ? [] : ['--model', model]),
+    ...(allowAll ? ['--allow-all'] : []),
+  ],
+  decoder: () => createDecoder(),
+};
+
+/** Every line has a type with a dot in it, but for the last, `result`. Deltas repeat what whole messages say. */
+const createDecoder = (): Decoder => {
+  const tools = new Map<string, string>();
+  let started = false;
+  let finished = false;
+  let lastFailure: { message: string; status: number | null } | null = null;
+
+  const toolResult = (data: unknown): AgentEvent[] => {
+    const tool = tools.get(textAt(data, 'toolCallId') ?? '') ?? 'tool';
+    const refused = textAt(data, 'error', 'code') === 'denied';
+    return [
+      { type: 'tool-result', tool, failed: field(data, 'success') === false },
+      ...(refused ? [denied('Copilot', tool, 'allow it with --allow-tool in its own settings')] : []),
+    ];
+  };
+
+  const decode = (line: string): readonly AgentEvent[] | null => {
+    const event = parseObject(line);
+    const type = textAt(event, 'type') ?? '';
+    const data = field(event, 'data');
+    switch (type) {
+      case 'assistant.message':
+        return messageEvents(data);
+      case 'assistant.reasoning':
+        return [{ type: 'reasoning', text: textAt(data, 'content') ?? '' }];
+      case 'tool.execution_start': {
+        const tool = textAt(data, 'toolName') ?? 'tool';
+        tools.set(textAt(data, 'toolCallId') ?? '', tool);
+        return [{ type: 'tool', tool, about: aboutOf(field(data, 'arguments')) }];
+      }
+      case 'tool.execution_complete':
+        return toolResult(data);
+      case 'model.call_failure':
+        lastFailure = { message: failureOf(data), status: numberAt(data, 'statusCode') };
+        return [];
+      case 'result':
+        finished = true;
+        return numberAt(event, 'exitCode') === 0
+          ? []
+          : [problemEvent({ ...(lastFailure ?? { message: 'it ended with an error' }), advice })];
+      default:
+        started ||= /^[a-z]+\./.test(type);
+        return /^(assistant|hook|model|permission|session|skill|subagent|system|tool|user)\./.test(type) ? [] : null;
+    }
+  };
+
+  return {
+    stdout: decode,
+    stderr: (line) => [{ type: 'stderr', text: line }],
+    end: () => (started && !finished ? [truncated('Copilot', 'no result')] : []),
+  };
+};
+
+const advice = { auth: 'sign in with "copilot" and then /login', model: 'choose another with --model' };
+
+/** Messages of subagents have a parent. */
+const messageEvents = (data: unknown): AgentEvent[] | null => {
+  const text = textAt(data, 'content');
+  if (text === null) return null;
+  if (text === '') return [];
+  return typeof field(data, 'parentToolCallId') === 'string'
+    ? [{ type: 'reasoning', text }]
+    : [{ type: 'text', text, plain: false }];
+};
+
+/** The provider's words, which may come as the JSON that it sent. */
+const failureOf = (data: unknown): string => {
+  const said = textAt(data, 'errorMessage') || 'the model could not be asked';
+  return textAt(parseObject(said), 'message') || said;
+};

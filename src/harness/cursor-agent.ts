@@ -1,0 +1,24 @@
+import type { Harness } from './harness.ts';
+import { createStreamJsonDecoder } from './stream-json.ts';
+
+/** Cursor's CLI; from its documentation, as it could not be run against a model of our own. */
+export const cursorAgent: Harness = {
+  name: 'cursor-agent',
+  title: 'Cursor',
+  binary: 'cursor-agent',
+  install: 'see the installation page of the Cursor CLI',
+  reports: ['text'],
+  args: ({ model, allowAll }) => [
+    '--print',
+    '--output-format',
+    'stream-json',
+    ...(model === null ? [] : ['--model', model]),
+    ...(allowAll ? ['--force'] : []),
+  ],
+  decoder: () =>
+    createStreamJsonDecoder({
+      title: 'Cursor',
+      allowIn: 'allow it in .cursor/cli.json',
+      advice: { auth: 'sign in with "cursor-agent login"' },
+    }),
+};

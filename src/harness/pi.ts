@@ -1,0 +1,96 @@
+import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
+import type { Decoder, Harness } from './harness.ts';
+import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
+import { problemEvent, truncated } from './problem.ts';
+import { aboutOf } from './stream-json.ts';
+
+/** pi. It asks for no permissions at all, and exits with 0 also when the provider refused. */
+export const pi: Harness = {
+  name: 'pi',
+  title: 'pi',
+  binary: 'pi',
+  install: 'npm install -g @mariozechner/pi-coding-agent',
+  reports: ['text', 'tools', 'tokens', 'cost'],
+  args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
+  decoder: () => createDecoder(),
+};
+
+const createDecoder = (): Decoder => {
+  let started = false;
+  let finished = false;
+
+  const decode = (line: string): readonly AgentEvent[] | null => {
+    const event = parseObject(line);
+    const type = textAt(event, 'type');
+    if (type === null || !types.has(type)) return null;
+    started = true;
+    switch (type) {
+      case 'message_end':
+        if (field(event, 'message', 'role') !== 'assistant') return [];
+        return Array.isArray(field(event, 'message', 'content')) ? messageEvents(field(event, 'message')) : null;
+      case 'tool_execution_start':
+        return [{ type: 'tool', tool: textAt(event, 'toolName') ?? 'tool', about: aboutOf(field(event, 'args')) }];
+      case 'tool_execution_end':
+        return [
+          { type: 'tool-result', tool: textAt(event, 'toolName') ?? 'tool', failed: field(event, 'isError') === true },
+        ];
+      case 'agent_end':
+        finished = true;
+        return [];
+      default:
+        return [];
+    }
+  };
+
+  return {
+    stdout: decode,
+    stderr: (line) => [{ type: 'stderr', text: line }],
+    end: () => (started && !finished ? [truncated('pi', 'no end')] : []),
+  };
+};
+
+const types = new Set([
+  ...['session', 'agent_start', 'agent_end', 'turn_start', 'turn_end'],
+  ...['message_start', 'message_update', 'message_end'],
+  ...['tool_execution_start', 'tool_execution_update', 'tool_execution_end'],
+  ...['auto_retry_start', 'auto_retry_end', 'compaction_start', 'compaction_end', 'queue_update'],
+]);
+
+const advice = { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' };
+
+const messageEvents = (message: unknown): AgentEvent[] => [
+  ...listAt(message, 'content').flatMap((part): AgentEvent[] => {
+    if (field(part, 'type') === 'text') return [{ type: 'text', text: textAt(part, 'text') ?? '', plain: false }];
+    if (field(part, 'type') === 'thinking') return [{ type: 'reasoning', text: textAt(part, 'thinking') ?? '' }];
+    return [];
+  }),
+  usageEvent(field(message, 'usage')),
+  ...problemsOf(message),
+];
+
+const problemsOf = (message: unknown): AgentEvent[] => {
+  switch (field(message, 'stopReason')) {
+    case 'error':
+      return [problemEvent({ message: textAt(message, 'errorMessage') || 'it ended with an error', advice })];
+    case 'length':
+    case 'aborted':
+      return [truncated('pi', String(field(message, 'stopReason')))];
+    default:
+      return [];
+  }
+};
+
+/** pi counts cached tokens apart from the input. */
+const usageEvent = (usage: unknown): AgentEvent => {
+  const cacheReadTokens = numberAt(usage, 'cacheRead');
+  const cacheWriteTokens = numberAt(usage, 'cacheWrite');
+  return {
+    type: 'usage',
+    ...nothingKnown,
+    inputTokens: sum(numberAt(usage, 'input'), cacheReadTokens, cacheWriteTokens),
+    outputTokens: numberAt(usage, 'output'),
+    cacheReadTokens,
+    cacheWriteTokens,
+    costUsd: numberAt(usage, 'cost', 'total'),
+  };
+};

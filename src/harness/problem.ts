@@ -1,0 +1,52 @@
+import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+
+export interface Problem {
+  readonly message: string;
+  /** The HTTP status of the provider, where the agent reports it. */
+  readonly status?: number | null;
+  /** Where the agent says it itself. */
+  readonly kind?: AgentErrorKind | undefined;
+  /** The commands that mend what the user can mend. */
+  readonly advice?: Partial<Record<AgentErrorKind, string>>;
+}
+
+/** An error event with its kind: as the agent says, by the status when there is one, or by the words. */
+export const problemEvent = ({ message, status = null, advice = {}, ...said }: Problem): AgentEvent => {
+  const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
+  const hint = advice[kind];
+  const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
+  return { type: 'error', kind, message: `${message}${code}${hint ? `; ${hint}` : ''}` };
+};
+
+export const truncated = (agent: string, why: string): AgentEvent => ({
+  type: 'error',
+  kind: 'truncated',
+  message: `${agent} stopped in the middle of its work (${why})`,
+});
+
+export const denied = (agent: string, what: string, wayOut: string): AgentEvent => ({
+  type: 'error',
+  kind: 'permission',
+  message: `${agent} was denied ${what}; run with --allow-all or ${wayOut}`,
+});
+
+const kindOfStatus = (status: number, message: string): AgentErrorKind => {
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 404) return 'model';
+  if (status === 429) return 'limit';
+  if (status >= 500) return 'overload';
+  return kindOfWords(message);
+};
+
+const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
+  [/\b(401|403)\b|unauthor|unauthenticated|authenticat|not logged in|log ?in|api key|invalid key/i, 'auth'],
+  [/\b429\b|rate.?limit|usage limit|quota|too many requests|resource.?exhausted/i, 'limit'],
+  [/context (length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
+  [/\b404\b|model.{0,40}(not found|does not exist|unknown)|unknown model/i, 'model'],
+  [/\b(5\d\d)\b|overloaded|unavailable|internal server error/i, 'overload'],
+  [/ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|stream disconnected/i, 'transport'],
+  [/permission|denied/i, 'permission'],
+];
+
+const kindOfWords = (message: string): AgentErrorKind =>
+  words.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown';

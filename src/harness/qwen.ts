@@ -1,0 +1,24 @@
+import type { Harness } from './harness.ts';
+import { createStreamJsonDecoder } from './stream-json.ts';
+
+/** Qwen Code. Without --yolo its tools that write are not offered to the model at all. */
+export const qwen: Harness = {
+  name: 'qwen',
+  title: 'Qwen Code',
+  binary: 'qwen',
+  install: 'npm install -g @qwen-code/qwen-code',
+  reports: ['text', 'tools', 'tokens'],
+  unlessAllowed: 'it cannot edit files or run commands',
+  args: ({ model, allowAll }) => [
+    '--output-format',
+    'stream-json',
+    ...(model === null ? [] : ['--model', model]),
+    ...(allowAll ? ['--yolo'] : []),
+  ],
+  decoder: () =>
+    createStreamJsonDecoder({
+      title: 'Qwen Code',
+      allowIn: 'allow it in .qwen/settings.json',
+      advice: { auth: 'sign in with "qwen" and then /auth' },
+    }),
+};

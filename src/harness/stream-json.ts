@@ -1,0 +1,144 @@
+import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+import { nothingKnown } from '../ralph/events.ts';
+import type { Decoder } from './harness.ts';
+import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
+import { denied, problemEvent, truncated } from './problem.ts';
+
+export interface Dialect {
+  /** How the agent is called in messages. */
+  readonly title: string;
+  readonly allowIn: string;
+  readonly advice?: Partial<Record<AgentErrorKind, string>>;
+}
+
+/**
+ * The `stream-json` of Claude Code, which others have taken over: one line for each message, a `result` at the end.
+ * Messages of subagents have a parent; what the CLI itself writes into a message has the model `<synthetic>`.
+ */
+export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
+  const tools = new Map<string, string>();
+  let started = false;
+  let finished = false;
+  let refused = false;
+
+  const refusal = (tool: string): AgentEvent[] => {
+    if (refused) return [];
+    refused = true;
+    return [denied(dialect.title, tool, dialect.allowIn)];
+  };
+
+  const assistant = (event: unknown): AgentEvent[] => {
+    const message = field(event, 'message');
+    const own = typeof field(event, 'parent_tool_use_id') !== 'string';
+    const synthetic = field(message, 'model') === '<synthetic>';
+    return listAt(message, 'content').flatMap((block): AgentEvent[] => {
+      const text = textAt(block, 'text') ?? '';
+      switch (field(block, 'type')) {
+        case 'text':
+          if (synthetic) return [{ type: 'stderr', text }];
+          return own ? [{ type: 'text', text, plain: false }] : [{ type: 'reasoning', text }];
+        case 'thinking':
+          return [{ type: 'reasoning', text: textAt(block, 'thinking') ?? '' }];
+        case 'tool_use': {
+          const tool = textAt(block, 'name') ?? 'tool';
+          tools.set(textAt(block, 'id') ?? '', tool);
+          return [{ type: 'tool', tool, about: aboutOf(field(block, 'input')) }];
+        }
+        default:
+          return [];
+      }
+    });
+  };
+
+  const results = (event: unknown): AgentEvent[] =>
+    listAt(event, 'message', 'content')
+      .filter((block) => field(block, 'type') === 'tool_result')
+      .map((block) => ({
+        type: 'tool-result',
+        tool: tools.get(textAt(block, 'tool_use_id') ?? '') ?? 'tool',
+        failed: field(block, 'is_error') === true,
+      }));
+
+  const result = (event: unknown): AgentEvent[] => {
+    finished = true;
+    const refusedTool = textAt(listAt(event, 'permission_denials')[0], 'tool_name');
+    return [
+      usageEvent(event),
+      ...(refusedTool === null ? [] : refusal(refusedTool)),
+      ...(field(event, 'is_error') === true ? [failure(event, dialect)] : []),
+    ];
+  };
+
+  const decode = (line: string): readonly AgentEvent[] | null => {
+    const event = parseObject(line);
+    switch (field(event, 'type')) {
+      case 'assistant':
+        started = true;
+        return Array.isArray(field(event, 'message', 'content')) ? assistant(event) : null;
+      case 'user':
+        return results(event);
+      case 'result':
+        return result(event);
+      case 'system':
+        started = true;
+        return field(event, 'subtype') === 'permission_denied' ? refusal(textAt(event, 'tool_name') ?? 'a tool') : [];
+      case 'stream_event':
+      case 'rate_limit_event':
+        return [];
+      default:
+        return null;
+    }
+  };
+
+  return {
+    stdout: decode,
+    stderr: (line) => [{ type: 'stderr', text: line }],
+    end: () => (started && !finished ? [truncated(dialect.title, 'no result')] : []),
+  };
+};
+
+const failure = (event: unknown, { advice = {} }: Dialect): AgentEvent => {
+  const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
+  const message = said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'it ended with an error';
+  return problemEvent({ message, status: numberAt(event, 'api_error_status'), advice });
+};
+
+/** The sum of the whole iteration. A price that the CLI made up for a model it does not know is not known. */
+const usageEvent = (event: unknown): AgentEvent => {
+  const usage = field(event, 'usage');
+  const cacheReadTokens = numberAt(usage, 'cache_read_input_tokens');
+  const cacheWriteTokens = numberAt(usage, 'cache_creation_input_tokens');
+  const guessed = Object.values(field(event, 'modelUsage') ?? {}).some(
+    (model) => field(model, 'costBasis') === 'unknown',
+  );
+  // Where a total is given, the input has the cached tokens in it already.
+  const inclusive = numberAt(usage, 'total_tokens') !== null;
+  const input = numberAt(usage, 'input_tokens');
+  return {
+    type: 'usage',
+    ...nothingKnown,
+    inputTokens: inclusive ? input : sum(input, cacheReadTokens, cacheWriteTokens),
+    outputTokens: numberAt(usage, 'output_tokens'),
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens: numberAt(usage, 'output_tokens_details', 'thinking_tokens'),
+    costUsd: guessed ? null : numberAt(event, 'total_cost_usd'),
+  };
+};
+
+/** What a tool call is about, in a few words. */
+export const aboutOf = (input: unknown): string => {
+  const keys = [
+    'command',
+    'cmd',
+    'file_path',
+    'filePath',
+    'absolute_path',
+    'path',
+    'pattern',
+    'query',
+    'url',
+    'description',
+  ];
+  return keys.map((key) => textAt(input, key)).find((text) => text) ?? '';
+};

@@ -1,0 +1,163 @@
+import * as fc from 'fast-check';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createEventStream } from '../../../src/harness/decode.ts';
+import { harnesses } from '../../../src/harness/index.ts';
+import type { AgentEvent, IterationRecord } from '../../../src/ralph/events.ts';
+import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { agents } from '../../model/agents.mjs';
+import { scenarios } from '../../model/scenarios.mjs';
+import { chunkSizes, cut } from '../chunks.ts';
+
+interface Golden {
+  readonly version: string;
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type Scenario = keyof typeof scenarios;
+
+const folder = join(import.meta.dirname, '../../fixtures/golden');
+const golden = (agent: string, scenario: string) =>
+  JSON.parse(readFileSync(join(folder, agent, `${scenario}.json`), 'utf8')) as Golden;
+const recorded = readdirSync(folder).toSorted();
+
+/** What the decoder of this agent makes of an output, cut into chunks. */
+const decode = (agent: string, stdout: readonly Uint8Array[], stderr = '') => {
+  const events: AgentEvent[] = [];
+  const harness = harnesses.find(({ name }) => name === agent)!;
+  const stream = createEventStream(harness.decoder(), (event) => events.push(event));
+  for (const chunk of stdout) stream.write('stdout', chunk);
+  stream.write('stderr', bytes(stderr));
+  stream.end();
+  return events;
+};
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const judge = (agent: string, scenario: Scenario) => {
+  const { stdout, stderr, exit } = golden(agent, scenario);
+  const watch = watchIteration('COMPLETE', 'Do it.');
+  for (const event of decode(agent, [bytes(stdout)], stderr)) watch.see(event);
+  return watch.judge({ end: 'exited', exitCode: exit, signal: null, problem: null });
+};
+
+test('there is a recording of every agent that can be run, at the version that is tested', () => {
+  expect(recorded).toEqual(Object.keys(agents).toSorted());
+  for (const agent of recorded)
+    for (const scenario of Object.keys(scenarios)) expect(golden(agent, scenario).version).toBe(agents[agent]!.version);
+});
+
+/** Agents that report how much they used, as the scripted model counts it: two turns. */
+const usage: Record<string, Partial<IterationRecord['usage']> | null> = {
+  opencode: { inputTokens: 2000, outputTokens: 100, costUsd: 0.0022 },
+  claude: { inputTokens: 2200, outputTokens: 100, cacheReadTokens: 200, reasoningTokens: 0, costUsd: null },
+  codex: { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 200, reasoningTokens: 0, costUsd: null },
+  copilot: null,
+  gemini: { inputTokens: 2000, outputTokens: 100, cacheReadTokens: 200, costUsd: null },
+  pi: { inputTokens: 2000, outputTokens: 100, costUsd: 0.0022 },
+  qwen: { inputTokens: 2000, outputTokens: 100, costUsd: null },
+};
+
+const writeTool: Record<string, string> = {
+  opencode: 'write',
+  claude: 'Write',
+  codex: 'shell',
+  copilot: 'create',
+  gemini: 'write_file',
+  pi: 'write',
+  qwen: 'write_file',
+};
+
+describe.each(recorded)('%s', (agent) => {
+  test('completes: its words, its tool and what it used', () => {
+    const verdict = judge(agent, 'completes');
+    expect(verdict).toMatchObject({
+      completionFound: true,
+      rejected: null,
+      error: null,
+      tools: { [writeTool[agent]!]: 1 },
+    });
+    if (usage[agent] === null) expect(verdict.usage).toBeNull();
+    else expect(verdict.usage).toMatchObject(usage[agent]!);
+    const words = decode(agent, [bytes(golden(agent, 'completes').stdout)]).flatMap((event) =>
+      event.type === 'text' ? [event] : [],
+    );
+    expect(words).toEqual([
+      { type: 'text', text: 'I write the file.', plain: false },
+      { type: 'text', text: 'All is done.\n\n<promise>COMPLETE</promise>', plain: false },
+    ]);
+  });
+
+  test('goes on: a promise in the output of a tool is none', () => {
+    expect(golden(agent, 'goes-on').stdout).toContain('<promise>COMPLETE</promise>');
+    expect(judge(agent, 'goes-on')).toMatchObject({ completionFound: false, rejected: null, error: null });
+  });
+
+  test('unauthorised: an error of that kind, with the words of the provider and a way out', () => {
+    const { completionFound, error } = judge(agent, 'unauthorised');
+    expect(completionFound).toBe(false);
+    expect(error).toMatchObject({ kind: 'auth' });
+    expect(error!.message).toMatch(/no such key.*; sign in with "/);
+  });
+
+  test.each(Object.keys(scenarios))('%s: cut at every byte, and anywhere, it is the same', (scenario) => {
+    const output = bytes(golden(agent, scenario).stdout);
+    const whole = decode(agent, [output]);
+    expect(
+      decode(
+        agent,
+        Array.from(output, (byte) => Uint8Array.of(byte)),
+      ),
+    ).toEqual(whole);
+    fc.assert(
+      fc.property(chunkSizes, (sizes) => {
+        expect(decode(agent, cut(output, sizes))).toEqual(whole);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+const seeDenials = harnesses.filter(({ name, reports }) => recorded.includes(name) && reports.includes('denials'));
+
+test.each(seeDenials.map(({ name }) => name))('%s, denied: a failed iteration, although it exits with 0', (agent) => {
+  expect(golden(agent, 'denied').exit).toBe(0);
+  const { completionFound, error } = judge(agent, 'denied');
+  expect(completionFound).toBe(false);
+  expect(error).toMatchObject({ kind: 'permission' });
+  expect(error!.message).toMatch(/ was denied \S+; run with --allow-all or allow it /);
+});
+
+describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
+  const lines = recorded.flatMap((name) => golden(name, 'completes').stdout.split('\n').filter(Boolean));
+
+  test('whatever it prints, the decoder does not throw and does not make up a message', () => {
+    const line = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.constantFrom(...lines),
+      fc.constantFrom(...lines).map((text) => text.slice(0, -3)),
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 8 }), (output) => {
+        const text = output.join('\n');
+        for (const event of decode(agent, [bytes(text)]))
+          if (event.type === 'text' && event.plain) expect(`${text}\n`).toContain(event.text.trimEnd());
+      }),
+    );
+  });
+
+  test('a format that it does not know is plain text, and the loop still works', () => {
+    const watch = watchIteration('COMPLETE', 'Do it.');
+    for (const event of decode(agent, [
+      bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
+    ]))
+      watch.see(event);
+    expect(watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null })).toMatchObject({
+      completionFound: true,
+    });
+  });
+});
