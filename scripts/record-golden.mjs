@@ -43,7 +43,14 @@ const record = async (harness, scenario) => {
     TERM: 'dumb',
     ...agent.prepare(base, model.url),
   };
-  const args = harness.args({ model: agent.model, allowAll, root: process.getuid?.() === 0, title: 'golden' });
+  const args = harness.args({
+    model: agent.model,
+    allowAll,
+    root: process.getuid?.() === 0,
+    prompt: '',
+    promptFile: '',
+    title: 'golden',
+  });
   const child = spawn(harness.binary, args, { cwd: project, env, stdio: 'pipe' });
   child.stdin.end('# Ralph Wiggum Loop - Iteration 1\n\nDo it.\n');
   const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal)));

@@ -14,6 +14,9 @@ import {
   wanted,
 } from './flags.ts';
 import { closest } from './closest.ts';
+import type { Harness } from './harness/harness.ts';
+import { harnesses } from './harness/index.ts';
+import { ownHarnesses } from './harness/own.ts';
 import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
 
@@ -22,6 +25,8 @@ export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean>>>;
 
 export interface Resolved {
   readonly options: Options;
+  /** Agents that the config file declares. */
+  readonly own: readonly Harness[];
   /** What the user asked for in this very call, by flag or variable. */
   readonly asked: ReadonlySet<FlagName>;
 }
@@ -32,7 +37,7 @@ export const resolveOptions = async (sources: {
   env: NodeJS.ProcessEnv;
   project: Project;
 }): Promise<Resolved> => {
-  const config = await readConfig(sources.project);
+  const { values: config, own } = await readConfig(sources.project);
   const asked = new Map(
     flagNames.flatMap((name) => {
       const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);
@@ -43,7 +48,7 @@ export const resolveOptions = async (sources: {
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
   if (options.minIterations > options.maxIterations)
     throw userError('min-above-max', options.minIterations, options.maxIterations);
-  return { options, asked: new Set(asked.keys()) };
+  return { options, own, asked: new Set(asked.keys()) };
 };
 
 /** Checks what was typed on its own, so that a bad flag is named even outside a project. */
@@ -75,19 +80,21 @@ const fallback = (flag: Flag): Value | null => {
   return flag.fallback === undefined ? null : parseValue(flag.kind, flag.fallback);
 };
 
-const readConfig = async (project: Project): Promise<Partial<Record<FlagName, Value>>> => {
+interface Config {
+  readonly values: Partial<Record<FlagName, Value>>;
+  readonly own: readonly Harness[];
+}
+
+export const readConfig = async (project: Project): Promise<Config> => {
   const path = configFile(project);
   const file = relative(project.root, path);
   const text = await readIfThere(path).catch((error: unknown) => {
     throw userError('bad-config', file, systemProblem(error));
   });
-  if (text === null) return {};
-  const config = parseJson(text, file);
-  return Object.fromEntries(
-    Object.entries(config)
-      .filter(([key]) => key !== '$schema')
-      .map(([key, value]) => [key, configValue(file, key, value)]),
-  );
+  if (text === null) return { values: {}, own: [] };
+  const { $schema: _, harnesses: declared, ...rest } = parseJson(text, file);
+  const values = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, configValue(file, key, value)]));
+  return { values, own: ownHarnesses(declared, harnesses, file) };
 };
 
 const parseJson = (text: string, file: string): Record<string, unknown> => {
@@ -103,8 +110,9 @@ const parseJson = (text: string, file: string): Record<string, unknown> => {
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const near = closest(key, configKeys);
-    const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${configKeys.join(', ')}`;
+    const keys = [...configKeys, 'harnesses'];
+    const near = closest(key, keys);
+    const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }
   const { kind } = flags[name];

@@ -9,8 +9,25 @@ export const configSchema = () => ({
   properties: {
     $schema: { type: 'string' },
     ...Object.fromEntries(configKeys.map((name) => [name, property(flags[name])])),
+    harnesses: { type: 'object', description: 'agents of your own, by name', additionalProperties: ownHarness },
   },
 });
+
+const texts = { type: 'array', items: { type: 'string' } };
+
+const ownHarness = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['command'],
+  properties: {
+    command: { type: 'string', minLength: 1, description: 'looked up on PATH' },
+    args: { ...texts, description: 'may hold {model}, {prompt} and {promptFile}' },
+    allowAllArgs: { ...texts, description: 'added with --allow-all' },
+    prompt: { enum: ['stdin', 'argument', 'file'], default: 'stdin' },
+    decoder: { type: 'string', default: 'plain', description: '"plain", or the harness whose output it prints' },
+    install: { type: 'string', description: 'how to install it' },
+  },
+};
 
 const property = (flag: Flag) => ({
   ...shapes[flag.kind],

@@ -71,6 +71,13 @@ export const commands: readonly Command[] = [
     load: () => import('./show.ts'),
   },
   {
+    name: 'harnesses',
+    summary: 'list the agents that Spool can run, and which of them are installed',
+    options: [json],
+    examples: ['spool harnesses', 'spool harnesses --json'],
+    load: () => import('./harnesses.ts'),
+  },
+  {
     name: 'archive',
     summary: 'put a finished change away',
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },

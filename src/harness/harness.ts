@@ -13,13 +13,14 @@ export interface Harness {
   readonly reports: readonly Report[];
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
-  /** The prompt is not among them: it goes in on stdin. */
+  /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
+  readonly prompt?: 'argument' | 'file';
   readonly decoder: () => Decoder;
 }
 
 /** `denials`: a tool that was refused is seen, also when the agent goes on and exits with 0. */
-export type Report = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
+type Report = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
 
 interface Job {
   readonly model: string | null;
@@ -27,6 +28,9 @@ interface Job {
   readonly allowAll: boolean;
   /** The agent will run as the superuser. */
   readonly root: boolean;
+  readonly prompt: string;
+  /** The file in which the prompt is kept. */
+  readonly promptFile: string;
   /** A name for the session, where the agent keeps a list of them. */
   readonly title: string;
 }

@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { amp } from './amp.ts';
 import { claude } from './claude.ts';
@@ -14,13 +14,14 @@ import { qwen } from './qwen.ts';
 
 export const harnesses: readonly Harness[] = [opencode, claude, codex, copilot, gemini, cursorAgent, pi, qwen, amp];
 
-export const findHarness = (name: string): Harness => {
-  const harness = harnesses.find((known) => known.name === name);
+export const findHarness = (name: string, own: readonly Harness[]): Harness => {
+  const all = [...harnesses, ...own];
+  const harness = all.find((known) => known.name === name);
   if (harness) return harness;
   throw userError(
     'unknown-harness',
     name,
-    harnesses.map((known) => known.name),
+    all.map((known) => known.name),
   );
 };
 
@@ -37,7 +38,8 @@ export const locateBinary = (harness: Harness, path: string): string => {
   );
 };
 
-const onPath = (binary: string, path: string): string | null => {
+export const onPath = (binary: string, path: string): string | null => {
+  if (isAbsolute(binary)) return isExecutable(binary) ? binary : null;
   const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
   for (const folder of path.split(delimiter)) {
     if (folder === '') continue;

@@ -22,7 +22,7 @@ const createDecoder = (): Decoder => {
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
     const type = textAt(event, 'type');
-    if (type === null || !types.has(type)) return null;
+    if (type === null || !known.test(type)) return null;
     started = true;
     switch (type) {
       case 'message_end':
@@ -49,12 +49,7 @@ const createDecoder = (): Decoder => {
   };
 };
 
-const types = new Set([
-  ...['session', 'agent_start', 'agent_end', 'turn_start', 'turn_end'],
-  ...['message_start', 'message_update', 'message_end'],
-  ...['tool_execution_start', 'tool_execution_update', 'tool_execution_end'],
-  ...['auto_retry_start', 'auto_retry_end', 'compaction_start', 'compaction_end', 'queue_update'],
-]);
+const known = /^(session$|agent_|turn_|message_|tool_execution_|auto_retry_|compaction_|queue_)/;
 
 const advice = { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' };
 

@@ -43,7 +43,7 @@ const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [/\b429\b|rate.?limit|usage limit|quota|too many requests|resource.?exhausted/i, 'limit'],
   [/context (length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
   [/\b404\b|model.{0,40}(not found|does not exist|unknown)|unknown model/i, 'model'],
-  [/\b(5\d\d)\b|overloaded|unavailable|internal server error/i, 'overload'],
+  [/\b(5\d\d)\b|overloaded|unavailable|high demand|internal server error/i, 'overload'],
   [/ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|stream disconnected/i, 'transport'],
   [/permission|denied/i, 'permission'],
 ];

@@ -1,4 +1,5 @@
 import { UserError } from '../errors.ts';
+import type { Usage } from '../ralph/events.ts';
 import { currentStatus } from '../ralph/view.ts';
 import { listChanges, readTasks } from './changes.ts';
 import type { Project } from './find.ts';
@@ -19,6 +20,7 @@ export interface ChangeOverview {
     readonly iteration: number | null;
     readonly startedAt: string | null;
     readonly endedAt: string | null;
+    readonly usage: Usage | null;
   } | null;
 }
 
@@ -40,11 +42,11 @@ const lastRunOf = async (project: Project, id: string): Promise<ChangeOverview['
   try {
     const view = await readState(project, id);
     if (view === null) return null;
-    const { run, iteration, startedAt, endedAt } = view;
-    return { run, status: currentStatus(view, loopOwner(project, id) !== null), iteration, startedAt, endedAt };
+    const { run, iteration, startedAt, endedAt, usage = null } = view;
+    return { run, status: currentStatus(view, loopOwner(project, id) !== null), iteration, startedAt, endedAt, usage };
   } catch (error) {
     // One bad file must not hide the other changes.
     if (!(error instanceof UserError)) throw error;
-    return { run: null, status: 'unreadable', iteration: null, startedAt: null, endedAt: null };
+    return { run: null, status: 'unreadable', iteration: null, startedAt: null, endedAt: null, usage: null };
   }
 };

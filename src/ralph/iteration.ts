@@ -1,5 +1,5 @@
 import { createEchoFilter } from './echo.ts';
-import { addUsage, type AgentEvent, type Ended, type IterationRecord, type Usage } from './events.ts';
+import { addUsage, nothingKnown, type AgentEvent, type Ended, type IterationRecord, type Usage } from './events.ts';
 import { createPromiseDetector } from './promise.ts';
 
 export type Verdict = Pick<IterationRecord, 'completionFound' | 'rejected' | 'usage' | 'tools' | 'error'>;
@@ -30,7 +30,7 @@ export const watchIteration = (promise: string, prompt: string) => {
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
           return;
         case 'usage':
-          usage = addUsage(usage, usageOf(event));
+          usage = addUsage(usage ?? nothingKnown, event);
           return;
         case 'error':
           error ??= { kind: event.kind, message: event.message };
@@ -82,5 +82,3 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
 /** The exit code comes last: the agent's own words say more. */
 const exitProblem = ({ exitCode }: Ended): IterationRecord['error'] =>
   exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
-
-const usageOf = ({ type: _, ...usage }: AgentEvent & { type: 'usage' }): Usage => usage;

@@ -1,4 +1,4 @@
-import type { RunEvent, RunPlan, StopReason } from './events.ts';
+import { addUsage, type RunEvent, type RunPlan, type StopReason, type Usage } from './events.ts';
 
 /** The run as it stands: what state.json holds and every reader shows. */
 export interface RunView {
@@ -20,6 +20,8 @@ export interface RunView {
   readonly minIterations: number;
   /** null means unlimited. */
   readonly maxIterations: number | null;
+  /** What the recorded iterations used together; null when none of them said. */
+  readonly usage: Usage | null;
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -27,7 +29,10 @@ export interface RunView {
 }
 
 /** The view before the first event. `startedAt` is kept when a run is resumed. */
-export const initialView = (plan: RunPlan, facts: { pid: number; startedAt: string; at: string }): RunView => ({
+export const initialView = (
+  plan: RunPlan,
+  facts: { pid: number; startedAt: string; at: string; usage?: Usage | null },
+): RunView => ({
   v: 1,
   run: plan.run,
   change: plan.change,
@@ -42,6 +47,7 @@ export const initialView = (plan: RunPlan, facts: { pid: number; startedAt: stri
   completionPromise: plan.completionPromise,
   minIterations: plan.minIterations,
   maxIterations: plan.maxIterations === Infinity ? null : plan.maxIterations,
+  usage: facts.usage ?? null,
   pid: facts.pid,
   startedAt: facts.startedAt,
   updatedAt: facts.at,
@@ -58,7 +64,12 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'iteration-started':
       return { ...view, iteration: event.iteration, updatedAt: event.at };
     case 'iteration-finished':
-      return { ...view, finished: event.record.iteration, updatedAt: event.at };
+      return {
+        ...view,
+        finished: event.record.iteration,
+        usage: addUsage(view.usage, event.record.usage),
+        updatedAt: event.at,
+      };
     case 'run-ended':
       return { ...view, status: event.reason, detail: event.detail, updatedAt: event.at, endedAt: event.at };
     case 'run-started':

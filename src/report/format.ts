@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { GitSummary, IterationRecord } from '../ralph/events.ts';
+import type { GitSummary, IterationRecord, Usage } from '../ralph/events.ts';
 import { failed } from '../ralph/events.ts';
 
 /** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
@@ -21,6 +21,19 @@ export const count = (number: number, noun: string, plural = `${noun}s`): string
   `${number} ${number === 1 ? noun : plural}`;
 
 export const lineChanges = (git: GitSummary): string => `+${git.insertions} -${git.deletions}`;
+
+/** `2,000 tokens in, 100 out, $0.0022`; empty when the agent said nothing. */
+export const usageText = (usage: Usage | null | undefined): string => {
+  if (!usage) return '';
+  const { inputTokens, outputTokens, costUsd } = usage;
+  return [
+    ...(inputTokens === null ? [] : [`${grouped(inputTokens)} tokens in`]),
+    ...(outputTokens === null ? [] : [`${grouped(outputTokens)} out`]),
+    ...(costUsd === null ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
+  ].join(', ');
+};
+
+const grouped = (number: number) => number.toLocaleString('en-US');
 
 export const outcome = (record: IterationRecord): string => {
   if (record.completionFound) return 'promised';

@@ -6,7 +6,7 @@ import {
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
-import { count, duration, lineChanges, oneLine, withoutControls } from './format.ts';
+import { count, duration, lineChanges, oneLine, usageText, withoutControls } from './format.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -15,6 +15,8 @@ export interface LiveOptions {
   readonly stream: boolean;
   /** How the agent is called, such as "OpenCode". */
   readonly agent: string;
+  /** What the agent cannot do without --allow-all. */
+  readonly unlessAllowed: string | null;
   /** Where the prompts and the logs of this run are, as the user would type it. */
   readonly folder: string;
 }
@@ -53,7 +55,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'run-started':
         plan = event.plan;
         started = performance.now();
-        for (const line of introduce(event.plan, options.agent)) say(line);
+        for (const line of introduce(event.plan, options)) say(line);
         return;
       case 'iteration-started':
         say('');
@@ -94,14 +96,15 @@ const titles: Record<StopReason, string> = {
 
 const colours = { complete: 'green', limit: 'yellow', failed: 'red', interrupted: 'yellow' } as const;
 
-const introduce = (plan: RunPlan, agent: string): string[] => {
+const introduce = (plan: RunPlan, { agent, unlessAllowed }: LiveOptions): string[] => {
   const max =
     plan.maxIterations === Infinity ? 'no limit of iterations' : `at most ${count(plan.maxIterations, 'iteration')}`;
+  const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
   const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agent}${plan.model === null ? ', its default model' : `, model ${plan.model}`}`,
-    `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : "the agent's own rules; nothing is approved for it (--allow-all would)"}`,
+    `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
     `Until        <promise>${plan.completionPromise}</promise>${min}, ${max}`,
   ];
 };
@@ -111,7 +114,8 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const work =
     record.git === null ? 'no git' : `${count(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
-  const facts = [took, work, ...commit].join(', ');
+  const used = usageText(record.usage);
+  const facts = [took, work, ...commit, ...(used ? [used] : [])].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
   if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);
   if (failed(record)) return paint('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);

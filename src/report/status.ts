@@ -1,7 +1,7 @@
 import type { IterationRecord } from '../ralph/events.ts';
 import type { ChangeOverview } from '../project/overview.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { count, duration, lineChanges, moment, oneLine, outcome, table } from './format.ts';
+import { count, duration, lineChanges, moment, oneLine, outcome, table, usageText } from './format.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
@@ -13,6 +13,7 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
     ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${moment(view.startedAt)}`,
+    ...(usageText(view.usage) ? [`  used ${usageText(view.usage)}`] : []),
     '',
     ...renderIterations(records),
   ];

@@ -177,8 +177,32 @@ const rows: Row[] = [
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, failFast, retryDelay, commit, stream, stopGrace',
+    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, failFast, retryDelay, commit, stream, stopGrace, harnesses',
     files: { '.spool/config.json': '{ "allowAll": true }' },
+  },
+  {
+    name: 'an own harness without a command',
+    args: run,
+    says: '.spool/config.json: "harnesses.mine" needs a "command"',
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "args": [] } } }' },
+  },
+  {
+    name: 'an own harness that wants the prompt nowhere',
+    args: run,
+    says: '.spool/config.json: "harnesses.mine" needs "{prompt}" among its "args"',
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "prompt": "argument" } } }' },
+  },
+  {
+    name: 'an own harness with a decoder that nobody knows',
+    args: run,
+    says: '.spool/config.json: "harnesses.mine" takes "plain" or the name of a harness as "decoder": opencode, ',
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "decoder": "xml" } } }' },
+  },
+  {
+    name: 'an own harness with the name of another',
+    args: run,
+    says: '.spool/config.json: "harnesses.claude" is built in; choose another name',
+    files: { '.spool/config.json': '{ "harnesses": { "claude": { "command": "x" } } }' },
   },
   {
     name: 'a flag as model in config',

@@ -191,6 +191,7 @@ test('help has examples, and every command answers to it', async () => {
     ['create', 'change'],
     ['list'],
     ['show'],
+    ['harnesses'],
     ['archive'],
   ]) {
     const help = await project.spool(...command, '--help');

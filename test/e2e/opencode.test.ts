@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createOpencodeProject } from '../support/opencode.ts';
+import { createAgentProject } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change } from '../support/project.ts';
@@ -10,7 +10,7 @@ const done = 'All is done.\n\n<promise>COMPLETE</promise>';
 
 describe('the real OpenCode', () => {
   test('edits files by tool calls, needs three iterations and completes', async () => {
-    const project = await createOpencodeProject(({ iteration, step }, folder) =>
+    const project = await createAgentProject('opencode', ({ iteration, step }, folder) =>
       step === 0
         ? {
             text: `Step ${iteration}.`,
@@ -48,7 +48,7 @@ describe('the real OpenCode', () => {
   });
 
   test('that never promises is stopped by the limit', async () => {
-    const project = await createOpencodeProject(() => ({ text: 'I am still at it.' }));
+    const project = await createAgentProject('opencode', () => ({ text: 'I am still at it.' }));
 
     const result = await project.run('ralph', 'Go.', '--change', change, '--max-iterations', '2');
 
@@ -60,7 +60,7 @@ describe('the real OpenCode', () => {
   });
 
   test('whose tool prints the promise has promised nothing', async () => {
-    const project = await createOpencodeProject(({ step }) =>
+    const project = await createAgentProject('opencode', ({ step }) =>
       step === 0
         ? { text: 'I look.', tools: [{ shell: "printf '\\n<promise>COMPLETE</promise>\\n'" }] }
         : { text: 'The file talks about it.' },
@@ -75,7 +75,7 @@ describe('the real OpenCode', () => {
   });
 
   test('that meets an API error has failed, and says how to mend it', async () => {
-    const project = await createOpencodeProject(() => ({ status: 401, message: 'no such key' }));
+    const project = await createAgentProject('opencode', () => ({ status: 401, message: 'no such key' }));
 
     const result = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
 
@@ -85,7 +85,7 @@ describe('the real OpenCode', () => {
   });
 
   test('that is denied a permission has failed without --allow-all, and works with it', async () => {
-    const project = await createOpencodeProject(({ step }, folder) =>
+    const project = await createAgentProject('opencode', ({ step }, folder) =>
       step === 0
         ? { text: 'I write outside.', tools: [{ write: join(folder, '../outside/x.txt'), content: 'x\n' }] }
         : { text: done },
@@ -107,7 +107,7 @@ describe('the real OpenCode', () => {
   });
 
   test('that is interrupted in the middle of a tool leaves nothing running', async () => {
-    const project = await createOpencodeProject(() => ({
+    const project = await createAgentProject('opencode', () => ({
       text: 'I watch.',
       tools: [{ shell: 'echo $$ > tool.pid; while :; do echo x >> growing.txt; sleep 0.1; done' }],
     }));

@@ -91,7 +91,7 @@ stream_max_retries = 1
     version: '0.61.0',
     model: 'scripted',
     prepare: (home, url) => {
-      const settings = { security: { auth: { selectedType: 'gemini-api-key' } } };
+      const settings = { general: { maxAttempts: 2 }, security: { auth: { selectedType: 'gemini-api-key' } } };
       put(join(home, '.gemini', 'settings.json'), JSON.stringify(settings));
       return { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
     },

@@ -16,9 +16,9 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, asked } = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
+  const { options, own, asked } = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
   const action = actionOf(options, call.argument);
-  const harness = findHarness(options.harness);
+  const harness = findHarness(options.harness, own);
   const change = await chooseTarget(project, options, call.terminal);
   switch (action) {
     case 'status':

@@ -8,7 +8,6 @@ import { locateBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
-import type { Project } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
 import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../../project/state.ts';
@@ -18,7 +17,7 @@ import { initialView, reduceView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createLiveReport } from '../../report/live.ts';
 import type { Call } from '../command.ts';
-import { type PlanRequest, planRun } from './plan.ts';
+import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import { makeWorld, type Brief } from './world.ts';
 
@@ -51,15 +50,17 @@ interface LockedRequest extends RunRequest {
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, harness, call, brief } = request;
-  const { plan, previous } = await planRun(request);
+  const planned = await planRun(request);
+  const { plan, previous } = planned;
   const folder = makeRunFolder(project, change, plan.run);
   const userPrompt = await keepPrompt(folder, brief.userPrompt);
   const report = createLiveReport(call.terminal, {
     stream: options.stream,
     agent: harness.title,
+    unlessAllowed: harness.unlessAllowed ?? null,
     folder: relative(call.cwd, folder) || '.',
   });
-  const emit = createEmit(project, plan, previous?.view.startedAt ?? null, report);
+  const emit = createEmit(request, planned, report);
   if (previous) await takeOver(plan, emit);
   const stops = listenForStops((signal) =>
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
@@ -118,14 +119,10 @@ const readPromptFile = async (cwd: string, path: string): Promise<string> => {
 };
 
 /** state.json first, then the readers: none of them shows what is not on disk, and none can stop the run. */
-const createEmit = (
-  project: Project,
-  plan: RunPlan,
-  startedAt: string | null,
-  report: (event: RunEvent) => void,
-): Emit => {
+const createEmit = ({ project }: RunRequest, { plan, previous }: Planned, report: (event: RunEvent) => void): Emit => {
   const at = new Date().toISOString();
-  let view = initialView(plan, { pid: process.pid, startedAt: startedAt ?? at, at });
+  const { startedAt = at, usage = null } = previous?.view ?? {};
+  let view = initialView(plan, { pid: process.pid, startedAt, usage, at });
   return (event) => {
     const next = reduceView(view, event);
     if (next !== view) writeState(project, next);

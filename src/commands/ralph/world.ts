@@ -6,6 +6,7 @@ import type { Options } from '../../flags.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/worktree.ts';
 import { createEventStream } from '../../harness/decode.ts';
+import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { runProcess } from '../../harness/run.ts';
 import { loadContext } from '../../project/context.ts';
@@ -71,7 +72,7 @@ const makePrompt =
       contextContent: await loadContext(project, plan.change),
       lastResult: describeResult(last),
     });
-    await writeFile(await freshFile(folder, iteration, 'prompt.md'), prompt, { mode: 0o600 });
+    await writeFile(await setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
     return prompt;
   };
 
@@ -80,20 +81,23 @@ const runAgent =
   async (iteration, prompt, see) => {
     const { model, allowAll, change, run } = plan;
     const events = createEventStream(harness.decoder(), see);
+    const job = {
+      model,
+      allowAll,
+      root: process.getuid?.() === 0,
+      prompt,
+      promptFile: promptFile(folder, iteration),
+      title: `ralph ${change} ${run} #${iteration}`,
+    };
     const ended = await runProcess(
       {
         binary,
-        args: harness.args({
-          model,
-          allowAll,
-          root: process.getuid?.() === 0,
-          title: `ralph ${change} ${run} #${iteration}`,
-        }),
+        args: harness.args(job),
         cwd: project.root,
-        env: call.env,
+        env: childEnvironment(call.env),
         tag: `${run}/${iteration}`,
-        prompt,
-        logFile: await freshFile(folder, iteration, 'log'),
+        prompt: harness.prompt === undefined ? prompt : '',
+        logFile: await setAside(fileOf(folder, iteration, 'log')),
         stopGraceMs: options.stopGrace,
       },
       {
@@ -142,9 +146,14 @@ const workSince = async (
   return { git, commit: result.kind === 'committed' ? result.hash : null };
 };
 
-/** `0007.log`; one that an interrupted iteration of that number left is kept as `0007.log.1`. */
-const freshFile = async (folder: string, iteration: number, ending: string): Promise<string> => {
-  const file = join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
+/** `0007.log` */
+const fileOf = (folder: string, iteration: number, ending: string) =>
+  join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
+
+const promptFile = (folder: string, iteration: number) => fileOf(folder, iteration, 'prompt.md');
+
+/** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
+const setAside = async (file: string): Promise<string> => {
   for (let number = 1; existsSync(file); number++)
     if (!existsSync(`${file}.${number}`)) await rename(file, `${file}.${number}`);
   return file;

@@ -39,6 +39,7 @@ describe('before the first event', () => {
       completionPromise: 'COMPLETE',
       minIterations: 2,
       maxIterations: 50,
+      usage: null,
       pid: 4711,
       startedAt,
       updatedAt: startedAt,

@@ -1,21 +1,20 @@
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { agentBin } from '../../scripts/agents.mjs';
 import { agents } from '../model/agents.mjs';
 import { type Moment, type Refusal, startModel, type Turn } from '../model/server.mjs';
-import { createProject, type ProjectOptions, root } from './project.ts';
+import { createProject, type ProjectOptions } from './project.ts';
 
-/** A project in which `opencode` is the real one, talking to a model that follows the script. */
-export const createOpencodeProject = async (
+/** A project in which the agent is the real one, talking to a model that follows the script. */
+export const createAgentProject = async (
+  name: string,
   script: (moment: Moment, folder: string) => Turn | Refusal,
   options: ProjectOptions = {},
 ) => {
+  const agent = agents[name]!;
   const project = createProject(options);
   const model = await startModel({ script: (moment) => script(moment, project.folder) });
   onTestFinished(() => model.close());
-  const env = {
-    ...agents.opencode!.prepare(project.home, model.url),
-    PATH: `${join(root, 'node_modules', '.bin')}:${project.env.PATH}`,
-  };
-  const start = (...args: string[]) => project.start([...args, '--model', 'scripted/model'], { env });
+  const env = { ...agent.prepare(project.home, model.url), PATH: `${agentBin(name)}:${project.env.PATH}` };
+  const start = (...args: string[]) => project.start([...args, '--harness', name, '--model', agent.model], { env });
   return { ...project, model, start, run: (...args: string[]) => start(...args).result };
 };

@@ -1,0 +1,32 @@
+import { readConfig } from '../config.ts';
+import { childEnvironment } from '../harness/environment.ts';
+import type { Harness } from '../harness/harness.ts';
+import { harnesses, onPath } from '../harness/index.ts';
+import { versionOf } from '../harness/version.ts';
+import { lookForProject } from '../project/find.ts';
+import { oneLine, table } from '../report/format.ts';
+import type { Call } from './command.ts';
+
+export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+  const project = lookForProject(cwd);
+  const own = project ? (await readConfig(project)).own : [];
+  const found = await Promise.all([...harnesses, ...own].map((harness) => look(harness, env)));
+  if (typed.json) terminal.out(`${JSON.stringify(found, null, 2)}\n`);
+  else terminal.out(`${table([head, ...found.map(row)]).join('\n')}\n`);
+  return 0;
+};
+
+/** A harness as it is on this machine. */
+const look = async ({ name, title, binary, install, reports }: Harness, env: NodeJS.ProcessEnv) => {
+  const path = onPath(binary, env.PATH ?? '');
+  return { name, title, path, version: path && (await versionOf(path, childEnvironment(env))), install, reports };
+};
+
+const head = ['harness', 'installed', 'reports', 'install with'];
+
+const row = ({ name, path, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
+  name,
+  path === null ? 'no' : version ? oneLine(version, 40) : 'yes, version unknown',
+  reports.join(', '),
+  path === null ? install : '-',
+];

@@ -1,0 +1,83 @@
+import { userError } from '../errors.ts';
+import type { Decoder, Harness } from './harness.ts';
+import { field, listAt, textAt } from './json.ts';
+
+/** Turns what `harnesses` in .spool/config.json declares into harnesses; `decoders` are those of the known ones. */
+export const ownHarnesses = (declared: unknown, known: readonly Harness[], file: string): Harness[] => {
+  if (declared === undefined) return [];
+  if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
+    throw userError('bad-config', file, '"harnesses" takes an object: a name, and what to run, for each');
+  return Object.entries(declared).map(([name, value]) => {
+    const where = `"harnesses.${name}"`;
+    if (known.some((harness) => harness.name === name))
+      throw userError('bad-config', file, `${where} is built in; choose another name`);
+    return ownHarness(name, value, (problem) => userError('bad-config', file, `${where} ${problem}`), known);
+  });
+};
+
+const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'install'];
+
+const ownHarness = (
+  name: string,
+  value: unknown,
+  bad: (problem: string) => Error,
+  known: readonly Harness[],
+): Harness => {
+  const unknown = Object.keys(value ?? {}).find((key) => !keys.includes(key));
+  if (unknown) throw bad(`has an unknown key "${unknown}". Keys: ${keys.join(', ')}`);
+  const command = textAt(value, 'command');
+  if (!command) throw bad('needs a "command"');
+  const args = texts(field(value, 'args'), () => bad('takes a list of texts as "args"'));
+  const allowAllArgs = texts(field(value, 'allowAllArgs'), () => bad('takes a list of texts as "allowAllArgs"'));
+  const place = field(value, 'prompt') ?? 'stdin';
+  if (place !== 'stdin' && place !== 'argument' && place !== 'file')
+    throw bad('takes "stdin", "argument" or "file" as "prompt"');
+  const placeholder = { stdin: null, argument: '{prompt}', file: '{promptFile}' }[place];
+  if (placeholder && !args.some((arg) => arg.includes(placeholder)))
+    throw bad(`needs "${placeholder}" among its "args"`);
+  return {
+    name,
+    title: name,
+    binary: command,
+    install: textAt(value, 'install') ?? 'however it is installed',
+    reports: ['text'],
+    ...(place === 'stdin' ? {} : { prompt: place }),
+    args: (job) => [
+      ...(job.model === null ? withoutModel(args) : args).map((arg) =>
+        arg
+          .replaceAll('{model}', () => job.model ?? '')
+          .replaceAll('{promptFile}', () => job.promptFile)
+          .replaceAll('{prompt}', () => job.prompt),
+      ),
+      ...(job.allowAll ? allowAllArgs : []),
+    ],
+    decoder: decoderOf(field(value, 'decoder') ?? 'plain', known, bad),
+  };
+};
+
+const texts = (value: unknown, problem: () => Error): string[] => {
+  if (value === undefined) return [];
+  const list = listAt({ value }, 'value');
+  if (!Array.isArray(value) || !list.every((item) => typeof item === 'string')) throw problem();
+  return list as string[];
+};
+
+/** Leaves out what mentions the model, and the flag before it. */
+const withoutModel = (args: readonly string[]): string[] =>
+  args.filter(
+    (arg, index) => !arg.includes('{model}') && !(arg.startsWith('-') && args[index + 1]?.includes('{model}')),
+  );
+
+const decoderOf = (name: unknown, known: readonly Harness[], bad: (problem: string) => Error): (() => Decoder) => {
+  if (name === 'plain') return () => plainDecoder;
+  const harness = known.find((candidate) => candidate.name === name);
+  if (!harness)
+    throw bad(`takes "plain" or the name of a harness as "decoder": ${known.map((one) => one.name).join(', ')}`);
+  return harness.decoder;
+};
+
+const plainDecoder: Decoder = {
+  stdout: () => null,
+  stderr: (line) => [{ type: 'stderr', text: line }],
+  end: () => [],
+};

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { harnesses } from '../../src/harness/index.ts';
+import type { AgentErrorKind } from '../../src/ralph/events.ts';
+import { scenarios } from '../model/scenarios.mjs';
+import { createAgentProject } from '../support/agent.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change } from '../support/project.ts';
+
+const go = ['ralph', 'Go.', '--change', change];
+const once = [...go, '--max-iterations', '1', '--fail-fast'];
+
+/** Qwen Code retries a 429 for longer than a test should take, and cannot be told otherwise. */
+const refusals: [number, AgentErrorKind][] = [
+  [401, 'auth'],
+  [429, 'limit'],
+  [500, 'overload'],
+];
+
+/** The same things that can happen, with every agent. */
+export const testAgent = (name: string) => {
+  const harness = harnesses.find((known) => known.name === name)!;
+
+  describe(name, () => {
+    test('completes after three iterations, with a prompt of 300 KiB', async () => {
+      const project = await createAgentProject(name, ({ iteration, step }, folder) => {
+        if (step === 0)
+          return { text: 'I work.', tools: [{ write: join(folder, `part-${iteration}.txt`), content: 'x\n' }] };
+        return { text: iteration === 3 ? 'All is done.\n\n<promise>COMPLETE</promise>' : 'There is more to do.' };
+      });
+      project.write('long.md', 'word '.repeat(61_440));
+
+      const result = await project.run('ralph', '--change', change, '--prompt-file', 'long.md', '--allow-all');
+
+      expect(result).toMatchObject({ code: 0 });
+      expect(
+        project.history().map(({ iteration, completionFound, error }) => ({ iteration, completionFound, error })),
+      ).toEqual([
+        { iteration: 1, completionFound: false, error: null },
+        { iteration: 2, completionFound: false, error: null },
+        { iteration: 3, completionFound: true, error: null },
+      ]);
+      for (const iteration of [1, 2, 3]) expect(project.read(`part-${iteration}.txt`)).toMatch(/^x/);
+      expect(Math.max(...project.model.requests.map((request) => request.bytes))).toBeGreaterThan(300 * 1024);
+    });
+
+    test('goes on when only a tool printed the promise', async () => {
+      const { script } = scenarios['goes-on'];
+      const project = await createAgentProject(name, script);
+
+      expect(await project.run(...once, '--allow-all')).toMatchObject({ code: 3 });
+
+      expect(project.history()).toMatchObject([{ completionFound: false, rejected: null, error: null }]);
+    });
+
+    test.each(refusals.filter(([status]) => !(name === 'qwen' && status === 429)))(
+      'fails when the provider answers %d',
+      async (status, kind) => {
+        const project = await createAgentProject(name, () => ({ status, message: 'scripted refusal' }));
+
+        expect(await project.run(...once)).toMatchObject({ code: 1 });
+
+        expect(project.history()).toMatchObject([{ completionFound: false, error: { kind } }]);
+      },
+    );
+
+    test('does not write outside of the project without --allow-all', async () => {
+      const { script } = scenarios.denied;
+      const project = await createAgentProject(name, script);
+
+      await project.run(...once);
+
+      const outside = existsSync(join(project.folder, '..', 'outside.txt'));
+      // pi asks for no permissions, whatever Spool says.
+      expect(outside).toBe(name === 'pi');
+      const seen = harness.reports.includes('denials');
+      expect(project.history()).toMatchObject([seen ? { error: { kind: 'permission' } } : { error: null }]);
+    });
+
+    test('leaves nothing running when it is interrupted in the middle of a tool', async () => {
+      const project = await createAgentProject(name, () => ({
+        text: 'I watch.',
+        tools: [{ shell: 'while :; do echo x >> growing.txt; sleep 0.1; done' }],
+      }));
+
+      const loop = project.start(...go, '--allow-all');
+      await eventually(() => project.exists('growing.txt'), 'the tool to write', 60_000);
+      loop.kill('SIGINT');
+
+      expect(await loop.result).toMatchObject({ code: 130 });
+      expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+      expect(project.history()).toMatchObject([{ end: 'interrupted', completionFound: false }]);
+    });
+  });
+};

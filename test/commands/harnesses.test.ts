@@ -1,0 +1,115 @@
+import { chmodSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+
+/** An executable of the project, and a PATH that has it in front. */
+const withBinary = (project: TestProject, name: string, script: string) => {
+  project.write(`bin/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(project.path(`bin/${name}`), 0o755);
+  return { PATH: `${project.path('bin')}:${project.env.PATH}` };
+};
+
+test('harnesses are listed with what is installed of them', async () => {
+  const project = createProject({
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "mine" } } }' },
+  });
+  const env = withBinary(project, 'claude', 'echo "9.9.9 (Claude Code)"');
+
+  const list = await project.start(['harnesses'], { env }).result;
+  expect(list).toMatchObject({ code: 0, stderr: '' });
+  expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
+  expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
+  expect(list.stdout).toMatch(/^mine +no/m);
+
+  const found = JSON.parse((await project.start(['harnesses', '--json'], { env }).result).stdout) as {
+    name: string;
+    path: string;
+  }[];
+  expect(found.find(({ name }) => name === 'claude')).toMatchObject({
+    path: project.path('bin/claude'),
+    version: '9.9.9 (Claude Code)',
+  });
+});
+
+test.each([
+  ['stdin', { args: ['go', '--with', '{model}'] }, ['go', '--with', 'a/b']],
+  ['argument', { prompt: 'argument', args: ['--ask={prompt}'] }, ['--ask=# Ralph Wiggum Loop - Iteration 1']],
+  [
+    'file',
+    { prompt: 'file', args: ['--from', '{promptFile}'] },
+    ['--from', expect.stringMatching(/0001\.prompt\.md$/)],
+  ],
+])("an agent of one's own takes its prompt by %s", async (_, declared, expected) => {
+  const config = JSON.stringify({ harnesses: { mine: { command: 'mine', allowAllArgs: ['--yes'], ...declared } } });
+  const project = createProject({ files: { '.spool/config.json': config } });
+  const env = withBinary(
+    project,
+    'mine',
+    `cat > stdin.txt; for arg in "$@"; do echo "$arg" | head -1; done > args.txt; ${promise}`,
+  );
+
+  const result = await project.start(
+    ['ralph', '--change', change, '--harness', 'mine', '--model', 'a/b', '--allow-all'],
+    { env },
+  ).result;
+
+  expect(result.code).toBe(0);
+  expect(project.read('args.txt').trimEnd().split('\n')).toEqual([...expected, '--yes']);
+  expect(project.read('stdin.txt').startsWith('# Ralph')).toBe(_ === 'stdin');
+  expect(project.history()).toMatchObject([{ harness: 'mine', completionFound: true, usage: null, tools: null }]);
+});
+
+test('without a model, the arguments about it are left out; another decoder understands what it prints', async () => {
+  const declared = { command: 'mine', args: ['--model', '{model}', '--deep'], decoder: 'claude' };
+  const project = createProject({
+    files: { '.spool/config.json': JSON.stringify({ harness: 'mine', harnesses: { mine: declared } }) },
+  });
+  const message = { type: 'assistant', message: { content: [{ type: 'text', text: '<promise>COMPLETE</promise>' }] } };
+  const end = { type: 'result', is_error: false, usage: { input_tokens: 7, output_tokens: 3 }, total_cost_usd: 0.5 };
+  const script = `echo "$@" > args.txt; echo '${JSON.stringify(message)}'; echo '${JSON.stringify(end)}'`;
+
+  expect(
+    await project.start(['ralph', '--change', change], { env: withBinary(project, 'mine', script) }).result,
+  ).toMatchObject({ code: 0 });
+
+  expect(project.read('args.txt')).toBe('--deep\n');
+  expect(project.history()).toMatchObject([
+    { usage: { inputTokens: 7, outputTokens: 3, costUsd: 0.5, reasoningTokens: null } },
+  ]);
+});
+
+test('what the iterations used is summed, and shown', async () => {
+  const project = createProject();
+  const step = { type: 'step_finish', part: { reason: 'stop', tokens: { input: 1500, output: 100 }, cost: 0.25 } };
+  const script = `echo '${JSON.stringify(step)}'; [ -e once ] && echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'; touch once; exit 0`;
+
+  const result = await project.start(['ralph', '--change', change], { env: withBinary(project, 'opencode', script) })
+    .result;
+
+  expect(result.code).toBe(0);
+  expect(result.stderr).toContain('1,500 tokens in, 100 out, $0.2500');
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
+    'used 3,000 tokens in, 200 out, $0.5000',
+  );
+  const [listed] = JSON.parse((await project.spool('list', '--json')).stdout) as { lastRun: { usage: object } }[];
+  expect(listed!.lastRun.usage).toMatchObject({
+    inputTokens: 3000,
+    outputTokens: 200,
+    costUsd: 0.5,
+    cacheReadTokens: null,
+  });
+});
+
+test('an agent does not find itself inside the session of another', async () => {
+  const project = createProject({ agent: [promise] });
+
+  await project.start(['ralph', '--change', change], {
+    env: { CLAUDECODE: '1', GEMINI_CLI: '1', ANTHROPIC_API_KEY: 'kept' },
+  }).result;
+
+  const { env } = project.calls()[0]!;
+  expect(env).toMatchObject({ ANTHROPIC_API_KEY: 'kept', SPOOL_ITERATION: expect.stringMatching(/\/1$/) as string });
+  expect(env).not.toHaveProperty('CLAUDECODE');
+  expect(env).not.toHaveProperty('GEMINI_CLI');
+});
