@@ -1,7 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
+import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
@@ -60,6 +61,7 @@ export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> =
 /** The child, or why there is none. A bad argument is thrown at once, a missing file comes as an event. */
 const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | string> => {
   try {
+    // It finds the interpreters behind the .cmd files of npm on Windows; elsewhere it is plain spawn.
     const child = spawn(binary, args, {
       cwd,
       env: { ...env, [tagVariable]: tag },
@@ -67,7 +69,7 @@ const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | s
       // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
       detached: process.platform !== 'win32',
       windowsHide: true,
-    });
+    }) as Child;
     await once(child, 'spawn');
     return child;
   } catch (error) {

@@ -87,6 +87,8 @@ export interface IterationRecord {
   readonly signal: string | null;
   readonly end: Ended['end'];
   readonly completionFound: boolean;
+  /** The last words up to the promise that counts. */
+  readonly evidence: string | null;
   /** Why a promise that was printed does not count. */
   readonly rejected: string | null;
   readonly git: GitSummary | null;

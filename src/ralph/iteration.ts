@@ -2,12 +2,12 @@ import { createEchoFilter } from './echo.ts';
 import { addUsage, nothingKnown, type AgentEvent, type Ended, type IterationRecord, type Usage } from './events.ts';
 import { createPromiseDetector } from './promise.ts';
 
-export type Verdict = Pick<IterationRecord, 'completionFound' | 'rejected' | 'usage' | 'tools' | 'error'>;
+export type Verdict = Pick<IterationRecord, 'completionFound' | 'evidence' | 'rejected' | 'usage' | 'tools' | 'error'>;
 
 /** Watches the events of one iteration and judges them when its process has ended. */
 export const watchIteration = (promise: string, prompt: string) => {
-  const inMessages = createPromiseDetector(promise);
-  const inPlainText = createPromiseDetector(promise);
+  const inMessages = createSearch(promise);
+  const inPlainText = createSearch(promise);
   const echo = createEchoFilter(prompt);
   const tools = new Map<string, number>();
   let structured = false;
@@ -46,11 +46,12 @@ export const watchIteration = (promise: string, prompt: string) => {
       inPlainText.feed(echo.end());
       inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
-      const { found, mentioned } = structured ? inMessages : inPlainText;
+      const { found, talk, evidence } = structured ? inMessages : inPlainText;
       const problem = processProblem(ended) ?? error ?? exitProblem(ended);
       return {
         completionFound: found && problem === null,
-        rejected: rejection(found, mentioned, problem),
+        evidence: found && problem === null ? evidence : null,
+        rejected: found ? (problem?.message ?? null) : problem === null ? talk : null,
         usage,
         tools: structured ? Object.fromEntries(tools) : null,
         error: problem,
@@ -59,10 +60,39 @@ export const watchIteration = (promise: string, prompt: string) => {
   };
 };
 
-const rejection = (found: boolean, mentioned: boolean, problem: IterationRecord['error']): string | null => {
-  if (found) return problem?.message ?? null;
-  if (mentioned && problem === null) return 'it was not alone on a line, outside of code and quotes';
-  return null;
+/** How much of the text that made it complete is kept. */
+const evidenceLength = 300;
+
+/** A detector that also keeps the words up to the promise. */
+const createSearch = (promise: string) => {
+  const detector = createPromiseDetector(promise);
+  let recent = '';
+  let evidence: string | null = null;
+  const keep = () => {
+    if (detector.found)
+      evidence ??= recent.slice(0, recent.lastIndexOf('</promise>') + '</promise>'.length).slice(-evidenceLength);
+  };
+  return {
+    feed(text: string): void {
+      if (detector.found) return;
+      recent = (recent + text.slice(-4 * evidenceLength)).slice(-4 * evidenceLength);
+      detector.feed(text);
+      keep();
+    },
+    endMessage(): void {
+      detector.endMessage();
+      keep();
+    },
+    get found() {
+      return detector.found;
+    },
+    get talk() {
+      return detector.talk;
+    },
+    get evidence() {
+      return evidence;
+    },
+  };
 };
 
 /** What was done to the process explains more than what its output then lacks. */

@@ -9,8 +9,8 @@ export interface PromiseDetector {
   /** The words so far were a whole message: an open line or code fence ends here. */
   endMessage(): void;
   readonly found: boolean;
-  /** The tag was there, whether it counts or not. */
-  readonly mentioned: boolean;
+  /** Why the tag that was there last does not count; null when there was none, or it does. */
+  readonly talk: string | null;
 }
 
 export const createPromiseDetector = (promise: string): PromiseDetector => {
@@ -22,33 +22,42 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   const fence = createFenceTracker();
   const line = createLineTracker();
   let matched = 0;
-  let misplaced = false;
+  let misplaced: string | null = null;
   let pending = false;
-  let mentioned = false;
+  let talk: string | null = null;
   let found = false;
 
   const match = (char: string): void => {
     if (isBlank(char) && (matched === wordStart || matched === closeStart)) return;
     if (char === pattern[matched]) matched++;
     else matched = char === '<' ? 1 : 0;
-    if (matched === 1) misplaced = fence.inside || line.inCode || !(fence.atLineStart || line.endsSentence);
+    if (matched === 1) misplaced = whereItStands();
     if (matched < pattern.length) return;
     matched = 0;
-    mentioned = true;
-    pending = !misplaced;
+    talk = misplaced;
+    pending = misplaced === null;
+  };
+
+  const whereItStands = (): string | null => {
+    if (fence.inside || line.inCode) return 'it stood in code';
+    return fence.atLineStart || line.endsSentence ? null : 'it stood in the middle of a sentence';
   };
 
   const endLine = (): void => {
     fence.endLine();
     line.end();
     // The line that opens a fence is part of it.
-    if (pending && !fence.inside) found = true;
+    if (pending && fence.inside) talk = 'it stood in code';
+    else if (pending) found = true;
     pending = false;
   };
 
   const see = (char: string): void => {
     if (char === '\n') endLine();
-    else if (pending && !isTrailing(char)) pending = false;
+    else if (pending && !isTrailing(char)) {
+      pending = false;
+      talk = 'there was more behind it on its line';
+    }
     match(char);
     fence.see(char);
     line.see(char);
@@ -84,8 +93,8 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
     get found() {
       return found;
     },
-    get mentioned() {
-      return mentioned;
+    get talk() {
+      return found ? null : talk;
     },
   };
 };

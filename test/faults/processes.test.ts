@@ -76,21 +76,20 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
 });
 
 test.each([
-  ['announced', 'When all is done I will print <promise>COMPLETE</promise>'],
-  ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>'],
-  ['decorated', '<promise>COMPLETE</promise> :tada:'],
-])('a promise that is %s does not count, and the next prompt says why', async (_, words) => {
+  ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
+  ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
+  ['decorated', '<promise>COMPLETE</promise> :tada:', 'there was more behind it on its line'],
+  ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it stood in code'],
+])('a promise that is %s does not count, and the next prompt says why', async (_, words, why) => {
   const project = createProject({ agent: [says(words), promise] });
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
 
   expect(project.history()).toMatchObject([
-    { completionFound: false, rejected: 'it was not alone on a line, outside of code and quotes', error: null },
-    { completionFound: true },
+    { completionFound: false, evidence: null, rejected: why, error: null },
+    { completionFound: true, evidence: '<promise>COMPLETE</promise>' },
   ]);
-  expect(project.calls()[1]!.prompt).toContain(
-    'You printed the promise, but it was not accepted: it was not alone on a line, outside of code and quotes.',
-  );
+  expect(project.calls()[1]!.prompt).toContain(`You printed the promise, but it was not accepted: ${why}.`);
 });
 
 test('what an agent says at its very end to a reader that does not read yet is not lost', async () => {

@@ -13,6 +13,7 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   signal: null,
   end: 'exited',
   completionFound: false,
+  evidence: null,
   rejected: null,
   git: { filesChanged: 1, files: ['a.txt'], insertions: 2, deletions: 1 },
   commit: null,
