@@ -36,7 +36,7 @@ export const flags = {
   harness: {
     kind: 'name',
     value: '<name>',
-    help: 'the agent to run',
+    help: 'the agent to run; several as "opencode:some/model,claude": the next one when one cannot work',
     fallback: 'opencode',
     from: 'flag, env, config',
   },

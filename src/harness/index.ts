@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { userError } from '../errors.ts';
+import { type UserError, userError } from '../errors.ts';
 import { amp } from './amp.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
@@ -25,12 +25,11 @@ export const findHarness = (name: string, own: readonly Harness[]): Harness => {
   );
 };
 
-/** The file that will be run. */
-export const locateBinary = (harness: Harness, path: string): string => {
-  const file = onPath(harness.binary, path);
-  if (file) return file;
+/** The error that says what is missing and what there is instead; null when the agent is there. */
+export const missingBinary = (harness: Harness, path: string): UserError | null => {
+  if (onPath(harness.binary, path)) return null;
   const others = harnesses.filter((other) => other !== harness && onPath(other.binary, path));
-  throw userError(
+  return userError(
     'missing-binary',
     harness.binary,
     harness.install,
@@ -38,6 +37,7 @@ export const locateBinary = (harness: Harness, path: string): string => {
   );
 };
 
+/** The file on PATH that would be run; null when there is none. */
 export const onPath = (binary: string, path: string): string | null => {
   if (isAbsolute(binary)) return isExecutable(binary) ? binary : null;
   const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];

@@ -15,7 +15,21 @@ export const problemEvent = ({ message, status = null, advice = {}, ...said }: P
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
   const hint = advice[kind];
   const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
-  return { type: 'error', kind, message: `${message}${code}${hint ? `; ${hint}` : ''}` };
+  const resetsAtMs = kind === 'limit' ? resetTime(message) : null;
+  return {
+    type: 'error',
+    kind,
+    message: `${message}${code}${hint ? `; ${hint}` : ''}`,
+    ...(resetsAtMs === null ? {} : { resetsAtMs }),
+  };
+};
+
+/** Seconds since 1970 behind a bar, as Claude Code has it, or a whole date and time. */
+const resetTime = (message: string): number | null => {
+  const seconds = /\|(\d{10})\b/.exec(message)?.[1];
+  const stated = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)/.exec(message)?.[0];
+  const at = seconds ? Number(seconds) * 1000 : stated ? Date.parse(stated) : NaN;
+  return Number.isNaN(at) ? null : at;
 };
 
 export const truncated = (agent: string, why: string): AgentEvent => ({

@@ -87,7 +87,7 @@ const parse = (text: string): RunView | null => {
     const texts = [value.run, value.change, value.status, value.startedAt, value.harness, value.completionPromise];
     const numbers = [value.iteration, value.finished, value.minIterations];
     const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
-    return ours || value.v !== 1 ? value : null;
+    return (ours && Array.isArray(value.agents)) || value.v !== 1 ? value : null;
   } catch {
     return null;
   }

@@ -7,9 +7,16 @@ export type AgentEvent =
   | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean }
   /** What one step used, or the whole iteration; a number that the agent does not report is null. */
   | ({ readonly type: 'usage' } & Usage)
-  | { readonly type: 'error'; readonly kind: AgentErrorKind; readonly message: string }
+  | ({ readonly type: 'error' } & AgentError)
   /** What the agent CLI itself said on stderr: shown and logged, never searched. */
   | { readonly type: 'stderr'; readonly text: string };
+
+export interface AgentError {
+  readonly kind: AgentErrorKind;
+  readonly message: string;
+  /** When a usage limit ends, in milliseconds since 1970, where the provider says so. */
+  readonly resetsAtMs?: number;
+}
 
 export type AgentErrorKind =
   | 'auth'
@@ -97,18 +104,24 @@ export interface IterationRecord {
   readonly usage: Usage | null;
   /** Calls by tool; null when the harness does not report them. */
   readonly tools: Readonly<Record<string, number>> | null;
-  readonly error: { readonly kind: AgentErrorKind; readonly message: string } | null;
+  readonly error: AgentError | null;
 }
 
 export const failed = (record: IterationRecord): boolean => record.error !== null;
+
+/** An agent to run, with the model it is given; null for its own default. */
+export interface AgentChoice {
+  readonly harness: string;
+  readonly model: string | null;
+}
 
 /** What a run is, fixed when it starts. */
 export interface RunPlan {
   readonly run: string;
   readonly change: string;
   readonly module: string | null;
-  readonly harness: string;
-  readonly model: string | null;
+  /** In the order in which they are preferred. */
+  readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
   readonly completionPromise: string;
   readonly minIterations: number;
@@ -123,7 +136,7 @@ export type StopReason = 'complete' | 'limit' | 'failed' | 'interrupted';
 /** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
 export type RunEvent =
   | { readonly type: 'run-started'; readonly plan: RunPlan; readonly at: string }
-  | { readonly type: 'iteration-started'; readonly iteration: number; readonly at: string }
+  | { readonly type: 'iteration-started'; readonly iteration: number; readonly agent: AgentChoice; readonly at: string }
   | { readonly type: 'agent'; readonly event: AgentEvent }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }

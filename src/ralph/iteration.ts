@@ -1,5 +1,13 @@
 import { createEchoFilter } from './echo.ts';
-import { addUsage, nothingKnown, type AgentEvent, type Ended, type IterationRecord, type Usage } from './events.ts';
+import {
+  addUsage,
+  nothingKnown,
+  type AgentError,
+  type AgentEvent,
+  type Ended,
+  type IterationRecord,
+  type Usage,
+} from './events.ts';
 import { createPromiseDetector } from './promise.ts';
 
 export type Verdict = Pick<IterationRecord, 'completionFound' | 'evidence' | 'rejected' | 'usage' | 'tools' | 'error'>;
@@ -33,7 +41,7 @@ export const watchIteration = (promise: string, prompt: string) => {
           usage = addUsage(usage ?? nothingKnown, event);
           return;
         case 'error':
-          error ??= { kind: event.kind, message: event.message };
+          error ??= errorOf(event);
           return;
         case 'tool-result':
         case 'reasoning':
@@ -112,3 +120,9 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
 /** The exit code comes last: the agent's own words say more. */
 const exitProblem = ({ exitCode }: Ended): IterationRecord['error'] =>
   exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
+
+const errorOf = ({ kind, message, resetsAtMs }: AgentError): AgentError => ({
+  kind,
+  message,
+  ...(resetsAtMs === undefined ? {} : { resetsAtMs }),
+});

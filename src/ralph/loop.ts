@@ -1,4 +1,5 @@
 import {
+  type AgentChoice,
   failed,
   type AgentEvent,
   type Emit,
@@ -10,6 +11,7 @@ import {
 } from './events.ts';
 import { watchIteration } from './iteration.ts';
 import { decide } from './policy.ts';
+import { createRoster } from './roster.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
 export interface World {
@@ -22,12 +24,18 @@ export interface World {
   stopSignal(): string | null;
   /** Reads the context now and builds the prompt of this iteration. */
   prompt(iteration: number, last: IterationRecord | null): Promise<string>;
-  runAgent(iteration: number, prompt: string, see: (event: AgentEvent) => void): Promise<Ended>;
+  runAgent(job: AgentJob, see: (event: AgentEvent) => void): Promise<Ended>;
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
   watchWork(iteration: number): Promise<() => Promise<Work>>;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
   emit: Emit;
+}
+
+interface AgentJob {
+  readonly agent: AgentChoice;
+  readonly iteration: number;
+  readonly prompt: string;
 }
 
 export interface Work {
@@ -37,15 +45,18 @@ export interface Work {
 
 /** Runs the agent again and again until the policy says stop. */
 export const runLoop = async (plan: RunPlan, last: IterationRecord | null, world: World): Promise<StopReason> => {
+  const roster = createRoster(plan.agents);
   let record = last;
   let failures = 0;
   for (let iteration = plan.firstIteration; ; iteration++) {
-    record = await runIteration(plan, iteration, record, world);
+    const agent = roster.next(world.now());
+    record = await runIteration({ plan, agent, iteration, last: record }, world);
     failures = failed(record) ? failures + 1 : 0;
     await world.save(record);
     world.emit({ type: 'iteration-finished', record, at: world.now().toISOString() });
 
-    const decision = decide({ plan, record, failures, stopSignal: world.stopSignal() });
+    const handsOver = roster.handsOver(agent, record, world.now());
+    const decision = decide({ plan, record, failures, stopSignal: world.stopSignal(), handsOver });
     if (decision.next === 'stop') return end(decision.reason, decision.detail, world);
     if (decision.waitMs > 0) {
       world.emit({ type: 'waiting', ms: decision.waitMs, why: 'the iteration failed' });
@@ -56,19 +67,21 @@ export const runLoop = async (plan: RunPlan, last: IterationRecord | null, world
   }
 };
 
-const runIteration = async (
-  plan: RunPlan,
-  iteration: number,
-  last: IterationRecord | null,
-  world: World,
-): Promise<IterationRecord> => {
+interface Turn {
+  readonly plan: RunPlan;
+  readonly agent: AgentChoice;
+  readonly iteration: number;
+  readonly last: IterationRecord | null;
+}
+
+const runIteration = async ({ plan, agent, iteration, last }: Turn, world: World): Promise<IterationRecord> => {
   const started = world.now();
   const startTicks = world.ticks();
-  world.emit({ type: 'iteration-started', iteration, at: started.toISOString() });
+  world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const prompt = await world.prompt(iteration, last);
   const watch = watchIteration(plan.completionPromise, prompt);
   const workDone = await world.watchWork(iteration);
-  const ended = await world.runAgent(iteration, prompt, (event) => {
+  const ended = await world.runAgent({ agent, iteration, prompt }, (event) => {
     watch.see(event);
     world.emit({ type: 'agent', event });
   });
@@ -80,8 +93,7 @@ const runIteration = async (
     iteration,
     startedAt: started.toISOString(),
     durationMs,
-    harness: plan.harness,
-    model: plan.model,
+    ...agent,
     exitCode: ended.exitCode,
     signal: ended.signal,
     end: ended.end,

@@ -12,20 +12,23 @@ export interface Progress {
   readonly failures: number;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
+  /** The agent cannot work now, and another one can. */
+  readonly handsOver: boolean;
 }
 
 /** Go on or stop, and why. The first reason that holds wins: completion before interruption, failure and limits. */
-export const decide = ({ plan, record, failures, stopSignal }: Progress): Decision => {
+export const decide = ({ plan, record, failures, stopSignal, handsOver }: Progress): Decision => {
   const { iteration } = record;
   if (record.completionFound && iteration >= plan.minIterations)
     return stop('complete', `promised in iteration ${iteration}`);
   if (stopSignal !== null) return stop('interrupted', `stopped by ${stopSignal}`);
-  if (record.end === 'not-started') return stop('failed', record.error?.message ?? 'the agent could not be started');
+  if (record.end === 'not-started' && !handsOver)
+    return stop('failed', record.error?.message ?? 'the agent could not be started');
   if (plan.failFast && failed(record))
     return stop('failed', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
   if (iteration >= plan.maxIterations)
     return stop('limit', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);
-  return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, failures) : 0 };
+  return { next: 'continue', waitMs: failed(record) && !handsOver ? backOff(plan.retryDelayMs, failures) : 0 };
 };
 
 const stop = (reason: StopReason, detail: string): Decision => ({ next: 'stop', reason, detail });

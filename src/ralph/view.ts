@@ -1,4 +1,4 @@
-import { addUsage, type RunEvent, type RunPlan, type StopReason, type Usage } from './events.ts';
+import { addUsage, type AgentChoice, type RunEvent, type RunPlan, type StopReason, type Usage } from './events.ts';
 
 /** The run as it stands: what state.json holds and every reader shows. */
 export interface RunView {
@@ -13,8 +13,10 @@ export interface RunView {
   readonly iteration: number;
   /** How many iterations of this run are in the history. */
   readonly finished: number;
+  /** The agent that works, or worked last. */
   readonly harness: string;
   readonly model: string | null;
+  readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
   readonly completionPromise: string;
   readonly minIterations: number;
@@ -41,8 +43,8 @@ export const initialView = (
   detail: null,
   iteration: plan.firstIteration,
   finished: plan.firstIteration - 1,
-  harness: plan.harness,
-  model: plan.model,
+  ...(plan.agents[0] ?? { harness: '', model: null }),
+  agents: plan.agents,
   allowAll: plan.allowAll,
   completionPromise: plan.completionPromise,
   minIterations: plan.minIterations,
@@ -62,7 +64,7 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
   switch (event.type) {
     case 'iteration-started':
-      return { ...view, iteration: event.iteration, updatedAt: event.at };
+      return { ...view, ...event.agent, iteration: event.iteration, updatedAt: event.at };
     case 'iteration-finished':
       return {
         ...view,

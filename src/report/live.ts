@@ -13,12 +13,17 @@ import type { Terminal } from './terminal.ts';
 export interface LiveOptions {
   /** Show what the agent says and does while it works. */
   readonly stream: boolean;
-  /** How the agent is called, such as "OpenCode". */
-  readonly agent: string;
-  /** What the agent cannot do without --allow-all. */
-  readonly unlessAllowed: string | null;
+  /** What is known of the harness of that name. */
+  readonly harness: (name: string) => HarnessFacts;
   /** Where the prompts and the logs of this run are, as the user would type it. */
   readonly folder: string;
+}
+
+interface HarnessFacts {
+  /** How the agent is called, such as "OpenCode". */
+  readonly title: string;
+  /** What it cannot do without --allow-all. */
+  readonly unlessAllowed?: string;
 }
 
 /** Shows a run to a person, event by event. */
@@ -59,13 +64,8 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         return;
       case 'iteration-started':
         say('');
-        say(
-          paint(
-            'bold',
-            `Iteration ${event.iteration}${plan?.maxIterations === Infinity ? '' : ` of ${plan?.maxIterations}`}`,
-          ),
-        );
-        ticker.start(`${options.agent} works`);
+        say(paint('bold', iterationTitle(event, plan, options)));
+        ticker.start(`${options.harness(event.agent.harness).title} works`);
         return;
       case 'agent':
         return showAgent(event.event);
@@ -87,6 +87,16 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
   };
 };
 
+const iterationTitle = (
+  event: RunEvent & { type: 'iteration-started' },
+  plan: RunPlan | null,
+  { harness }: LiveOptions,
+) => {
+  const of = plan?.maxIterations === Infinity ? '' : ` of ${plan?.maxIterations}`;
+  const by = (plan?.agents.length ?? 1) > 1 ? `, ${harness(event.agent.harness).title}` : '';
+  return `Iteration ${event.iteration}${of}${by}`;
+};
+
 const titles: Record<StopReason, string> = {
   complete: 'Complete:',
   limit: 'Not complete:',
@@ -96,14 +106,19 @@ const titles: Record<StopReason, string> = {
 
 const colours = { complete: 'green', limit: 'yellow', failed: 'red', interrupted: 'yellow' } as const;
 
-const introduce = (plan: RunPlan, { agent, unlessAllowed }: LiveOptions): string[] => {
+const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
+  const agents = plan.agents.map(
+    (agent) =>
+      `${harness(agent.harness).title}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
+  );
+  const unlessAllowed = plan.agents.map((agent) => harness(agent.harness).unlessAllowed).find((text) => text);
   const max =
     plan.maxIterations === Infinity ? 'no limit of iterations' : `at most ${count(plan.maxIterations, 'iteration')}`;
   const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
   const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
-    `Agent        ${agent}${plan.model === null ? ', its default model' : `, model ${plan.model}`}`,
+    `Agent        ${agents.join('; if that cannot work: ')}`,
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
     `Until        <promise>${plan.completionPromise}</promise>${min}, ${max}`,
   ];

@@ -5,7 +5,7 @@ import type { Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readState } from '../../project/state.ts';
-import type { IterationRecord, RunPlan } from '../../ralph/events.ts';
+import type { AgentChoice, IterationRecord, RunPlan } from '../../ralph/events.ts';
 import type { RunView } from '../../ralph/view.ts';
 
 export interface PlanRequest {
@@ -43,15 +43,14 @@ const cutOff = async ({ project, change, options }: PlanRequest): Promise<Previo
   return { view, last };
 };
 
-/** A resumed run keeps its model, promise and limits, unless this call asks for others. Permissions are asked for anew. */
+/** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
 const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | null): RunPlan => {
   const kept = previous?.view;
   const plan = {
     run: kept?.run ?? newRunId(),
     change,
     module: moduleOf(change),
-    harness: options.harness,
-    model: kept && !asked.has('model') ? kept.model : options.model,
+    agents: kept && !asked.has('harness') && !asked.has('model') ? kept.agents : agentsOf(options),
     allowAll: options.allowAll,
     completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
     minIterations: kept && !asked.has('minIterations') ? kept.minIterations : options.minIterations,
@@ -69,3 +68,10 @@ const newRunId = () => {
   const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
   return `${day}-${time.slice(0, 6)}-${randomBytes(4).toString('hex')}`;
 };
+
+/** `opencode:anthropic/claude-sonnet, claude`: an agent without a model of its own gets that of --model. */
+export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>): AgentChoice[] =>
+  harness.split(',').map((part) => {
+    const [name = '', ...own] = part.trim().split(':');
+    return { harness: name, model: own.length > 0 ? own.join(':') : model };
+  });

@@ -8,6 +8,7 @@ import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readState } from '../../project/state.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
+import { agentsOf } from './plan.ts';
 import { chooseTarget } from './target.ts';
 
 /** How many iterations `--status` shows. */
@@ -18,7 +19,8 @@ export const run = async (call: Call): Promise<number> => {
   const project = findProject(call.cwd);
   const { options, own, asked } = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
   const action = actionOf(options, call.argument);
-  const harness = findHarness(options.harness, own);
+  const find = (name: string) => findHarness(name, own);
+  agentsOf(options).forEach(({ harness }) => find(harness));
   const change = await chooseTarget(project, options, call.terminal);
   switch (action) {
     case 'status':
@@ -33,7 +35,7 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'run': {
       const { startRun } = await import('./run.ts');
-      return startRun({ project, change, options, asked, harness, call });
+      return startRun({ project, change, options, asked, find, call });
     }
   }
 };

@@ -4,7 +4,7 @@ import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import { findWorkTree, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { locateBinary } from '../../harness/index.ts';
+import { missingBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
@@ -17,12 +17,13 @@ import { initialView, reduceView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createLiveReport } from '../../report/live.ts';
 import type { Call } from '../command.ts';
-import { type Planned, type PlanRequest, planRun } from './plan.ts';
+import { agentsOf, type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import { makeWorld, type Brief } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
-  readonly harness: Harness;
+  /** The harness of that name; an error when there is none. */
+  readonly find: (name: string) => Harness;
   readonly call: Call;
 }
 
@@ -31,12 +32,12 @@ const leftoverGraceMs = 2000;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (request: RunRequest): Promise<number> => {
-  const { project, change, harness, call } = request;
+  const { project, change } = request;
   const brief = await readBrief(request);
-  const binary = locateBinary(harness, call.env.PATH ?? '');
+  const missing = checkAgents(request);
   const lock = lockChange(project, change);
   try {
-    return await runLocked({ ...request, brief, binary, lock });
+    return await runLocked({ ...request, brief, missing, lock });
   } finally {
     lock.release();
   }
@@ -44,23 +45,24 @@ export const startRun = async (request: RunRequest): Promise<number> => {
 
 interface LockedRequest extends RunRequest {
   readonly brief: Brief;
-  readonly binary: string;
+  /** What to say of agents that are not there, while another one is. */
+  readonly missing: readonly string[];
   readonly lock: ChangeLock;
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
-  const { project, change, options, harness, call, brief } = request;
+  const { project, change, options, find, call, brief } = request;
   const planned = await planRun(request);
   const { plan, previous } = planned;
   const folder = makeRunFolder(project, change, plan.run);
   const userPrompt = await keepPrompt(folder, brief.userPrompt);
   const report = createLiveReport(call.terminal, {
     stream: options.stream,
-    agent: harness.title,
-    unlessAllowed: harness.unlessAllowed ?? null,
+    harness: find,
     folder: relative(call.cwd, folder) || '.',
   });
   const emit = createEmit(request, planned, report);
+  for (const text of request.missing) emit({ type: 'notice', text });
   if (previous) await takeOver(plan, emit);
   const stops = listenForStops((signal) =>
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
@@ -73,6 +75,16 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   } finally {
     stops.dispose();
   }
+};
+
+/** At least one agent must be there; what the others lack is said. */
+const checkAgents = ({ options, find, call }: RunRequest): string[] => {
+  const agents = agentsOf(options).map(({ harness }) => find(harness));
+  const problems = agents
+    .map((harness) => missingBinary(harness, call.env.PATH ?? ''))
+    .filter((problem) => problem !== null);
+  if (problems.length === agents.length) throw problems[0]!;
+  return problems.map((problem) => problem.message);
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */

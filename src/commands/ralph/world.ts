@@ -8,6 +8,7 @@ import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/wo
 import { createEventStream } from '../../harness/decode.ts';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
+import { onPath } from '../../harness/index.ts';
 import { runProcess } from '../../harness/run.ts';
 import { loadContext } from '../../project/context.ts';
 import type { Project } from '../../project/find.ts';
@@ -29,9 +30,7 @@ export interface Brief {
 export interface WorldParts {
   readonly project: Project;
   readonly options: Options;
-  readonly harness: Harness;
-  /** The file of the agent. */
-  readonly binary: string;
+  readonly find: (name: string) => Harness;
   readonly call: Call;
   readonly brief: Brief;
   readonly plan: RunPlan;
@@ -77,12 +76,13 @@ const makePrompt =
   };
 
 const runAgent =
-  ({ project, options, harness, binary, call, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
-  async (iteration, prompt, see) => {
-    const { model, allowAll, change, run } = plan;
+  ({ project, options, find, call, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
+  async ({ agent, iteration, prompt }, see) => {
+    const { allowAll, change, run } = plan;
+    const harness = find(agent.harness);
     const events = createEventStream(harness.decoder(), see);
     const job = {
-      model,
+      model: agent.model,
       allowAll,
       root: process.getuid?.() === 0,
       prompt,
@@ -91,7 +91,7 @@ const runAgent =
     };
     const ended = await runProcess(
       {
-        binary,
+        binary: onPath(harness.binary, call.env.PATH ?? '') ?? harness.binary,
         args: harness.args(job),
         cwd: project.root,
         env: childEnvironment(call.env),

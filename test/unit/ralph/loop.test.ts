@@ -6,8 +6,7 @@ const plan: RunPlan = {
   run: 'run',
   change: '001-01_x',
   module: '001',
-  harness: 'opencode',
-  model: null,
+  agents: [{ harness: 'opencode', model: null }],
   allowAll: false,
   completionPromise: 'COMPLETE',
   minIterations: 1,
@@ -23,6 +22,8 @@ const says = (text: string): AgentEvent => ({ type: 'text', text, plain: false }
 interface Call {
   readonly events?: readonly AgentEvent[];
   readonly ended?: Ended;
+  /** The time when the agent ends, in milliseconds. */
+  readonly at?: number;
   /** The signal that has come by the time the agent ends. */
   readonly signal?: string;
 }
@@ -31,10 +32,12 @@ interface Call {
 const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; signalWhileWaiting?: string } = {}) => {
   const diary: string[] = [];
   const events: RunEvent[] = [];
+  const workers: string[] = [];
+  let time = 0;
   let signal: string | null = null;
   let ticks = 0;
   const world: World = {
-    now: () => new Date(0),
+    now: () => new Date(time),
     ticks: () => (ticks += 10),
     stopSignal: () => signal,
     wait: async (ms) => {
@@ -43,9 +46,11 @@ const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; s
     },
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
     watchWork: async () => async () => ({ git: null, commit: null }),
-    runAgent: async (iteration, prompt, see) => {
+    runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
+      workers.push(agent.harness);
       const call = calls[iteration - 1] ?? {};
+      time = call.at ?? time;
       call.events?.forEach(see);
       signal = call.signal ?? signal;
       return call.ended ?? exited(0);
@@ -57,7 +62,7 @@ const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; s
     },
   };
   const reason = await runLoop({ ...plan, ...changes.plan }, null, world);
-  return { reason, diary, events };
+  return { reason, diary, events, workers };
 };
 
 describe('the loop', () => {
@@ -100,6 +105,37 @@ describe('the loop', () => {
     ]);
     expect(events.find((event) => event.type === 'iteration-finished')).toMatchObject({ record: { durationMs: 10 } });
     expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit' });
+  });
+
+  const agents = ['first', 'second'].map((harness) => ({ harness, model: null }));
+  const limited = (resetsAtMs: number): AgentEvent => ({ type: 'error', kind: 'limit', message: 'enough', resetsAtMs });
+
+  test('hands over to the next agent at a usage limit, without waiting, and comes back when it is free', async () => {
+    const calls = [{ events: [limited(5000)] }, { at: 4000 }, { at: 5000 }, {}];
+    const { workers, diary } = await run(calls, { plan: { agents, maxIterations: 4 } });
+
+    expect(workers).toEqual(['first', 'second', 'second', 'first']);
+    expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual([]);
+  });
+
+  test('hands over when an agent cannot start, and gives up when none can', async () => {
+    const lost = { ended: { end: 'not-started', exitCode: null, signal: null, problem: 'gone' } } as const;
+    expect(await run([lost], { plan: { agents, maxIterations: 2 } })).toMatchObject({
+      reason: 'limit',
+      workers: ['first', 'second'],
+    });
+    expect(await run([lost, lost], { plan: { agents } })).toMatchObject({
+      reason: 'failed',
+      workers: ['first', 'second'],
+    });
+  });
+
+  test('goes on with the one that is free first when all are at their limit', async () => {
+    const calls = [{ events: [limited(9000)] }, { events: [limited(8000)] }, {}];
+    const { workers, diary } = await run(calls, { plan: { agents, maxIterations: 3 } });
+
+    expect(workers).toEqual(['first', 'second', 'second']);
+    expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual(['wait 2000']);
   });
 
   test('counts from where it is told to', async () => {

@@ -9,14 +9,16 @@ interface Row {
   readonly plan?: Partial<Progress['plan']>;
   readonly failures?: number;
   readonly stopSignal?: string | null;
+  readonly handsOver?: boolean;
 }
 
-const decideOn = ({ record, plan, failures = 0, stopSignal = null }: Row) =>
+const decideOn = ({ record, plan, failures = 0, stopSignal = null, handsOver = false }: Row) =>
   decide({
     plan: { minIterations: 1, maxIterations: 50, failFast: false, retryDelayMs: 1000, ...plan },
     record: recordWith(record),
     failures,
     stopSignal,
+    handsOver,
   });
 
 const promised = { completionFound: true };

@@ -7,8 +7,7 @@ const plan: RunPlan = {
   run: '20260102-030405-9f3a',
   change: '002-01_add-ralph-loop',
   module: '002',
-  harness: 'opencode',
-  model: 'anthropic/claude-sonnet',
+  agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
   allowAll: true,
   completionPromise: 'COMPLETE',
   minIterations: 2,
@@ -35,6 +34,7 @@ describe('before the first event', () => {
       finished: 0,
       harness: 'opencode',
       model: 'anthropic/claude-sonnet',
+      agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
       allowAll: true,
       completionPromise: 'COMPLETE',
       minIterations: 2,
@@ -64,8 +64,8 @@ describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
     [{ type: 'run-started', plan, at }, { updatedAt: at }],
     [
-      { type: 'iteration-started', iteration: 7, at },
-      { iteration: 7, updatedAt: at },
+      { type: 'iteration-started', iteration: 7, agent: { harness: 'claude', model: null }, at },
+      { iteration: 7, harness: 'claude', model: null, updatedAt: at },
     ],
     [
       { type: 'iteration-finished', record: recordWith({ iteration: 7 }), at },
