@@ -35,9 +35,9 @@ export interface Resolved {
 export const resolveOptions = async (sources: {
   typed: TypedFlags;
   env: NodeJS.ProcessEnv;
-  project: Project;
+  project: Project | null;
 }): Promise<Resolved> => {
-  const { values: config, own } = await readConfig(sources.project);
+  const { values: config, own } = sources.project ? await readConfig(sources.project) : { values: {}, own: [] };
   const asked = new Map(
     flagNames.flatMap((name) => {
       const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);

@@ -78,6 +78,17 @@ export const commands: readonly Command[] = [
     load: () => import('./harnesses.ts'),
   },
   {
+    name: 'doctor',
+    summary: 'check that everything a loop needs is there and works',
+    options: [
+      { name: 'probe', flags: '--probe', help: 'also run each agent twice for real, on a tiny task' },
+      ...ralphOptions.filter(({ name }) => name === 'harness' || name === 'model'),
+      json,
+    ],
+    examples: ['spool doctor', 'spool doctor --harness claude --probe', 'spool doctor --json'],
+    load: () => import('./doctor/doctor.ts'),
+  },
+  {
     name: 'archive',
     summary: 'put a finished change away',
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },

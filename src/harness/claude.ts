@@ -8,6 +8,7 @@ export const claude: Harness = {
   binary: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
   args: ({ model, allowAll, root }) => [
     '--print',
     '--verbose',

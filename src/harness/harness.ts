@@ -11,6 +11,8 @@ export interface Harness {
   readonly install: string;
   /** What can be learnt from its output. */
   readonly reports: readonly Report[];
+  /** How it can be asked whether it is signed in. */
+  readonly signIn?: SignIn;
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
@@ -19,10 +21,20 @@ export interface Harness {
   readonly decoder: () => Decoder;
 }
 
+interface SignIn {
+  readonly args: readonly string[];
+  /** Found in an answer that says no. */
+  readonly signedOut: RegExp;
+  /** It may work all the same, with a key or a provider of the user's own. */
+  readonly maybe: boolean;
+  /** The command that signs in. */
+  readonly fix: string;
+}
+
 /** `denials`: a tool that was refused is seen, also when the agent goes on and exits with 0. */
 type Report = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
 
-interface Job {
+export interface Job {
   readonly model: string | null;
   /** Let the agent use every tool without asking; otherwise its own defaults hold. */
   readonly allowAll: boolean;

@@ -10,6 +10,12 @@ export const opencode: Harness = {
   binary: 'opencode',
   install: 'npm install -g opencode-ai',
   reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  signIn: {
+    args: ['auth', 'list'],
+    signedOut: /\b0 credentials(?![\s\S]*Environment)/,
+    maybe: true,
+    fix: 'opencode auth login',
+  },
   args: ({ model, allowAll, title }) => [
     'run',
     '--format',

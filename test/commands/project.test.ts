@@ -192,6 +192,7 @@ test('help has examples, and every command answers to it', async () => {
     ['list'],
     ['show'],
     ['harnesses'],
+    ['doctor'],
     ['archive'],
   ]) {
     const help = await project.spool(...command, '--help');

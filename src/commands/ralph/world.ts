@@ -5,11 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Options } from '../../flags.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/worktree.ts';
-import { createEventStream } from '../../harness/decode.ts';
-import { childEnvironment } from '../../harness/environment.ts';
+import { runAgent } from '../../harness/agent.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { onPath } from '../../harness/index.ts';
-import { runProcess } from '../../harness/run.ts';
 import { loadContext } from '../../project/context.ts';
 import type { Project } from '../../project/find.ts';
 import { appendRecord } from '../../project/history.ts';
@@ -53,7 +50,7 @@ export const makeWorld = (parts: WorldParts): World => ({
   wait: (ms) => delay(Math.min(ms, longestTimerMs), undefined, { signal: parts.stops.stop }).catch(() => {}),
   stopSignal: () => parts.stops.received(),
   prompt: makePrompt(parts),
-  runAgent: runAgent(parts),
+  runAgent: runHarness(parts),
   watchWork: watchWork(parts),
   save: (record) => appendRecord(parts.project, parts.plan.change, record),
   emit: parts.emit,
@@ -75,41 +72,24 @@ const makePrompt =
     return prompt;
   };
 
-const runAgent =
+const runHarness =
   ({ project, options, find, call, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt }, see) => {
     const { allowAll, change, run } = plan;
-    const harness = find(agent.harness);
-    const events = createEventStream(harness.decoder(), see);
-    const job = {
-      model: agent.model,
-      allowAll,
-      root: process.getuid?.() === 0,
-      prompt,
-      promptFile: promptFile(folder, iteration),
-      title: `ralph ${change} ${run} #${iteration}`,
-    };
-    const ended = await runProcess(
+    const title = `ralph ${change} ${run} #${iteration}`;
+    const ended = await runAgent(
       {
-        binary: onPath(harness.binary, call.env.PATH ?? '') ?? harness.binary,
-        args: harness.args(job),
+        harness: find(agent.harness),
+        job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         cwd: project.root,
-        env: childEnvironment(call.env),
+        env: call.env,
         tag: `${run}/${iteration}`,
-        prompt: harness.prompt === undefined ? prompt : '',
         logFile: await setAside(fileOf(folder, iteration, 'log')),
         stopGraceMs: options.stopGrace,
+        stops,
       },
-      {
-        output: (source, chunk) => {
-          events.write(source, chunk);
-          return call.terminal.drained();
-        },
-        stop: stops.stop,
-        kill: stops.kill,
-      },
+      { see, drained: () => call.terminal.drained() },
     );
-    events.end();
     if (lock.keep()) {
       makeRunFolder(project, change, run);
       emit({ type: 'notice', text: 'The agent deleted the state folder: the history before this iteration is gone.' });

@@ -1,0 +1,47 @@
+import { resolveOptions, type TypedFlags } from '../../config.ts';
+import type { Harness } from '../../harness/harness.ts';
+import { findHarness, harnesses, onPath } from '../../harness/index.ts';
+import { lookForProject } from '../../project/find.ts';
+import type { AgentChoice } from '../../ralph/events.ts';
+import type { Terminal } from '../../report/terminal.ts';
+import type { Call } from '../command.ts';
+import { agentsOf } from '../ralph/plan.ts';
+import { checkAgent } from './agent.ts';
+import type { Check } from './check.ts';
+import { probeAgent } from './probe.ts';
+import { checkSurroundings } from './surroundings.ts';
+
+/** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
+export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+  const project = lookForProject(cwd);
+  const { json, probe, ...flags } = typed;
+  const { options, own, asked } = await resolveOptions({ typed: flags as TypedFlags, env, project });
+  const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));
+  const others = asked.has('harness') ? [] : othersOnPath(chosen, env.PATH ?? '');
+
+  const wanted = new Set(chosen.map(({ harness }) => harness.name));
+  const checks: Check[] = await checkSurroundings(cwd, project, terminal);
+  for (const { agent, harness } of [...chosen, ...others]) {
+    const found = await checkAgent(harness, env);
+    checks.push(...found);
+    if (probe && found[0]?.status === 'ok') checks.push(...(await probeAgent({ harness, agent, env })));
+  }
+  if (json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
+  else for (const check of checks) terminal.out(`${line(check, terminal)}\n`);
+  const agentNames = new Set(harnesses.map(({ name }) => name));
+  const matters = checks.filter(({ about }) => wanted.has(about) || !agentNames.has(about));
+  return matters.some(({ status }) => status === 'fail') ? 1 : 0;
+};
+
+const othersOnPath = (
+  chosen: readonly { harness: Harness }[],
+  path: string,
+): { agent: AgentChoice; harness: Harness }[] =>
+  harnesses
+    .filter((harness) => onPath(harness.binary, path) && chosen.every((one) => one.harness !== harness))
+    .map((harness) => ({ harness, agent: { harness: harness.name, model: null } }));
+
+const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+
+const line = ({ about, status, message, fix }: Check, { paint }: Terminal) =>
+  `${paint(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `; mend it with: ${fix}`}`;

@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runAgent } from '../../harness/agent.ts';
+import type { Harness } from '../../harness/harness.ts';
+import type { AgentChoice } from '../../ralph/events.ts';
+import { watchIteration } from '../../ralph/iteration.ts';
+import { oneLine } from '../../report/format.ts';
+import { type Check, fail, ok, warn } from './check.ts';
+
+/** Longer than any argument may be on Linux. */
+const promptBytes = 200 * 1024;
+const longestMs = 3 * 60_000;
+
+export interface Probe {
+  readonly harness: Harness;
+  readonly agent: AgentChoice;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Two tiny real runs through the whole path, in a temporary folder: one that may do everything, one that may not. */
+export const probeAgent = async (probe: Probe): Promise<Check[]> => {
+  const base = mkdtempSync(join(tmpdir(), 'spool-probe-'));
+  const project = join(base, 'project');
+  mkdirSync(project);
+  try {
+    const first = await run(probe, base, {
+      allowAll: true,
+      task: `Write a file named probe.txt with the word ok into the folder ${project}.`,
+    });
+    if (first.error !== null)
+      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, 'see the message')];
+    return [...judgeFirst(probe, project, first), ...(await probeDenial(probe, base))];
+  } finally {
+    rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+  }
+};
+
+type Outcome = Awaited<ReturnType<typeof run>>;
+
+const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ended }: Outcome): Check[] => [
+  completionFound
+    ? ok(harness.name, 'probe: a prompt of 200 KiB went in, the promise came out')
+    : fail(harness.name, 'probe: the promise did not come out', 'try another model'),
+  ended.exitCode === 0
+    ? ok(harness.name, 'probe: exit code 0')
+    : warn(harness.name, `probe: exit code ${ended.exitCode}`, 'see its log'),
+  existsSync(join(project, 'probe.txt'))
+    ? ok(harness.name, 'probe: a file was written')
+    : fail(harness.name, 'probe: no file was written', 'try another model, or look at its permissions'),
+];
+
+const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
+  const outside = join(base, 'outside.txt');
+  await run(probe, base, { allowAll: false, task: `Write a file ${outside}. If you may not, say so.` });
+  return [
+    existsSync(outside)
+      ? warn(
+          probe.harness.name,
+          'probe: it writes outside of the project without being allowed to',
+          'use it in a sandbox',
+        )
+      : ok(probe.harness.name, 'probe: without --allow-all nothing was written outside of the project'),
+  ];
+};
+
+const run = async (
+  { harness, agent, env }: Probe,
+  base: string,
+  { allowAll, task }: { allowAll: boolean; task: string },
+) => {
+  const prompt = `${'This line only makes the prompt long.\n'.repeat(promptBytes / 38)}
+This is a test of the connection. ${task} Then print <promise>COMPLETE</promise> as your last line, alone on that line.
+`;
+  const promptFile = join(base, 'prompt.md');
+  writeFileSync(promptFile, prompt);
+  const watch = watchIteration('COMPLETE', prompt);
+  const ended = await runAgent(
+    {
+      harness,
+      job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
+      cwd: join(base, 'project'),
+      env,
+      tag: `doctor-${process.pid}/${allowAll ? 1 : 2}`,
+      logFile: join(base, 'log'),
+      stopGraceMs: 2000,
+      stops: { stop: AbortSignal.timeout(longestMs), kill: new AbortController().signal },
+    },
+    watch,
+  );
+  return { ...watch.judge(ended), ended };
+};

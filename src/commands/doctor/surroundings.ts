@@ -1,0 +1,67 @@
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemProblem } from '../../errors.ts';
+import { git } from '../../git/git.ts';
+import { type Project, stateFolder } from '../../project/find.ts';
+import { hideStateFromGit } from '../../project/state.ts';
+import type { Terminal } from '../../report/terminal.ts';
+import { type Check, fail, ok, warn } from './check.ts';
+
+/** All that a loop needs besides an agent. */
+export const checkSurroundings = async (cwd: string, project: Project | null, terminal: Terminal): Promise<Check[]> => [
+  ...(await checkGit(cwd)),
+  checkProject(cwd, project),
+  ...(project ? [checkState(project)] : []),
+  checkDisk(project?.root ?? tmpdir()),
+  terminal.isScreen
+    ? ok('terminal', `a screen of ${terminal.columns} columns`)
+    : ok('terminal', 'no screen: plain lines, and no questions'),
+];
+
+const checkGit = async (cwd: string): Promise<Check[]> => {
+  const version = await git(['--version'], { cwd });
+  if (version.code !== 0) return [warn('git', 'not found: nothing will be counted or committed', 'install git')];
+  const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
+  const about = version.stdout.trim();
+  if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is no repository`, 'git init')];
+  const identity = await git(['var', 'GIT_AUTHOR_IDENT'], { cwd });
+  if (identity.code !== 0)
+    return [
+      warn(
+        'git',
+        `${about}, but it does not know who you are: it will not commit`,
+        'git config --global user.email you@example.com',
+      ),
+    ];
+  return [ok('git', about)];
+};
+
+const checkProject = (cwd: string, project: Project | null): Check =>
+  project ? ok('project', project.root) : warn('project', `no .spool folder in ${cwd} or above it`, 'spool init');
+
+const checkState = (project: Project): Check => {
+  const file = join(stateFolder(project), `doctor.${process.pid}`);
+  try {
+    hideStateFromGit(project);
+    writeFileSync(file, 'x', { mode: 0o600 });
+    rmSync(file);
+    return ok('state', `${stateFolder(project)} can be written`);
+  } catch (error) {
+    return fail(
+      'state',
+      `${stateFolder(project)} cannot be written: ${systemProblem(error)}`,
+      'make the folder writable',
+    );
+  }
+};
+
+const enough = 1024 ** 3;
+
+const checkDisk = (path: string): Check => {
+  const { bavail, bsize } = statfsSync(path);
+  const free = bavail * bsize;
+  const text = `${(free / 1024 ** 3).toFixed(1)} GiB free`;
+  if (free < enough / 20) return fail('disk', text, 'free some space: logs and commits need it');
+  return free < enough ? warn('disk', text, 'free some space before a long run') : ok('disk', text);
+};

@@ -1,0 +1,47 @@
+import type { AgentEvent, Ended } from '../ralph/events.ts';
+import { createEventStream } from './decode.ts';
+import { childEnvironment } from './environment.ts';
+import type { Harness, Job } from './harness.ts';
+import { onPath } from './index.ts';
+import { runProcess, type Watch } from './run.ts';
+
+export interface AgentRun {
+  readonly harness: Harness;
+  readonly job: Omit<Job, 'root'>;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly tag: string;
+  readonly logFile: string;
+  readonly stopGraceMs: number;
+  readonly stops: Pick<Watch, 'stop' | 'kill'>;
+}
+
+export interface AgentWatch {
+  see(event: AgentEvent): void;
+  /** The next output is read when this has resolved. */
+  drained?(): Promise<void>;
+}
+
+/** Runs an agent once, from its prompt to its last event. */
+export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended> => {
+  const { harness, job, env, stops } = run;
+  const events = createEventStream(harness.decoder(), (event) => watch.see(event));
+  const ended = await runProcess(
+    {
+      ...run,
+      binary: onPath(harness.binary, env.PATH ?? '') ?? harness.binary,
+      args: harness.args({ ...job, root: process.getuid?.() === 0 }),
+      env: childEnvironment(env),
+      prompt: harness.prompt === undefined ? job.prompt : '',
+    },
+    {
+      output: async (source, chunk) => {
+        events.write(source, chunk);
+        await watch.drained?.();
+      },
+      ...stops,
+    },
+  );
+  events.end();
+  return ended;
+};

@@ -1,0 +1,99 @@
+import { chmodSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createAgentProject } from '../support/agent.ts';
+import { createProject, type ProjectOptions } from '../support/project.ts';
+
+interface Check {
+  readonly about: string;
+  readonly status: string;
+  readonly message: string;
+  readonly fix: string | null;
+}
+
+/** A project whose agent answers to --version, and to `auth list` as it is told. */
+const healthy = (options: ProjectOptions = {}, signedIn = '1 credentials') => {
+  const project = createProject(options);
+  project.write(
+    'bin/opencode',
+    `#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\n[ "$1" = auth ] && echo '${signedIn}' && exit\nexit 9\n`,
+  );
+  chmodSync(project.path('bin/opencode'), 0o755);
+  return { project, env: { PATH: `${project.path('bin')}:${project.env.PATH}` } };
+};
+
+test('all is well: every line is ok, and the exit code 0', async () => {
+  const { project, env } = healthy();
+
+  const result = await project.start(['doctor'], { env }).result;
+
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  expect(result.stdout).toMatch(/^ok {4}git {11}git version /m);
+  expect(result.stdout).toMatch(/^ok {4}disk {10}\d+\.\d GiB free$/m);
+  expect(result.stdout).toMatch(/^ok {4}opencode {6}1\.2\.3, .*bin\/opencode$/m);
+  expect(result.stdout).toMatch(/^ok {4}opencode {6}signed in, as far as it can be told$/m);
+  expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([]);
+});
+
+test('what is wrong comes with the command that mends it', async () => {
+  const { project, env } = healthy({ git: false }, '0 credentials');
+  project.write('.spool/.state', 'a file where a folder should be');
+
+  const result = await project.start(['doctor', '--json'], { env }).result;
+
+  expect(result.code).toBe(1);
+  const checks = JSON.parse(result.stdout) as Check[];
+  expect(checks.find(({ about }) => about === 'git')).toMatchObject({ status: 'warn', fix: 'git init' });
+  expect(checks.find(({ about }) => about === 'state')).toMatchObject({
+    status: 'fail',
+    fix: 'make the folder writable',
+  });
+  expect(checks.filter(({ about }) => about === 'opencode')).toMatchObject([
+    { status: 'ok' },
+    { status: 'warn', fix: 'opencode auth login' },
+  ]);
+});
+
+test('the exit code is about the agent that would be used', async () => {
+  const { project, env } = healthy();
+  project.write(
+    'bin/claude',
+    '#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho \'{ "loggedIn": false }\'; exit 1\n',
+  );
+  chmodSync(project.path('bin/claude'), 0o755);
+
+  const usual = await project.start(['doctor'], { env }).result;
+  expect(usual.code).toBe(0);
+  expect(usual.stdout).toMatch(/^fail {2}claude {8}nobody is signed in; mend it with: claude auth login$/m);
+  expect(await project.start(['doctor', '--harness', 'claude'], { env }).result).toMatchObject({ code: 1 });
+  expect(await project.start(['doctor', '--harness', 'codex'], { env }).result).toMatchObject({ code: 1 });
+});
+
+test('--probe runs the real OpenCode through the whole path', async () => {
+  const project = await createAgentProject('opencode', ({ step }) => {
+    const asked = project.model.requests.at(-1)!.prompt.slice(-1000);
+    const inside = /into the folder (\S+?)\. Then/.exec(asked)?.[1];
+    const outside = /Write a file (\/\S+)\. If/.exec(asked)?.[1];
+    if (step > 0) return { text: 'Done.\n\n<promise>COMPLETE</promise>' };
+    return { text: 'I write.', tools: [{ write: outside ?? `${inside}/probe.txt`, content: 'ok\n' }] };
+  });
+
+  const result = await project.run('doctor', '--probe');
+
+  expect(result.stdout).toContain('probe: a prompt of 200 KiB went in, the promise came out');
+  expect(result.stdout).toContain('probe: exit code 0');
+  expect(result.stdout).toContain('probe: a file was written');
+  expect(result.stdout).toContain('probe: without --allow-all nothing was written outside of the project');
+  expect(result.code).toBe(0);
+  expect(project.model.requests[0]!.bytes).toBeGreaterThan(200 * 1024);
+});
+
+test('--probe says why the agent does not work', async () => {
+  const project = await createAgentProject('opencode', () => ({ status: 401, message: 'no such key' }));
+
+  const result = await project.run('doctor', '--probe');
+
+  expect(result.code).toBe(1);
+  expect(result.stdout).toMatch(
+    /^fail {2}opencode {6}probe: no such key \(HTTP 401\); sign in with "opencode auth login"/m,
+  );
+});
