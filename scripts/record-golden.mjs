@@ -44,6 +44,7 @@ const record = async (harness, scenario) => {
     ...agent.prepare(base, model.url),
   };
   const args = harness.args({
+    version: agent.version,
     model: agent.model,
     allowAll,
     root: process.getuid?.() === 0,

@@ -4,10 +4,11 @@ import { childEnvironment } from './environment.ts';
 import type { Harness, Job } from './harness.ts';
 import { onPath } from './index.ts';
 import { runProcess, type Watch } from './run.ts';
+import { cachedVersion } from './version.ts';
 
 export interface AgentRun {
   readonly harness: Harness;
-  readonly job: Omit<Job, 'root'>;
+  readonly job: Omit<Job, 'root' | 'version'>;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly tag: string;
@@ -25,13 +26,16 @@ export interface AgentWatch {
 /** Runs an agent once, from its prompt to its last event. */
 export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended> => {
   const { harness, job, env, stops } = run;
+  const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
+  const cleanEnv = childEnvironment(env);
+  const version = harness.versioned && job.allowAll ? await cachedVersion(binary, cleanEnv) : null;
   const events = createEventStream(harness.decoder(), (event) => watch.see(event));
   const ended = await runProcess(
     {
       ...run,
-      binary: onPath(harness.binary, env.PATH ?? '') ?? harness.binary,
-      args: harness.args({ ...job, root: process.getuid?.() === 0 }),
-      env: childEnvironment(env),
+      binary,
+      args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
+      env: cleanEnv,
       prompt: harness.prompt === undefined ? job.prompt : '',
     },
     {

@@ -13,6 +13,8 @@ export interface Harness {
   readonly reports: readonly Report[];
   /** How it can be asked whether it is signed in. */
   readonly signIn?: SignIn;
+  /** With --allow-all its flags depend on the version. */
+  readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
@@ -38,6 +40,8 @@ export interface Job {
   readonly model: string | null;
   /** Let the agent use every tool without asking; otherwise its own defaults hold. */
   readonly allowAll: boolean;
+  /** Of the installed binary, for flags that not all versions have; null when it is not known. */
+  readonly version: string | null;
   /** The agent will run as the superuser. */
   readonly root: boolean;
   readonly prompt: string;

@@ -2,6 +2,7 @@ import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
+import { isBefore } from './version.ts';
 
 /** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
 export const opencode: Harness = {
@@ -16,14 +17,15 @@ export const opencode: Harness = {
     maybe: true,
     fix: 'opencode auth login',
   },
-  args: ({ model, allowAll, title }) => [
+  versioned: true,
+  args: ({ model, allowAll, title, version }) => [
     'run',
     '--format',
     'json',
     '--title',
     title,
     ...(model === null ? [] : ['--model', model]),
-    ...(allowAll ? ['--auto'] : []),
+    ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
   ],
   decoder: () => createDecoder(),
 };

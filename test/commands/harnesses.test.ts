@@ -1,4 +1,5 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
@@ -112,4 +113,21 @@ test('an agent does not find itself inside the session of another', async () => 
   expect(env).toMatchObject({ ANTHROPIC_API_KEY: 'kept', SPOOL_ITERATION: expect.stringMatching(/\/1$/) as string });
   expect(env).not.toHaveProperty('CLAUDECODE');
   expect(env).not.toHaveProperty('GEMINI_CLI');
+});
+
+test.each([
+  ['1.17.11', '--dangerously-skip-permissions'],
+  ['1.18.33', '--auto'],
+  ['something new', '--auto'],
+])('OpenCode %s is allowed everything with %s', async (version, flag) => {
+  const project = createProject({ agent: [promise] });
+  writeFileSync(join(project.home, 'agent', 'version'), version);
+
+  await project.spool('ralph', '--change', change, '--allow-all');
+  // The file is the same, so it is not asked again.
+  writeFileSync(join(project.home, 'agent', 'version'), '0.0.1');
+  await project.spool('ralph', '--change', change, '--allow-all');
+
+  for (const { args } of project.calls()) expect(args.at(-1)).toBe(flag);
+  expect(project.calls()).toHaveLength(2);
 });
