@@ -113,14 +113,14 @@ const errorEvent = (error: unknown): AgentEvent => {
   const name = textAt(error, 'name') || 'error';
   const message = textAt(error, 'data', 'message') || name;
   const status = numberAt(error, 'data', 'statusCode');
-  return problemEvent({ message, status, kind: kinds[name], advice: name === 'UnknownError' ? opaque : advice });
+  return problemEvent({ message, status, kind: kinds.get(name), advice: name === 'UnknownError' ? opaque : advice });
 };
 
-const kinds: Readonly<Record<string, AgentErrorKind>> = {
-  ProviderAuthError: 'auth',
-  ProviderModelNotFoundError: 'model',
-  UnknownError: 'unknown',
-};
+const kinds = new Map<string, AgentErrorKind>([
+  ['ProviderAuthError', 'auth'],
+  ['ProviderModelNotFoundError', 'model'],
+  ['UnknownError', 'unknown'],
+]);
 
 const advice = { auth: 'sign in with "opencode auth login"', model: '"opencode models" lists the models' };
 

@@ -11,6 +11,8 @@ export const ownHarnesses = (declared: unknown, known: readonly Harness[], file:
     const where = `"harnesses.${name}"`;
     if (known.some((harness) => harness.name === name))
       throw userError('bad-config', file, `${where} is built in; choose another name`);
+    if (!/^[^\s:,]+$/.test(name))
+      throw userError('bad-config', file, `${where} has a name with a blank, a colon or a comma in it, or none`);
     return ownHarness(name, value, (problem) => userError('bad-config', file, `${where} ${problem}`), known);
   });
 };
@@ -23,7 +25,8 @@ const ownHarness = (
   bad: (problem: string) => Error,
   known: readonly Harness[],
 ): Harness => {
-  const unknown = Object.keys(value ?? {}).find((key) => !keys.includes(key));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('takes an object');
+  const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown) throw bad(`has an unknown key "${unknown}". Keys: ${keys.join(', ')}`);
   const command = textAt(value, 'command');
   if (!command) throw bad('needs a "command"');

@@ -18,6 +18,8 @@ export const pi: Harness = {
 const createDecoder = (): Decoder => {
   let started = false;
   let finished = false;
+  /** Of the last message: pi tries again by itself, and then it does not matter any more. */
+  let problem: AgentEvent[] = [];
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
@@ -27,6 +29,7 @@ const createDecoder = (): Decoder => {
     switch (type) {
       case 'message_end':
         if (field(event, 'message', 'role') !== 'assistant') return [];
+        problem = problemsOf(field(event, 'message'));
         return Array.isArray(field(event, 'message', 'content')) ? messageEvents(field(event, 'message')) : null;
       case 'tool_execution_start':
         return [{ type: 'tool', tool: textAt(event, 'toolName') ?? 'tool', about: aboutOf(field(event, 'args')) }];
@@ -45,7 +48,7 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => (started && !finished ? [truncated('pi', 'no end')] : []),
+    end: () => [...problem, ...(started && !finished ? [truncated('pi', 'no end')] : [])],
   };
 };
 
@@ -60,7 +63,6 @@ const messageEvents = (message: unknown): AgentEvent[] => [
     return [];
   }),
   usageEvent(field(message, 'usage')),
-  ...problemsOf(message),
 ];
 
 const problemsOf = (message: unknown): AgentEvent[] => {

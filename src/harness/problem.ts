@@ -10,8 +10,10 @@ export interface Problem {
   readonly advice?: Partial<Record<AgentErrorKind, string>>;
 }
 
+type ErrorEvent = AgentEvent & { readonly type: 'error' };
+
 /** An error event with its kind: as the agent says, by the status when there is one, or by the words. */
-export const problemEvent = ({ message, status = null, advice = {}, ...said }: Problem): AgentEvent => {
+export const problemEvent = ({ message, status = null, advice = {}, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
   const hint = advice[kind];
   const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
@@ -27,7 +29,10 @@ export const problemEvent = ({ message, status = null, advice = {}, ...said }: P
 /** Seconds since 1970 behind a bar, as Claude Code has it, or a whole date and time. */
 const resetTime = (message: string): number | null => {
   const seconds = /\|(\d{10})\b/.exec(message)?.[1];
-  const stated = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)/.exec(message)?.[0];
+  const stated =
+    /(?:reset|retry|again)[^\n]{0,40}?\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))/i.exec(
+      message,
+    )?.[1];
   const at = seconds ? Number(seconds) * 1000 : stated ? Date.parse(stated) : NaN;
   return Number.isNaN(at) ? null : at;
 };
@@ -52,13 +57,26 @@ const kindOfStatus = (status: number, message: string): AgentErrorKind => {
   return kindOfWords(message);
 };
 
+/** The first that fits: a limit is a limit, also when its text says how to sign in for more. */
 const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
-  [/\b(401|403)\b|unauthor|unauthenticated|authenticat|not logged in|log ?in|api key|invalid key/i, 'auth'],
-  [/\b429\b|rate.?limit|usage limit|quota|too many requests|resource.?exhausted/i, 'limit'],
-  [/context (length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
-  [/\b404\b|model.{0,40}(not found|does not exist|unknown)|unknown model/i, 'model'],
-  [/\b(5\d\d)\b|overloaded|unavailable|high demand|internal server error/i, 'overload'],
-  [/ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|stream disconnected/i, 'transport'],
+  [
+    /\b429\b|rate.?limit|usage limit|limit reached|hit your .{0,20}limit|quota|too many requests|resource.?exhausted/i,
+    'limit',
+  ],
+  [/context.?(length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
+  [
+    /(status|error|http)\W{0,3}(401|403)\b|^40[13]\b|"code":40[13]\b|unauthor|authenticat|auth type|\blogg?(ed)? ?in\b|api.?key/i,
+    'auth',
+  ],
+  [/\b404\b|model.{0,40}(not.found|does not exist|unknown)|unknown model/i, 'model'],
+  [
+    /(status|error|http)\W{0,3}5\d\d\b|^5\d\d\b|"code":5\d\d\b|overload|unavailable|high demand|internal server error/i,
+    'overload',
+  ],
+  [
+    /ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|connection error|stream disconnected/i,
+    'transport',
+  ],
   [/permission|denied/i, 'permission'],
 ];
 

@@ -20,6 +20,8 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
   let started = false;
   let finished = false;
   let refused = false;
+  let lastResult: unknown = null;
+  let resetsAtMs: number | null = null;
 
   const refusal = (tool: string): AgentEvent[] => {
     if (refused) return [];
@@ -61,11 +63,11 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
 
   const result = (event: unknown): AgentEvent[] => {
     finished = true;
+    lastResult = event;
     const refusedTool = textAt(listAt(event, 'permission_denials')[0], 'tool_name');
     return [
-      usageEvent(event),
       ...(refusedTool === null ? [] : refusal(refusedTool)),
-      ...(field(event, 'is_error') === true ? [failure(event, dialect)] : []),
+      ...(field(event, 'is_error') === true ? [failure(event, dialect, resetsAtMs)] : []),
     ];
   };
 
@@ -82,8 +84,12 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
       case 'system':
         started = true;
         return field(event, 'subtype') === 'permission_denied' ? refusal(textAt(event, 'tool_name') ?? 'a tool') : [];
+      case 'rate_limit_event': {
+        const seconds = numberAt(event, 'rate_limit_info', 'resetsAt');
+        if (textAt(event, 'rate_limit_info', 'status') === 'rejected' && seconds !== null) resetsAtMs = seconds * 1000;
+        return [];
+      }
       case 'stream_event':
-      case 'rate_limit_event':
         return [];
       default:
         return null;
@@ -93,36 +99,44 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => (started && !finished ? [truncated(dialect.title, 'no result')] : []),
+    // With agents in the background there are several results, each with the sums so far.
+    end: () => [
+      ...(lastResult === null ? [] : [usageEvent(lastResult)]),
+      ...(started && !finished ? [truncated(dialect.title, 'no result')] : []),
+    ],
   };
 };
 
-const failure = (event: unknown, { advice = {} }: Dialect): AgentEvent => {
+const failure = (event: unknown, { advice = {} }: Dialect, resetsAtMs: number | null): AgentEvent => {
   const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
   const message = said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'it ended with an error';
-  return problemEvent({ message, status: numberAt(event, 'api_error_status'), advice });
+  const problem = problemEvent({ message, status: numberAt(event, 'api_error_status'), advice });
+  return problem.kind === 'limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
 };
 
-/** The sum of the whole iteration. A price that the CLI made up for a model it does not know is not known. */
+/**
+ * The sum of the whole iteration: by model where it is given, which has the subagents in it, else as one.
+ * A price that the CLI made up for a model it does not know is not known.
+ */
 const usageEvent = (event: unknown): AgentEvent => {
   const usage = field(event, 'usage');
-  const cacheReadTokens = numberAt(usage, 'cache_read_input_tokens');
-  const cacheWriteTokens = numberAt(usage, 'cache_creation_input_tokens');
-  const guessed = Object.values(field(event, 'modelUsage') ?? {}).some(
-    (model) => field(model, 'costBasis') === 'unknown',
-  );
+  const models = Object.values(field(event, 'modelUsage') ?? {});
+  const over = (key: string) => sum(0, ...models.map((model) => numberAt(model, key)));
+  const cacheReadTokens = models.length > 0 ? over('cacheReadInputTokens') : numberAt(usage, 'cache_read_input_tokens');
+  const cacheWriteTokens =
+    models.length > 0 ? over('cacheCreationInputTokens') : numberAt(usage, 'cache_creation_input_tokens');
+  const input = models.length > 0 ? over('inputTokens') : numberAt(usage, 'input_tokens');
   // Where a total is given, the input has the cached tokens in it already.
   const inclusive = numberAt(usage, 'total_tokens') !== null;
-  const input = numberAt(usage, 'input_tokens');
   return {
     type: 'usage',
     ...nothingKnown,
     inputTokens: inclusive ? input : sum(input, cacheReadTokens, cacheWriteTokens),
-    outputTokens: numberAt(usage, 'output_tokens'),
+    outputTokens: models.length > 0 ? over('outputTokens') : numberAt(usage, 'output_tokens'),
     cacheReadTokens,
     cacheWriteTokens,
     reasoningTokens: numberAt(usage, 'output_tokens_details', 'thinking_tokens'),
-    costUsd: guessed ? null : numberAt(event, 'total_cost_usd'),
+    costUsd: models.some((model) => field(model, 'costBasis') === 'unknown') ? null : numberAt(event, 'total_cost_usd'),
   };
 };
 

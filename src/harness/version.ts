@@ -6,10 +6,14 @@ import { dirname, join } from 'node:path';
 /** What a binary answers on stdout and stderr; null when it does not answer in time, or cannot be run. */
 export const answerOf = (binary: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> =>
   new Promise((resolve) => {
-    const child = execFile(binary, args, { env, timeout: 15_000 }, (error, stdout, stderr) =>
-      resolve(error && typeof error.code !== 'number' ? null : `${stdout}${stderr}`),
-    );
-    child.stdin?.end();
+    try {
+      const child = execFile(binary, args, { env, timeout: 15_000 }, (error, stdout, stderr) =>
+        resolve(error && typeof error.code !== 'number' ? null : `${stdout}${stderr}`),
+      );
+      child.stdin?.end();
+    } catch {
+      resolve(null);
+    }
   });
 
 /** The first line of what it answers to `--version`. */

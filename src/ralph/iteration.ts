@@ -77,15 +77,18 @@ const createSearch = (promise: string) => {
   let recent = '';
   let evidence: string | null = null;
   const keep = () => {
-    if (detector.found)
-      evidence ??= recent.slice(0, recent.lastIndexOf('</promise>') + '</promise>'.length).slice(-evidenceLength);
+    if (!detector.found || evidence !== null) return;
+    const end = recent.lastIndexOf('</promise>');
+    evidence =
+      end === -1 ? `<promise>${promise}</promise>` : recent.slice(0, end + '</promise>'.length).slice(-evidenceLength);
   };
   return {
     feed(text: string): void {
       if (detector.found) return;
-      recent = (recent + text.slice(-4 * evidenceLength)).slice(-4 * evidenceLength);
+      recent += text;
       detector.feed(text);
       keep();
+      recent = recent.slice(-4 * evidenceLength);
     },
     endMessage(): void {
       detector.endMessage();

@@ -24,7 +24,7 @@ export const decide = ({ plan, record, failures, stopSignal, handsOver }: Progre
   if (stopSignal !== null) return stop('interrupted', `stopped by ${stopSignal}`);
   if (record.end === 'not-started' && !handsOver)
     return stop('failed', record.error?.message ?? 'the agent could not be started');
-  if (plan.failFast && failed(record))
+  if (plan.failFast && failed(record) && !handsOver)
     return stop('failed', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
   if (iteration >= plan.maxIterations)
     return stop('limit', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);

@@ -40,6 +40,7 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
 
   const whereItStands = (): string | null => {
     if (fence.inside || line.inCode) return 'it stood in code';
+    if (line.quoted) return 'it was quoted';
     return fence.atLineStart || line.endsSentence ? null : 'it stood in the middle of a sentence';
   };
 
@@ -112,13 +113,17 @@ const isTrailing = (char: string) => isBlank(char) || char === '*' || char === '
 
 /** Follows the line in which a tag may stand: is a backtick open, and is the text so far a whole sentence? */
 const createLineTracker = () => {
-  let inCode = false;
+  let backtickOpen = false;
   let previous = '';
+  let indent = 0;
+  let first = '';
   let ink = '';
 
   const see = (char: string): void => {
-    if (char === '`' && previous !== '`') inCode = !inCode;
+    if (char === '`' && previous !== '`') backtickOpen = !backtickOpen;
     previous = char;
+    if (first === '' && isBlank(char)) indent += char === '\t' ? 4 : 1;
+    else if (first === '') first = char;
     if (!isTrailing(char)) ink = char;
   };
 
@@ -131,12 +136,18 @@ const createLineTracker = () => {
       if (last >= from) see(text[last]!);
     },
     end(): void {
-      inCode = false;
+      backtickOpen = false;
       previous = '';
+      indent = 0;
+      first = '';
       ink = '';
     },
+    /** Also on a line that is indented as code is. */
     get inCode() {
-      return inCode;
+      return backtickOpen || indent >= 4;
+    },
+    get quoted() {
+      return first === '>';
     },
     get endsSentence() {
       return /[.!?\u2026\u3002]/.test(ink);

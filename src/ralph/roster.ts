@@ -19,7 +19,8 @@ export const createRoster = (agents: readonly AgentChoice[]) => {
     handsOver(agent: AgentChoice, record: IterationRecord, now: Date): boolean {
       const { error } = record;
       if (error?.kind !== 'limit' && record.end !== 'not-started') return false;
-      restingUntil.set(agent, error?.resetsAtMs ?? now.getTime() + restMs);
+      const stated = error?.resetsAtMs ?? 0;
+      restingUntil.set(agent, stated > now.getTime() ? stated : now.getTime() + restMs);
       return agents.some((other) => other !== agent && isFree(other, now));
     },
   };

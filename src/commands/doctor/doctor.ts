@@ -6,6 +6,7 @@ import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Call } from '../command.ts';
 import { agentsOf } from '../ralph/plan.ts';
+import { exitCodeOf, listenForStops } from '../ralph/signals.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
 import { probeAgent } from './probe.ts';
@@ -21,11 +22,15 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
 
   const wanted = new Set(chosen.map(({ harness }) => harness.name));
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);
+  const stops = listenForStops(() => {});
   for (const { agent, harness } of [...chosen, ...others]) {
     const found = await checkAgent(harness, env);
     checks.push(...found);
-    if (probe && found[0]?.status === 'ok') checks.push(...(await probeAgent({ harness, agent, env })));
+    if (probe && found[0]?.status === 'ok') checks.push(...(await probeAgent({ harness, agent, env, stops })));
+    const signal = stops.received();
+    if (signal !== null) return exitCodeOf(signal);
   }
+  stops.dispose();
   if (json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
   else for (const check of checks) terminal.out(`${line(check, terminal)}\n`);
   const agentNames = new Set(harnesses.map(({ name }) => name));

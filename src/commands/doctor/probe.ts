@@ -6,6 +6,7 @@ import type { Harness } from '../../harness/harness.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { watchIteration } from '../../ralph/iteration.ts';
 import { oneLine } from '../../report/format.ts';
+import type { Stops } from '../ralph/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** Longer than any argument may be on Linux. */
@@ -16,6 +17,7 @@ export interface Probe {
   readonly harness: Harness;
   readonly agent: AgentChoice;
   readonly env: NodeJS.ProcessEnv;
+  readonly stops: Pick<Stops, 'stop' | 'kill'>;
 }
 
 /** Two tiny real runs through the whole path, in a temporary folder: one that may do everything, one that may not. */
@@ -29,7 +31,7 @@ export const probeAgent = async (probe: Probe): Promise<Check[]> => {
       task: `Write a file named probe.txt with the word ok into the folder ${project}.`,
     });
     if (first.error !== null)
-      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, 'see the message')];
+      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, 'what the message says')];
     return [...judgeFirst(probe, project, first), ...(await probeDenial(probe, base))];
   } finally {
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
@@ -42,9 +44,7 @@ const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ende
   completionFound
     ? ok(harness.name, 'probe: a prompt of 200 KiB went in, the promise came out')
     : fail(harness.name, 'probe: the promise did not come out', 'try another model'),
-  ended.exitCode === 0
-    ? ok(harness.name, 'probe: exit code 0')
-    : warn(harness.name, `probe: exit code ${ended.exitCode}`, 'see its log'),
+  ok(harness.name, `probe: exit code ${ended.exitCode}`),
   existsSync(join(project, 'probe.txt'))
     ? ok(harness.name, 'probe: a file was written')
     : fail(harness.name, 'probe: no file was written', 'try another model, or look at its permissions'),
@@ -52,7 +52,14 @@ const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ende
 
 const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
   const outside = join(base, 'outside.txt');
-  await run(probe, base, { allowAll: false, task: `Write a file ${outside}. If you may not, say so.` });
+  const { error } = await run(probe, base, {
+    allowAll: false,
+    task: `Write a file ${outside}. If you may not, say so.`,
+  });
+  if (error !== null && error.kind !== 'permission')
+    return [
+      warn(probe.harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use it with --allow-all'),
+    ];
   return [
     existsSync(outside)
       ? warn(
@@ -65,11 +72,13 @@ const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
 };
 
 const run = async (
-  { harness, agent, env }: Probe,
+  { harness, agent, env, stops }: Probe,
   base: string,
   { allowAll, task }: { allowAll: boolean; task: string },
 ) => {
-  const prompt = `${'This line only makes the prompt long.\n'.repeat(promptBytes / 38)}
+  // One argument cannot be that long.
+  const length = harness.prompt === 'argument' ? 0 : promptBytes;
+  const prompt = `${'This line only makes the prompt long.\n'.repeat(length / 38)}
 This is a test of the connection. ${task} Then print <promise>COMPLETE</promise> as your last line, alone on that line.
 `;
   const promptFile = join(base, 'prompt.md');
@@ -84,7 +93,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
       tag: `doctor-${process.pid}/${allowAll ? 1 : 2}`,
       logFile: join(base, 'log'),
       stopGraceMs: 2000,
-      stops: { stop: AbortSignal.timeout(longestMs), kill: new AbortController().signal },
+      stops: { ...stops, stop: AbortSignal.any([stops.stop, AbortSignal.timeout(longestMs)]) },
     },
     watch,
   );

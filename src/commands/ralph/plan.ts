@@ -50,7 +50,7 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     run: kept?.run ?? newRunId(),
     change,
     module: moduleOf(change),
-    agents: kept && !asked.has('harness') && !asked.has('model') ? kept.agents : agentsOf(options),
+    agents: kept && !asked.has('harness') ? keptAgents(kept.agents, options, asked) : agentsOf(options),
     allowAll: options.allowAll,
     completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
     minIterations: kept && !asked.has('minIterations') ? kept.minIterations : options.minIterations,
@@ -73,5 +73,8 @@ const newRunId = () => {
 export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>): AgentChoice[] =>
   harness.split(',').map((part) => {
     const [name = '', ...own] = part.trim().split(':');
-    return { harness: name, model: own.length > 0 ? own.join(':') : model };
+    return { harness: name, model: own.join(':') || model };
   });
+
+const keptAgents = (agents: readonly AgentChoice[], { model }: Options, asked: ReadonlySet<FlagName>) =>
+  asked.has('model') ? agents.map(({ harness }) => ({ harness, model })) : agents;

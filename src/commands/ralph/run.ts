@@ -17,7 +17,7 @@ import { initialView, reduceView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createLiveReport } from '../../report/live.ts';
 import type { Call } from '../command.ts';
-import { agentsOf, type Planned, type PlanRequest, planRun } from './plan.ts';
+import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import { makeWorld, type Brief } from './world.ts';
 
@@ -34,10 +34,10 @@ const leftoverGraceMs = 2000;
 export const startRun = async (request: RunRequest): Promise<number> => {
   const { project, change } = request;
   const brief = await readBrief(request);
-  const missing = checkAgents(request);
+  presentAgents((await planRun(request)).plan, request);
   const lock = lockChange(project, change);
   try {
-    return await runLocked({ ...request, brief, missing, lock });
+    return await runLocked({ ...request, brief, lock });
   } finally {
     lock.release();
   }
@@ -45,15 +45,14 @@ export const startRun = async (request: RunRequest): Promise<number> => {
 
 interface LockedRequest extends RunRequest {
   readonly brief: Brief;
-  /** What to say of agents that are not there, while another one is. */
-  readonly missing: readonly string[];
   readonly lock: ChangeLock;
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, brief } = request;
-  const planned = await planRun(request);
-  const { plan, previous } = planned;
+  const { plan: wanted, previous } = await planRun(request);
+  const { agents, missing } = presentAgents(wanted, request);
+  const plan = { ...wanted, agents };
   const folder = makeRunFolder(project, change, plan.run);
   const userPrompt = await keepPrompt(folder, brief.userPrompt);
   const report = createLiveReport(call.terminal, {
@@ -61,8 +60,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     harness: find,
     folder: relative(call.cwd, folder) || '.',
   });
-  const emit = createEmit(request, planned, report);
-  for (const text of request.missing) emit({ type: 'notice', text });
+  const emit = createEmit(request, { plan, previous }, report);
+  for (const text of missing) emit({ type: 'notice', text });
   if (previous) await takeOver(plan, emit);
   const stops = listenForStops((signal) =>
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
@@ -77,14 +76,16 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   }
 };
 
-/** At least one agent must be there; what the others lack is said. */
-const checkAgents = ({ options, find, call }: RunRequest): string[] => {
-  const agents = agentsOf(options).map(({ harness }) => find(harness));
-  const problems = agents
-    .map((harness) => missingBinary(harness, call.env.PATH ?? ''))
-    .filter((problem) => problem !== null);
-  if (problems.length === agents.length) throw problems[0]!;
-  return problems.map((problem) => problem.message);
+/** The agents that are there, and what to say of the others; an error when there is none. */
+const presentAgents = (plan: RunPlan, { find, call }: RunRequest) => {
+  const looked = plan.agents.map((agent) => ({
+    agent,
+    problem: missingBinary(find(agent.harness), call.env.PATH ?? ''),
+  }));
+  const agents = looked.filter(({ problem }) => problem === null).map(({ agent }) => agent);
+  const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  if (agents.length === 0 && missing[0]) throw missing[0];
+  return { agents, missing: missing.map(({ message }) => message) };
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */

@@ -161,3 +161,22 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
     });
   });
 });
+
+test('a retry of pi that succeeds in the end leaves no error', () => {
+  const refused = golden('pi', 'unauthorised')
+    .stdout.split('\n')
+    .find((line) => line.includes('"message_end"') && line.includes('errorMessage'))!;
+  const { stdout } = golden('pi', 'completes');
+  const first = stdout.indexOf('\n') + 1;
+  const events = decode('pi', [bytes(`${stdout.slice(0, first)}${refused}\n${stdout.slice(first)}`)]);
+  expect(events.filter((event) => event.type === 'error')).toEqual([]);
+});
+
+test('the end of a usage limit is taken from the event in which Claude Code says it', () => {
+  const lines = [
+    { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_794_797_020 } },
+    { type: 'result', is_error: true, api_error_status: 429, result: "You've hit your 5-hour limit" },
+  ];
+  const events = decode('claude', [bytes(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]);
+  expect(events).toContainEqual(expect.objectContaining({ kind: 'limit', resetsAtMs: 1_794_797_020_000 }));
+});

@@ -17,6 +17,13 @@ test.each<[string, number | null, AgentErrorKind]>([
   ['We are currently experiencing high demand', null, 'overload'],
   ['connect ECONNREFUSED 127.0.0.1', null, 'transport'],
   ['permission to use Bash was denied', null, 'permission'],
+  ['Rate limit reached; login to upgrade', null, 'limit'],
+  ["You've hit your 5-hour limit · resets 2:43am (UTC)", null, 'limit'],
+  ['a backlog in file', null, 'unknown'],
+  ['max_tokens must be at most 512', null, 'unknown'],
+  ['context_length_exceeded', null, 'context'],
+  ['model_not_found', null, 'model'],
+  ['invalid x-api-key', null, 'auth'],
   ['it broke', null, 'unknown'],
 ])('%j with status %j is of kind %s', (message, status, kind) => {
   expect(problemEvent({ message, status })).toMatchObject({ type: 'error', kind });
@@ -26,6 +33,7 @@ test.each([
   ['Claude AI usage limit reached|1794790000', 1_794_790_000_000],
   ['usage limit, resets at 2026-11-16T07:00:00+01:00', Date.UTC(2026, 10, 16, 6)],
   ['usage limit reached', undefined],
+  ['rate limit exceeded (request of 2026-11-15T07:03:12Z)', undefined],
 ])('%j resets at %j', (message, resetsAtMs) => {
   expect(problemEvent({ message })).toEqual({
     type: 'error',

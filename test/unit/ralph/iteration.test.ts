@@ -171,3 +171,14 @@ describe('which tools were called', () => {
     );
   });
 });
+
+describe('the evidence', () => {
+  test.each([
+    ['at the end', `Done.\n${tag}`, `Done.\n${tag}`],
+    ['before a long summary', `Done.\n${tag}\n${'word '.repeat(1000)}`, `Done.\n${tag}`],
+    ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', tag],
+    ['after a long text', `${'x'.repeat(5000)}.\n${tag}`, `${'x'.repeat(271)}.\n${tag}`],
+  ])('%s', (_, text, evidence) => {
+    expect(judge([message(text)])).toMatchObject({ completionFound: true, evidence });
+  });
+});

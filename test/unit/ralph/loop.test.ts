@@ -130,6 +130,13 @@ describe('the loop', () => {
     });
   });
 
+  test('does not believe a limit that is over already', async () => {
+    const calls = [{ events: [limited(1)], at: 5000 }, {}, {}];
+    expect(await run(calls, { plan: { agents, maxIterations: 3 } })).toMatchObject({
+      workers: ['first', 'second', 'second'],
+    });
+  });
+
   test('goes on with the one that is free first when all are at their limit', async () => {
     const calls = [{ events: [limited(9000)] }, { events: [limited(8000)] }, {}];
     const { workers, diary } = await run(calls, { plan: { agents, maxIterations: 3 } });

@@ -29,7 +29,6 @@ describe('texts that count', () => {
     ['blanks behind it', `${tag} \t\n`],
     ['bold', `**${tag}**`],
     ['italics', `_${tag}_ \n`],
-    ['a quote', `> ${tag}`],
     ['a list item', `- ${tag}`],
     ['colours around it', `\u001b[1;32m${tag}\u001b[0m\n`],
     ['colours inside it', '<promise>\u001b[1mCOMP\u001b[0mLETE</pro\u001b[22mmise>'],
@@ -66,6 +65,9 @@ describe('texts that do not count', () => {
     ['a broken word', '<promise>COMP\nLETE</promise>'],
     ['a blank in the tag', '< promise>COMPLETE</promise>'],
     ['inline code that ends on the next line', `\`${tag}\n\``],
+    ['a quotation', `You asked for:\n> ${tag}`],
+    ['indented code', `When it is finished I print:\n\n    ${tag}\n\nNot yet.`],
+    ['code that is indented by a tab', `\t${tag}`],
     ['words before it', `I am not done, so I will not print ${tag}`],
     ['an announcement', `When all is done I will print: ${tag}`],
     ['an opening tag that is begun anew', '<promise>COMPLETE<promise>COMPLETE</promise>'],
@@ -166,8 +168,8 @@ describe('properties', () => {
 
   test('the outputs are of both kinds', () => {
     const verdicts = fc.sample(anyPieces, { numRuns: 1000, seed: 1 }).map((pieces) => counts([pieces.join('')]));
-    expect(verdicts.filter(Boolean).length).toBeGreaterThan(100);
-    expect(verdicts.filter((verdict) => !verdict).length).toBeGreaterThan(100);
+    expect(verdicts.filter(Boolean).length).toBeGreaterThan(50);
+    expect(verdicts.filter((verdict) => !verdict).length).toBeGreaterThan(50);
   });
 
   test('chunks do not matter', () => {
