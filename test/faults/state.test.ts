@@ -85,7 +85,10 @@ test('a killed run is found, said, and gone on with; --fresh starts anew', async
   expect(project.history().at(-1)!.run).not.toBe(state.run);
 });
 
-test('what a killed run has left running is ended by the next start', async () => {
+test.each([
+  ['the next start', []],
+  ['a fresh start', ['--fresh']],
+])('what a killed run has left running is ended by %s', async (_, flags) => {
   const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
   const project = createProject({ agent: [`setsid sh -c '${works}' & ${waitsFor('never')}`, promise] });
   const killed = project.start(run);
@@ -95,10 +98,10 @@ test('what a killed run has left running is ended by the next start', async () =
   await killed.result;
   expect(processesWith(`HOME=${project.home}`).length).toBeGreaterThan(0);
 
-  const next = await project.spool(...run);
+  const next = await project.spool(...run, ...flags);
 
   expect(next.code).toBe(0);
-  expect(next.stderr).toMatch(/Ended what it had left running: \d+ processes\./);
+  expect(next.stderr).toMatch(/Ended what the last run had left running: \d+ processes\./);
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 

@@ -19,6 +19,8 @@ export interface Planned {
   readonly plan: RunPlan;
   /** The run that this one goes on with; null for a new one. */
   readonly previous: Previous | null;
+  /** A run that was cut off, resumed or not: something of it may still be running. */
+  readonly cutOff: string | null;
 }
 
 interface Previous {
@@ -28,17 +30,18 @@ interface Previous {
 
 /** A new run, or the last one again if it was cut off and has iterations left. Only for who holds the lock. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
-  const previous = await cutOff(request);
+  const last = await lastCutOff(request);
+  const cutOff = last?.view.run ?? null;
+  const previous = request.options.fresh ? null : last;
   const resumed = previous && makePlan(request, previous);
-  if (resumed && resumed.firstIteration <= resumed.maxIterations) return { plan: resumed, previous };
-  return { plan: makePlan(request, null), previous: null };
+  if (resumed && resumed.firstIteration <= resumed.maxIterations) return { plan: resumed, previous, cutOff };
+  return { plan: makePlan(request, null), previous: null, cutOff };
 };
 
-const cutOff = async ({ project, change, options }: PlanRequest): Promise<Previous | null> => {
+const lastCutOff = async ({ project, change }: PlanRequest): Promise<Previous | null> => {
   const view = await readState(project, change);
-  if (view === null || options.fresh) return null;
-  // We hold the lock, so a run that says "running" is one whose process is gone.
-  if (view.status !== 'running' && view.status !== 'interrupted') return null;
+  // Whoever holds the lock knows that the process of a run that says "running" is gone.
+  if (view?.status !== 'running' && view?.status !== 'interrupted') return null;
   const last = (await lastRecords(project, change, 1)).find((record) => record.run === view.run) ?? null;
   return { view, last };
 };

@@ -50,7 +50,7 @@ interface LockedRequest extends RunRequest {
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, brief } = request;
-  const { plan: wanted, previous } = await planRun(request);
+  const { plan: wanted, previous, cutOff } = await planRun(request);
   const { agents, missing } = presentAgents(wanted, request);
   const plan = { ...wanted, agents };
   const folder = makeRunFolder(project, change, plan.run);
@@ -60,9 +60,10 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     harness: find,
     folder: relative(call.cwd, folder) || '.',
   });
-  const emit = createEmit(request, { plan, previous }, report);
+  const emit = createEmit(request, { plan, previous, cutOff }, report);
   for (const text of missing) emit({ type: 'notice', text });
-  if (previous) await takeOver(plan, emit);
+  if (previous) emit({ type: 'notice', text: resumed(plan) });
+  if (cutOff !== null) await endLeftovers(cutOff, emit);
   const stops = listenForStops((signal) =>
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
   );
@@ -96,13 +97,14 @@ const openWorkTree = async ({ project, change }: RunRequest, emit: Emit): Promis
   return found.kind === 'found' ? found.tree : null;
 };
 
-/** Says that an interrupted run goes on, and ends what its last iteration may have left running. */
-const takeOver = async ({ run, firstIteration }: RunPlan, emit: Emit): Promise<void> => {
-  const text = `The last run was interrupted; going on with iteration ${firstIteration} (--fresh starts anew).`;
-  emit({ type: 'notice', text });
+const resumed = ({ firstIteration }: RunPlan) =>
+  `The last run was interrupted; going on with iteration ${firstIteration} (--fresh starts anew).`;
+
+/** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
+const endLeftovers = async (run: string, emit: Emit): Promise<void> => {
   const ended = await endRun(run, leftoverGraceMs);
-  if (ended > 0)
-    emit({ type: 'notice', text: `Ended what it had left running: ${count(ended, 'process', 'processes')}.` });
+  if (ended === 0) return;
+  emit({ type: 'notice', text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.` });
 };
 
 /** The user's prompt is kept with the run, so that it is there when the run is resumed without one. */
