@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { processesWith } from '../support/processes.ts';
+import { killProcessesWith, processesWith } from '../support/processes.ts';
 import { change, createProject, spoolProgram, startProcess } from '../support/project.ts';
 
 const run = ['ralph', 'Build it.', '--change', change];
@@ -72,7 +72,7 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
   const result = await project.spool(...run);
 
   expect(result.code).toBe(0);
-  for (const pid of processesWith(`MARK=${project.home}`)) process.kill(pid, 'SIGKILL');
+  killProcessesWith(`MARK=${project.home}`);
 });
 
 test.each([

@@ -7,6 +7,17 @@ export const processesWith = (variable: string): number[] =>
     .filter((pid) => read(`/proc/${pid}/environ`).split('\0').includes(variable))
     .map(Number);
 
+/** Kills them; some may have ended by themselves in the meantime. */
+export const killProcessesWith = (variable: string): void => {
+  for (const pid of processesWith(variable)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+};
+
 const read = (path: string): string => {
   try {
     return readFileSync(path, 'latin1');
