@@ -1,8 +1,8 @@
 /**
  * Finds `<promise>TEXT</promise>` in an agent's words, however they are cut into chunks, in constant memory.
  * White space around TEXT and ANSI codes anywhere do not matter; TEXT itself is literal.
- * The tag counts alone on its line or behind the end of a sentence. In code, in the middle of a sentence, or with
- * anything but blanks and emphasis marks behind it on its line, it is talk about the promise.
+ * The tag counts alone on its line or behind the end of a sentence. In code, in a quotation, in the middle of a
+ * sentence, or with anything but blanks and emphasis marks behind it on its line, it is talk about the promise.
  */
 export interface PromiseDetector {
   feed(text: string): void;
@@ -54,12 +54,13 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   };
 
   const see = (char: string): void => {
-    if (char === '\n') endLine();
-    else if (pending && !isTrailing(char)) {
+    if (pending && !isTrailing(char)) {
       pending = false;
       talk = 'there was more behind it on its line';
     }
+    if (char === '\n') endLine();
     match(char);
+    if (char === '\n') return;
     fence.see(char);
     line.see(char);
   };
@@ -207,7 +208,6 @@ const createFenceTracker = () => {
 
   return {
     see(next: string): void {
-      if (next === '\n') return;
       if (part === 'lead') {
         if (next === '`' || next === '~') {
           part = 'marker';

@@ -27,6 +27,7 @@ describe('texts that count', () => {
     ['rare white space inside', '<promise>\u3000COMPLETE\f</promise>'],
     ['CRLF behind it', `${tag}\r\nmore`],
     ['blanks behind it', `${tag} \t\n`],
+    ['three blanks before it, which are no code yet', `Done.\n   ${tag}`],
     ['bold', `**${tag}**`],
     ['italics', `_${tag}_ \n`],
     ['a list item', `- ${tag}`],
@@ -157,7 +158,7 @@ test.each([
 
 describe('properties', () => {
   const fences = ['```\n', '````\n', '~~~\n', '`'];
-  const words = [' ', '**', '- ', '> ', '12. ', '...', 'done', 'two words\nand more'];
+  const words = [' ', '\n   ', '\n    ', '\t', '**', '- ', '> ', '12. ', '...', 'done', 'two words\nand more'];
   const tags = ['<promise>\nCOMPLETE ', '<promise>', 'COMPLETE', '</promise>', '<', '<promise>DONE</promise>'];
   const colours = ['\u001b[1m', '\u001b[0;38;5;208m', '\u001b]0;title\u0007', '\u001b]8;;x\u001b\\'];
   const cutOff = ['\u001b', '\u001b[', '\u001b]0;'];
