@@ -94,7 +94,7 @@ export const readConfig = async (project: Project): Promise<Config> => {
   if (text === null) return { values: {}, own: [] };
   const { $schema: _, harnesses: declared, ...rest } = parseJson(text, file);
   const values = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, configValue(file, key, value)]));
-  return { values, own: ownHarnesses(declared, harnesses, file) };
+  return { values, own: ownHarnesses(declared, harnesses, { root: project.root, file }) };
 };
 
 const parseJson = (text: string, file: string): Record<string, unknown> => {

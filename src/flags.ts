@@ -93,6 +93,11 @@ export const flags = {
     help: 'do not show the output of the agent while it works',
     from: 'flag, env, config',
   },
+  verbose: {
+    kind: 'switch',
+    help: 'show more: what the agent thinks, and why a mention of the promise was not counted',
+    from: 'flag, env, config',
+  },
   stopGrace: {
     kind: 'duration',
     value: '<time>',

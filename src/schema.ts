@@ -20,7 +20,11 @@ const ownHarness = {
   additionalProperties: false,
   required: ['command'],
   properties: {
-    command: { type: 'string', minLength: 1, description: 'looked up on PATH' },
+    command: {
+      type: 'string',
+      minLength: 1,
+      description: 'looked up on PATH, or a file of the project when it has a slash in it',
+    },
     args: { ...texts, description: 'may hold {model}, {prompt} and {promptFile}' },
     allowAllArgs: { ...texts, description: 'added with --allow-all' },
     prompt: { enum: ['stdin', 'argument', 'file'], default: 'stdin' },

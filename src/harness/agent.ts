@@ -1,5 +1,6 @@
 import type { AgentEvent, Ended } from '../ralph/events.ts';
 import { createEventStream } from './decode.ts';
+import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from './environment.ts';
 import type { Harness, Job } from './harness.ts';
 import { onPath } from './index.ts';
@@ -29,7 +30,8 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
   const cleanEnv = childEnvironment(env);
   const version = harness.versioned && job.allowAll ? await cachedVersion(binary, cleanEnv) : null;
-  const events = createEventStream(harness.decoder(), (event) => watch.see(event));
+  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => watch.see(event));
+  const events = createEventStream(harness.decoder(harness.title), (event) => diagnosis.see(event));
   const ended = await runProcess(
     {
       ...run,
@@ -47,5 +49,6 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
     },
   );
   events.end();
+  diagnosis.end(ended);
   return ended;
 };

@@ -9,10 +9,9 @@ export const amp: Harness = {
   install: 'npm install -g @sourcegraph/amp',
   reports: ['text', 'tools'],
   args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
-  decoder: () =>
-    createStreamJsonDecoder({
-      title: 'Amp',
-      allowIn: 'allow it in the settings of Amp',
-      advice: { auth: 'sign in with "amp login"' },
-    }),
+  advice: {
+    auth: 'sign in with "amp login"',
+    permission: 'allow it in the settings of Amp',
+  },
+  decoder: createStreamJsonDecoder,
 };

@@ -17,12 +17,12 @@ export const claude: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? permissions(root) : []),
   ],
-  decoder: () =>
-    createStreamJsonDecoder({
-      title: 'Claude Code',
-      allowIn: 'allow it in .claude/settings.json',
-      advice: { auth: 'sign in with "claude" and then /login', model: 'choose another with --model' },
-    }),
+  advice: {
+    auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
+    model: 'choose another with --model',
+    permission: 'allow it in .claude/settings.json',
+  },
+  decoder: createStreamJsonDecoder,
 };
 
 /** Claude Code refuses to skip permissions as root, but takes a list of tools. */

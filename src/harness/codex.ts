@@ -20,11 +20,12 @@ export const codex: Harness = {
     ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
     '-',
   ],
-  decoder: () => createDecoder(),
+  advice: { auth: 'sign in with "codex login"', model: 'choose another with --model' },
+  decoder: (title) => createDecoder(title),
 };
 
 /** Only `turn.failed` is a failure: "Reconnecting…" comes as an error, too, and so do mere warnings. */
-const createDecoder = (): Decoder => {
+const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
 
@@ -46,7 +47,7 @@ const createDecoder = (): Decoder => {
         return [usageEvent(field(event, 'usage'))];
       case 'turn.failed':
         finished = true;
-        return [problemEvent({ message: textAt(event, 'error', 'message') || 'the turn failed', advice })];
+        return [problemEvent({ message: textAt(event, 'error', 'message') || 'the turn failed' })];
       case 'error':
         return [{ type: 'stderr', text: textAt(event, 'message') ?? '' }];
       default:
@@ -57,11 +58,9 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => (started && !finished ? [truncated('Codex', 'no end of turn')] : []),
+    end: () => (started && !finished ? [truncated(title, 'no end of turn')] : []),
   };
 };
-
-const advice = { auth: 'sign in with "codex login"', model: 'choose another with --model' };
 
 const itemStarted = (item: unknown): AgentEvent[] => {
   const tool = toolOf(item);

@@ -18,11 +18,16 @@ export const copilot: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? ['--allow-all'] : []),
   ],
-  decoder: () => createDecoder(),
+  advice: {
+    auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
+    model: 'choose another with --model',
+    permission: 'approve it for good in an interactive "copilot"',
+  },
+  decoder: (title) => createDecoder(title),
 };
 
 /** Every line has a type with a dot in it, but for the last, `result`. Deltas repeat what whole messages say. */
-const createDecoder = (): Decoder => {
+const createDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let started = false;
   let finished = false;
@@ -33,7 +38,7 @@ const createDecoder = (): Decoder => {
     const refused = textAt(data, 'error', 'code') === 'denied';
     return [
       { type: 'tool-result', tool, failed: field(data, 'success') === false },
-      ...(refused ? [denied('Copilot', tool, 'allow it with --allow-tool in its own settings')] : []),
+      ...(refused ? [denied(title, tool)] : []),
     ];
   };
 
@@ -60,7 +65,7 @@ const createDecoder = (): Decoder => {
         finished = true;
         return numberAt(event, 'exitCode') === 0
           ? []
-          : [problemEvent({ ...(lastFailure ?? { message: 'it ended with an error' }), advice })];
+          : [problemEvent(lastFailure ?? { message: 'it ended with an error' })];
       default:
         started ||= /^[a-z]+\./.test(type);
         return /^(assistant|hook|model|permission|session|skill|subagent|system|tool|user)\./.test(type) ? [] : null;
@@ -70,11 +75,9 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => (started && !finished ? [truncated('Copilot', 'no result')] : []),
+    end: () => (started && !finished ? [truncated(title, 'no result')] : []),
   };
 };
-
-const advice = { auth: 'sign in with "copilot" and then /login', model: 'choose another with --model' };
 
 /** Messages of subagents have a parent. */
 const messageEvents = (data: unknown): AgentEvent[] | null => {

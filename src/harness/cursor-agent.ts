@@ -15,10 +15,10 @@ export const cursorAgent: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? ['--force'] : []),
   ],
-  decoder: () =>
-    createStreamJsonDecoder({
-      title: 'Cursor',
-      allowIn: 'allow it in .cursor/cli.json',
-      advice: { auth: 'sign in with "cursor-agent login"' },
-    }),
+  advice: {
+    auth: 'sign in with "cursor-agent login"',
+    model: 'choose another with --model',
+    permission: 'allow it in .cursor/cli.json',
+  },
+  decoder: createStreamJsonDecoder,
 };

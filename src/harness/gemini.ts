@@ -1,6 +1,6 @@
 import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
-import { field, numberAt, parseObject, textAt } from './json.ts';
+import { field, numberAt, parseObject, sum, textAt } from './json.ts';
 import { problemEvent, truncated } from './problem.ts';
 import { aboutOf } from './stream-json.ts';
 
@@ -18,11 +18,17 @@ export const gemini: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? ['--yolo', '--skip-trust'] : []),
   ],
-  decoder: () => createDecoder(),
+  exitCodes: { 41: 'auth', 55: 'permission' },
+  advice: {
+    auth: 'sign in with "gemini" and then /auth, or set GEMINI_API_KEY',
+    model: 'choose another with --model',
+    permission: 'trust the folder: start "gemini" in it once',
+  },
+  decoder: (title) => createDecoder(title),
 };
 
 /** A message comes in pieces, one a line; it is whole when anything else follows. */
-const createDecoder = (): Decoder => {
+const createDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let message = '';
   let started = false;
@@ -45,8 +51,10 @@ const createDecoder = (): Decoder => {
         const tool = tools.get(textAt(event, 'tool_id') ?? '') ?? 'tool';
         return [{ type: 'tool-result', tool, failed: field(event, 'status') === 'error' }];
       }
-      case 'error':
-        return [{ type: 'stderr', text: textAt(event, 'message') ?? '' }];
+      case 'error': {
+        const text = textAt(event, 'message') ?? '';
+        return [field(event, 'severity') === 'error' ? problemEvent({ message: text }) : { type: 'stderr', text }];
+      }
       case 'result':
         finished = true;
         return [usageEvent(field(event, 'stats')), ...failureOf(event)];
@@ -72,24 +80,29 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => [...flush(), ...(started && !finished ? [truncated('Gemini', 'no result')] : [])],
+    end: () => [...flush(), ...(started && !finished ? [truncated(title, 'no result')] : [])],
   };
 };
 
 const types = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'result']);
 
-const advice = { auth: 'sign in with "gemini" and then /auth', model: 'choose another with --model' };
-
 const failureOf = (event: unknown): AgentEvent[] => {
   if (field(event, 'status') !== 'error') return [];
-  return [problemEvent({ message: textAt(event, 'error', 'message') || 'it ended with an error', advice })];
+  return [problemEvent({ message: textAt(event, 'error', 'message') || 'it ended with an error' })];
 };
 
-/** Gemini counts cached tokens into the input. */
-const usageEvent = (stats: unknown): AgentEvent => ({
-  type: 'usage',
-  ...nothingKnown,
-  inputTokens: numberAt(stats, 'input_tokens'),
-  outputTokens: numberAt(stats, 'output_tokens'),
-  cacheReadTokens: numberAt(stats, 'cached'),
-});
+/** Gemini counts cached tokens into the input; its thoughts are only in the total. */
+const usageEvent = (stats: unknown): AgentEvent => {
+  const inputTokens = numberAt(stats, 'input_tokens');
+  const said = numberAt(stats, 'output_tokens');
+  const total = numberAt(stats, 'total_tokens');
+  const thoughts = total === null || said === null || inputTokens === null ? null : total - inputTokens - said;
+  return {
+    type: 'usage',
+    ...nothingKnown,
+    inputTokens,
+    outputTokens: sum(said, thoughts),
+    cacheReadTokens: numberAt(stats, 'cached'),
+    reasoningTokens: thoughts,
+  };
+};

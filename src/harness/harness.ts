@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../ralph/events.ts';
+import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 
 /** An agent CLI, described as data. Adding one is a file like this one, a row in the registry and a test row. */
 export interface Harness {
@@ -20,7 +20,12 @@ export interface Harness {
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
-  readonly decoder: () => Decoder;
+  /** What the user can do about an error of that kind. For a permission it is the way without --allow-all. */
+  readonly advice?: Readonly<Partial<Record<AgentErrorKind, string>>>;
+  /** Exit codes that say what was wrong. */
+  readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
+  /** `title` is how the agent is called in messages. */
+  readonly decoder: (title: string) => Decoder;
 }
 
 interface SignIn {

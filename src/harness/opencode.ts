@@ -27,14 +27,19 @@ export const opencode: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
   ],
-  decoder: () => createDecoder(),
+  advice: {
+    auth: 'sign in with "opencode auth login"',
+    model: '"opencode models" lists the models',
+    permission: 'allow it in opencode.json',
+  },
+  decoder: (title) => createDecoder(title),
 };
 
 /**
  * A permission that nobody grants ends the run of OpenCode with exit code 0 in the middle of a step: it is seen by
  * the last step, which then has not the reason "stop", and by a line on stderr that names the permission.
  */
-const createDecoder = (): Decoder => {
+const createDecoder = (title: string): Decoder => {
   /** Why the last step ended; "open" while it has not, null before the first. */
   let lastStep: string | null = null;
   let refused: string | null = null;
@@ -71,9 +76,7 @@ const createDecoder = (): Decoder => {
     },
     end: () => {
       if (lastStep === null || !unfinished.has(lastStep)) return [];
-      return [
-        refused === null ? truncated('OpenCode', lastStep) : denied('OpenCode', refused, 'allow it in opencode.json'),
-      ];
+      return [refused === null ? truncated(title, lastStep) : denied(title, refused)];
     },
   };
 };
@@ -111,9 +114,9 @@ const usageEvent = (part: unknown): AgentEvent => {
 
 const errorEvent = (error: unknown): AgentEvent => {
   const name = textAt(error, 'name') || 'error';
-  const message = textAt(error, 'data', 'message') || name;
+  const message = `${textAt(error, 'data', 'message') || name}${name === 'UnknownError' ? opaque : ''}`;
   const status = numberAt(error, 'data', 'statusCode');
-  return problemEvent({ message, status, kind: kinds.get(name), advice: name === 'UnknownError' ? opaque : advice });
+  return problemEvent({ message, status, kind: kinds.get(name) });
 };
 
 const kinds = new Map<string, AgentErrorKind>([
@@ -122,7 +125,5 @@ const kinds = new Map<string, AgentErrorKind>([
   ['UnknownError', 'unknown'],
 ]);
 
-const advice = { auth: 'sign in with "opencode auth login"', model: '"opencode models" lists the models' };
-
 /** An unknown model and a provider without a key both come as the same error that names neither. */
-const opaque = { unknown: 'check the model with "opencode models" and the key with "opencode auth list"' };
+const opaque = '; check the model with "opencode models" and the key with "opencode auth list"';

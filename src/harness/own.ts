@@ -1,9 +1,17 @@
+import { resolve } from 'node:path';
 import { userError } from '../errors.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, listAt, textAt } from './json.ts';
 
+interface ConfigFile {
+  /** The folder of the project. */
+  readonly root: string;
+  /** How the file is called in messages. */
+  readonly file: string;
+}
+
 /** Turns what `harnesses` in .spool/config.json declares into harnesses; `decoders` are those of the known ones. */
-export const ownHarnesses = (declared: unknown, known: readonly Harness[], file: string): Harness[] => {
+export const ownHarnesses = (declared: unknown, known: readonly Harness[], { root, file }: ConfigFile): Harness[] => {
   if (declared === undefined) return [];
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
     throw userError('bad-config', file, '"harnesses" takes an object: a name, and what to run, for each');
@@ -13,18 +21,20 @@ export const ownHarnesses = (declared: unknown, known: readonly Harness[], file:
       throw userError('bad-config', file, `${where} is built in; choose another name`);
     if (!/^[^\s:,]+$/.test(name))
       throw userError('bad-config', file, `${where} has a name with a blank, a colon or a comma in it, or none`);
-    return ownHarness(name, value, (problem) => userError('bad-config', file, `${where} ${problem}`), known);
+    const bad = (problem: string) => userError('bad-config', file, `${where} ${problem}`);
+    return ownHarness(name, value, { root, known, bad });
   });
 };
 
 const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'install'];
 
-const ownHarness = (
-  name: string,
-  value: unknown,
-  bad: (problem: string) => Error,
-  known: readonly Harness[],
-): Harness => {
+interface Declaring {
+  readonly root: string;
+  readonly known: readonly Harness[];
+  readonly bad: (problem: string) => Error;
+}
+
+const ownHarness = (name: string, value: unknown, { root, known, bad }: Declaring): Harness => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('takes an object');
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown) throw bad(`has an unknown key "${unknown}". Keys: ${keys.join(', ')}`);
@@ -41,7 +51,8 @@ const ownHarness = (
   return {
     name,
     title: name,
-    binary: command,
+    // With a slash in it, it is a file of the project; otherwise it is looked up on PATH.
+    binary: /[\\/]/.test(command) ? resolve(root, command) : command,
     install: textAt(value, 'install') ?? 'however it is installed',
     reports: ['text'],
     ...(place === 'stdin' ? {} : { prompt: place }),
@@ -71,7 +82,7 @@ const withoutModel = (args: readonly string[]): string[] =>
     (arg, index) => !arg.includes('{model}') && !(arg.startsWith('-') && args[index + 1]?.includes('{model}')),
   );
 
-const decoderOf = (name: unknown, known: readonly Harness[], bad: (problem: string) => Error): (() => Decoder) => {
+const decoderOf = (name: unknown, known: readonly Harness[], bad: (problem: string) => Error): Harness['decoder'] => {
   if (name === 'plain') return () => plainDecoder;
   const harness = known.find((candidate) => candidate.name === name);
   if (!harness)

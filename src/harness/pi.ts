@@ -12,10 +12,11 @@ export const pi: Harness = {
   install: 'npm install -g @mariozechner/pi-coding-agent',
   reports: ['text', 'tools', 'tokens', 'cost'],
   args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
-  decoder: () => createDecoder(),
+  advice: { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' },
+  decoder: (title) => createDecoder(title),
 };
 
-const createDecoder = (): Decoder => {
+const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
   /** Of the last message: pi tries again by itself, and then it does not matter any more. */
@@ -29,7 +30,7 @@ const createDecoder = (): Decoder => {
     switch (type) {
       case 'message_end':
         if (field(event, 'message', 'role') !== 'assistant') return [];
-        problem = problemsOf(field(event, 'message'));
+        problem = problemsOf(title, field(event, 'message'));
         return Array.isArray(field(event, 'message', 'content')) ? messageEvents(field(event, 'message')) : null;
       case 'tool_execution_start':
         return [{ type: 'tool', tool: textAt(event, 'toolName') ?? 'tool', about: aboutOf(field(event, 'args')) }];
@@ -48,13 +49,11 @@ const createDecoder = (): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => [...problem, ...(started && !finished ? [truncated('pi', 'no end')] : [])],
+    end: () => [...problem, ...(started && !finished ? [truncated(title, 'no end')] : [])],
   };
 };
 
 const known = /^(session$|agent_|turn_|message_|tool_execution_|auto_retry_|compaction_|queue_)/;
-
-const advice = { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' };
 
 const messageEvents = (message: unknown): AgentEvent[] => [
   ...listAt(message, 'content').flatMap((part): AgentEvent[] => {
@@ -65,13 +64,13 @@ const messageEvents = (message: unknown): AgentEvent[] => [
   usageEvent(field(message, 'usage')),
 ];
 
-const problemsOf = (message: unknown): AgentEvent[] => {
+const problemsOf = (title: string, message: unknown): AgentEvent[] => {
   switch (field(message, 'stopReason')) {
     case 'error':
-      return [problemEvent({ message: textAt(message, 'errorMessage') || 'it ended with an error', advice })];
+      return [problemEvent({ message: textAt(message, 'errorMessage') || 'it ended with an error' })];
     case 'length':
     case 'aborted':
-      return [truncated('pi', String(field(message, 'stopReason')))];
+      return [truncated(title, String(field(message, 'stopReason')))];
     default:
       return [];
   }

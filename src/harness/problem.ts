@@ -1,4 +1,5 @@
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+import { resetTime } from './reset-time.ts';
 
 export interface Problem {
   readonly message: string;
@@ -6,35 +7,21 @@ export interface Problem {
   readonly status?: number | null;
   /** Where the agent says it itself. */
   readonly kind?: AgentErrorKind | undefined;
-  /** The commands that mend what the user can mend. */
-  readonly advice?: Partial<Record<AgentErrorKind, string>>;
 }
 
 type ErrorEvent = AgentEvent & { readonly type: 'error' };
 
 /** An error event with its kind: as the agent says, by the status when there is one, or by the words. */
-export const problemEvent = ({ message, status = null, advice = {}, ...said }: Problem): ErrorEvent => {
+export const problemEvent = ({ message, status = null, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
-  const hint = advice[kind];
   const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
-  const resetsAtMs = kind === 'limit' ? resetTime(message) : null;
+  const resetsAtMs = kind === 'limit' ? resetTime(message, new Date()) : null;
   return {
     type: 'error',
     kind,
-    message: `${message}${code}${hint ? `; ${hint}` : ''}`,
+    message: `${message}${code}`,
     ...(resetsAtMs === null ? {} : { resetsAtMs }),
   };
-};
-
-/** Seconds since 1970 behind a bar, as Claude Code has it, or a whole date and time. */
-const resetTime = (message: string): number | null => {
-  const seconds = /\|(\d{10})\b/.exec(message)?.[1];
-  const stated =
-    /(?:reset|retry|again)[^\n]{0,40}?\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))/i.exec(
-      message,
-    )?.[1];
-  const at = seconds ? Number(seconds) * 1000 : stated ? Date.parse(stated) : NaN;
-  return Number.isNaN(at) ? null : at;
 };
 
 export const truncated = (agent: string, why: string): AgentEvent => ({
@@ -43,10 +30,10 @@ export const truncated = (agent: string, why: string): AgentEvent => ({
   message: `${agent} stopped in the middle of its work (${why})`,
 });
 
-export const denied = (agent: string, what: string, wayOut: string): AgentEvent => ({
+export const denied = (agent: string, what: string): AgentEvent => ({
   type: 'error',
   kind: 'permission',
-  message: `${agent} was denied ${what}; run with --allow-all or ${wayOut}`,
+  message: `${agent} was denied ${what}`,
 });
 
 const kindOfStatus = (status: number, message: string): AgentErrorKind => {
@@ -60,12 +47,12 @@ const kindOfStatus = (status: number, message: string): AgentErrorKind => {
 /** The first that fits: a limit is a limit, also when its text says how to sign in for more. */
 const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [
-    /\b429\b|rate.?limit|usage limit|limit reached|hit your .{0,20}limit|quota|too many requests|resource.?exhausted/i,
+    /\b429\b|rate.?limit|(usage|session|weekly|spend(ing)?) limit|limit reached|hit your .{0,20}limit|quota|too many requests|resource.?exhausted/i,
     'limit',
   ],
   [/context.?(length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
   [
-    /(status|error|http)\W{0,3}(401|403)\b|^40[13]\b|"code":40[13]\b|unauthor|authenticat|auth type|\blogg?(ed)? ?in\b|api.?key/i,
+    /(status|error|http)\W{0,3}(401|403)\b|^40[13]\b|"code":40[13]\b|missing environment variable|unauthor|authenticat|auth (type|method)|\blogg?(ed)? ?in\b|api.?key/i,
     'auth',
   ],
   [/\b404\b|model.{0,40}(not.found|does not exist|unknown)|unknown model/i, 'model'],
@@ -80,5 +67,5 @@ const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [/permission|denied/i, 'permission'],
 ];
 
-const kindOfWords = (message: string): AgentErrorKind =>
+export const kindOfWords = (message: string): AgentErrorKind =>
   words.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown';

@@ -15,10 +15,10 @@ export const qwen: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? ['--yolo'] : []),
   ],
-  decoder: () =>
-    createStreamJsonDecoder({
-      title: 'Qwen Code',
-      allowIn: 'allow it in .qwen/settings.json',
-      advice: { auth: 'sign in with "qwen" and then /auth' },
-    }),
+  advice: {
+    auth: 'sign in with "qwen" and then /auth',
+    model: 'choose another with --model',
+    permission: 'allow it in .qwen/settings.json',
+  },
+  decoder: createStreamJsonDecoder,
 };

@@ -1,21 +1,14 @@
-import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/events.ts';
 import { nothingKnown } from '../ralph/events.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
 
-export interface Dialect {
-  /** How the agent is called in messages. */
-  readonly title: string;
-  readonly allowIn: string;
-  readonly advice?: Partial<Record<AgentErrorKind, string>>;
-}
-
 /**
  * The `stream-json` of Claude Code, which others have taken over: one line for each message, a `result` at the end.
  * Messages of subagents have a parent; what the CLI itself writes into a message has the model `<synthetic>`.
  */
-export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
+export const createStreamJsonDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let started = false;
   let finished = false;
@@ -26,7 +19,7 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
   const refusal = (tool: string): AgentEvent[] => {
     if (refused) return [];
     refused = true;
-    return [denied(dialect.title, tool, dialect.allowIn)];
+    return [denied(title, tool)];
   };
 
   const assistant = (event: unknown): AgentEvent[] => {
@@ -67,7 +60,7 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
     const refusedTool = textAt(listAt(event, 'permission_denials')[0], 'tool_name');
     return [
       ...(refusedTool === null ? [] : refusal(refusedTool)),
-      ...(field(event, 'is_error') === true ? [failure(event, dialect, resetsAtMs)] : []),
+      ...(field(event, 'is_error') === true ? [failure(event, resetsAtMs)] : []),
     ];
   };
 
@@ -102,15 +95,15 @@ export const createStreamJsonDecoder = (dialect: Dialect): Decoder => {
     // With agents in the background there are several results, each with the sums so far.
     end: () => [
       ...(lastResult === null ? [] : [usageEvent(lastResult)]),
-      ...(started && !finished ? [truncated(dialect.title, 'no result')] : []),
+      ...(started && !finished ? [truncated(title, 'no result')] : []),
     ],
   };
 };
 
-const failure = (event: unknown, { advice = {} }: Dialect, resetsAtMs: number | null): AgentEvent => {
+const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
   const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
   const message = said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'it ended with an error';
-  const problem = problemEvent({ message, status: numberAt(event, 'api_error_status'), advice });
+  const problem = problemEvent({ message, status: numberAt(event, 'api_error_status') });
   return problem.kind === 'limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
 };
 

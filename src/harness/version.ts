@@ -1,19 +1,30 @@
-import { execFile } from 'node:child_process';
 import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import spawn from 'cross-spawn';
+
+const patienceMs = 15_000;
+const longestAnswer = 64 * 1024;
 
 /** What a binary answers on stdout and stderr; null when it does not answer in time, or cannot be run. */
 export const answerOf = (binary: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> =>
   new Promise((resolve) => {
-    try {
-      const child = execFile(binary, args, { env, timeout: 15_000 }, (error, stdout, stderr) =>
-        resolve(error && typeof error.code !== 'number' ? null : `${stdout}${stderr}`),
-      );
-      child.stdin?.end();
-    } catch {
-      resolve(null);
-    }
+    const child = spawn(binary, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    const said = { stdout: '', stderr: '' };
+    for (const source of ['stdout', 'stderr'] as const)
+      child[source]?.setEncoding('utf8').on('data', (text: string) => {
+        said[source] = (said[source] + text).slice(0, longestAnswer);
+      });
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    }, patienceMs);
+    child.on('error', () => resolve(null));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve(code === null ? null : said.stdout + said.stderr);
+    });
   });
 
 /** The first line of what it answers to `--version`. */

@@ -1,3 +1,5 @@
+import type { Mention } from './promise.ts';
+
 /** What an agent did, in one language for every harness. */
 export type AgentEvent =
   /** The agent's own words. `plain` text is output without structure; otherwise it is one whole message. */
@@ -98,6 +100,8 @@ export interface IterationRecord {
   readonly evidence: string | null;
   /** Why a promise that was printed does not count. */
   readonly rejected: string | null;
+  /** The last tags that were talk about the promise, and why they were taken for it. */
+  readonly mentions: readonly Mention[];
   readonly git: GitSummary | null;
   readonly commit: string | null;
   readonly checkpoint: string | null;

@@ -8,9 +8,12 @@ import {
   type IterationRecord,
   type Usage,
 } from './events.ts';
-import { createPromiseDetector } from './promise.ts';
+import { createPromiseDetector, type Mention } from './promise.ts';
 
-export type Verdict = Pick<IterationRecord, 'completionFound' | 'evidence' | 'rejected' | 'usage' | 'tools' | 'error'>;
+export type Verdict = Pick<
+  IterationRecord,
+  'completionFound' | 'evidence' | 'rejected' | 'mentions' | 'usage' | 'tools' | 'error'
+>;
 
 /** Watches the events of one iteration and judges them when its process has ended. */
 export const watchIteration = (promise: string, prompt: string) => {
@@ -54,12 +57,13 @@ export const watchIteration = (promise: string, prompt: string) => {
       inPlainText.feed(echo.end());
       inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
-      const { found, talk, evidence } = structured ? inMessages : inPlainText;
+      const { found, mentions, evidence } = structured ? inMessages : inPlainText;
       const problem = processProblem(ended) ?? error ?? exitProblem(ended);
       return {
         completionFound: found && problem === null,
         evidence: found && problem === null ? evidence : null,
-        rejected: found ? (problem?.message ?? null) : problem === null ? talk : null,
+        rejected: found ? (problem?.message ?? null) : problem === null ? (mentions.at(-1)?.why ?? null) : null,
+        mentions,
         usage,
         tools: structured ? Object.fromEntries(tools) : null,
         error: problem,
@@ -70,10 +74,16 @@ export const watchIteration = (promise: string, prompt: string) => {
 
 /** How much of the text that made it complete is kept. */
 const evidenceLength = 300;
+/** How many tags that do not count are kept. */
+const mentionsKept = 10;
 
 /** A detector that also keeps the words up to the promise. */
 const createSearch = (promise: string) => {
-  const detector = createPromiseDetector(promise);
+  const mentions: Mention[] = [];
+  const detector = createPromiseDetector(promise, (mention) => {
+    if (mentions.length === mentionsKept) mentions.shift();
+    mentions.push(mention);
+  });
   let recent = '';
   let evidence: string | null = null;
   const keep = () => {
@@ -83,6 +93,7 @@ const createSearch = (promise: string) => {
       end === -1 ? `<promise>${promise}</promise>` : recent.slice(0, end + '</promise>'.length).slice(-evidenceLength);
   };
   return {
+    mentions,
     feed(text: string): void {
       if (detector.found) return;
       recent += text;
@@ -96,9 +107,6 @@ const createSearch = (promise: string) => {
     },
     get found() {
       return detector.found;
-    },
-    get talk() {
-      return detector.talk;
     },
     get evidence() {
       return evidence;

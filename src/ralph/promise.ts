@@ -9,11 +9,22 @@ export interface PromiseDetector {
   /** The words so far were a whole message: an open line or code fence ends here. */
   endMessage(): void;
   readonly found: boolean;
-  /** Why the tag that was there last does not count; null when there was none, or it does. */
-  readonly talk: string | null;
 }
 
-export const createPromiseDetector = (promise: string): PromiseDetector => {
+/** A tag that does not count. */
+export interface Mention {
+  /** The words up to it, and the tag. */
+  readonly words: string;
+  readonly why: string;
+}
+
+/** How much of the text before a mention is kept with it. */
+const wordsKept = 200;
+
+export const createPromiseDetector = (
+  promise: string,
+  mentioned: (mention: Mention) => void = () => {},
+): PromiseDetector => {
   const word = promise.trim();
   const pattern = `<promise>${word}</promise>`;
   const wordStart = '<promise>'.length;
@@ -24,8 +35,11 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   let matched = 0;
   let misplaced: string | null = null;
   let pending = false;
-  let talk: string | null = null;
   let found = false;
+  let words = '';
+  let chunk = '';
+  let index = 0;
+  const upToHere = () => chunk.slice(Math.max(0, index + 1 - wordsKept), index + 1).trim();
 
   const match = (char: string): void => {
     if (isBlank(char) && (matched === wordStart || matched === closeStart)) return;
@@ -34,8 +48,9 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
     if (matched === 1) misplaced = whereItStands();
     if (matched < pattern.length) return;
     matched = 0;
-    talk = misplaced;
     pending = misplaced === null;
+    words = upToHere();
+    if (misplaced !== null) mentioned({ words, why: misplaced });
   };
 
   const whereItStands = (): string | null => {
@@ -48,7 +63,7 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
     fence.endLine();
     line.end();
     // The line that opens a fence is part of it.
-    if (pending && fence.inside) talk = 'it stood in code';
+    if (pending && fence.inside) mentioned({ words, why: 'it stood in code' });
     else if (pending) found = true;
     pending = false;
   };
@@ -56,7 +71,7 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
   const see = (char: string): void => {
     if (pending && !isTrailing(char)) {
       pending = false;
-      talk = 'there was more behind it on its line';
+      mentioned({ words, why: 'there was more behind it on its line' });
     }
     if (char === '\n') endLine();
     match(char);
@@ -67,9 +82,10 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
 
   return {
     feed(text) {
+      chunk = text;
       const dull = !text.includes('<') && !text.includes('`') && !text.includes('~') && !text.includes('\u001b');
       const lastLine = text.lastIndexOf('\n') + 1;
-      for (let index = 0; index < text.length && !found; index++) {
+      for (index = 0; index < text.length && !found; index++) {
         // Most output has nothing to do with a promise: what cannot matter is not looked at one by one.
         if (matched === 0 && !pending && ansi.idle) {
           const from = index;
@@ -94,9 +110,6 @@ export const createPromiseDetector = (promise: string): PromiseDetector => {
     },
     get found() {
       return found;
-    },
-    get talk() {
-      return found ? null : talk;
     },
   };
 };

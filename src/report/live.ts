@@ -13,6 +13,8 @@ import type { Terminal } from './terminal.ts';
 export interface LiveOptions {
   /** Show what the agent says and does while it works. */
   readonly stream: boolean;
+  /** Show what it thinks, and which mentions of the promise were not counted. */
+  readonly verbose: boolean;
   /** What is known of the harness of that name. */
   readonly harness: (name: string) => HarnessFacts;
   /** Where the prompts and the logs of this run are, as the user would type it. */
@@ -50,6 +52,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'stderr':
         return event.text.trim() === '' ? undefined : say(paint('dim', `  ${withoutControls(event.text)}`));
       case 'reasoning':
+        return options.verbose ? out(paint('dim', withoutControls(event.text).replace(/\n$/, ''))) : undefined;
       case 'usage':
         return;
     }
@@ -73,7 +76,8 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         return say(paint('yellow', event.text));
       case 'iteration-finished':
         ticker.stop();
-        return say(summary(event.record, terminal));
+        say(summary(event.record, terminal));
+        return options.verbose ? mentions(event.record).forEach(say) : undefined;
       case 'waiting':
         return say(paint('dim', `Waiting ${duration(event.ms)}: ${event.why}.`));
       case 'run-ended':
@@ -123,6 +127,9 @@ const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
     `Until        <promise>${plan.completionPromise}</promise>${min}, ${max}`,
   ];
 };
+
+const mentions = (record: IterationRecord): string[] =>
+  record.mentions.map(({ words, why }) => `  Not counted, ${why}: ${oneLine(words).slice(-200)}`);
 
 const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const took = duration(record.durationMs);

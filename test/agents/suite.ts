@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { agentBin } from '../../scripts/agents.mjs';
 import { harnesses } from '../../src/harness/index.ts';
 import type { AgentErrorKind } from '../../src/ralph/events.ts';
 import { scenarios } from '../model/scenarios.mjs';
 import { createAgentProject } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change } from '../support/project.ts';
+import { change, createProject } from '../support/project.ts';
 
 const go = ['ralph', 'Go.', '--change', change];
 const once = [...go, '--max-iterations', '1', '--fail-fast'];
@@ -18,6 +19,9 @@ const refusals: [number, AgentErrorKind][] = [
   [429, 'limit'],
   [500, 'overload'],
 ];
+
+/** The others try to reach their provider without a key, for longer than a test should take. */
+const saysItIsSignedOut = new Set(['claude', 'copilot', 'gemini', 'pi', 'qwen']);
 
 /** The same things that can happen, with every agent. */
 export const testAgent = (name: string) => {
@@ -65,6 +69,18 @@ export const testAgent = (name: string) => {
         expect(project.history()).toMatchObject([{ completionFound: false, error: { kind } }]);
       },
     );
+
+    test.runIf(saysItIsSignedOut.has(name))('says how to sign in when nobody has', async () => {
+      const project = createProject();
+
+      const path = `${agentBin(name)}:${project.env.PATH}`;
+      const result = await project.start([...once, '--harness', name, '--allow-all'], { env: { PATH: path } }).result;
+
+      expect(result).toMatchObject({ code: 1 });
+      expect(project.history()).toMatchObject([
+        { error: { kind: 'auth', message: expect.stringContaining(harness.advice!.auth!) } },
+      ]);
+    });
 
     test('does not write outside of the project without --allow-all', async () => {
       const { script } = scenarios.denied;

@@ -131,3 +131,51 @@ test.each([
   for (const { args } of project.calls()) expect(args.at(-1)).toBe(flag);
   expect(project.calls()).toHaveLength(2);
 });
+
+test('a command with a slash in it is a file of the project, also from a subfolder', async () => {
+  const project = createProject({
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "./bin/mine" } } }', 'sub/a.txt': '' },
+  });
+  withBinary(project, 'mine', promise);
+
+  const args = ['ralph', '--change', change, '--harness', 'mine'];
+  expect(await project.start(args, { cwd: 'sub' }).result).toMatchObject({ code: 0 });
+});
+
+test("an agent of one's own that prints what another prints is not taken for it", async () => {
+  const config = { harnesses: { mine: { command: 'mine', decoder: 'opencode' } } };
+  const project = createProject({ files: { '.spool/config.json': JSON.stringify(config) } });
+  const refused = {
+    type: 'tool_use',
+    part: { tool: 'bash', state: { status: 'error', error: 'rejected permission' } },
+  };
+  const lines = [{ type: 'step_start' }, refused].map((line) => `echo '${JSON.stringify(line)}'`).join('\n');
+  const env = withBinary(project, 'mine', lines);
+
+  const args = ['ralph', '--change', change, '--harness', 'mine', '--fail-fast'];
+  expect(await project.start(args, { env }).result).toMatchObject({ code: 1 });
+  expect(project.history()).toMatchObject([
+    { error: { kind: 'permission', message: 'mine was denied bash; run with --allow-all' } },
+  ]);
+});
+
+test('--verbose says why a mention of the promise was not counted, and what the agent thinks', async () => {
+  const words = 'I will print <promise>COMPLETE</promise> when it is done.';
+  const lines = [
+    { type: 'reasoning', part: { text: 'What now?' } },
+    { type: 'text', part: { text: words } },
+  ];
+  const project = createProject({ agent: [lines.map((line) => `echo '${JSON.stringify(line)}'`).join('\n')] });
+
+  const args = ['ralph', '--change', change, '--max-iterations', '1'];
+  const plain = await project.spool(...args);
+  const verbose = await project.spool(...args, '--verbose');
+
+  const why = 'it stood in the middle of a sentence';
+  const mention = 'I will print <promise>COMPLETE</promise>';
+  expect(plain.stderr).not.toContain('Not counted');
+  expect(plain.stdout).not.toContain('What now?');
+  expect(verbose.stderr).toContain(`  Not counted, ${why}: ${mention}\n`);
+  expect(verbose.stdout).toContain('What now?');
+  expect(project.history()).toMatchObject([{}, { mentions: [{ words: mention, why }] }]);
+});

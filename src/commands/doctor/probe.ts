@@ -84,6 +84,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
   const watch = watchIteration('COMPLETE', prompt);
+  const timeout = AbortSignal.timeout(longestMs);
   const ended = await runAgent(
     {
       harness,
@@ -93,9 +94,15 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
       tag: `doctor-${process.pid}/${allowAll ? 1 : 2}`,
       logFile: join(base, 'log'),
       stopGraceMs: 2000,
-      stops: { ...stops, stop: AbortSignal.any([stops.stop, AbortSignal.timeout(longestMs)]) },
+      stops: { ...stops, stop: AbortSignal.any([stops.stop, timeout]) },
     },
     watch,
   );
-  return { ...watch.judge(ended), ended };
+  const tooLong = timeout.aborted && !stops.stop.aborted;
+  const verdict = watch.judge(ended);
+  return {
+    ...verdict,
+    error: tooLong ? { kind: 'crash', message: 'it took longer than 3 minutes' } : verdict.error,
+    ended,
+  };
 };

@@ -57,6 +57,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const userPrompt = await keepPrompt(folder, brief.userPrompt);
   const report = createLiveReport(call.terminal, {
     stream: options.stream,
+    verbose: options.verbose,
     harness: find,
     folder: relative(call.cwd, folder) || '.',
   });

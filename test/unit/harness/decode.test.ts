@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
+import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { opencode } from '../../../src/harness/opencode.ts';
 import { type AgentEvent, nothingKnown, type Usage } from '../../../src/ralph/events.ts';
 import { chunkSizes, cut } from '../chunks.ts';
@@ -8,15 +9,17 @@ import { chunkSizes, cut } from '../chunks.ts';
 /** The events that OpenCode's output stands for; neighbouring pieces of plain text are joined. */
 const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent[] => {
   const events: AgentEvent[] = [];
-  const stream = createEventStream(opencode.decoder(), (event) => {
+  const diagnosis = createDiagnosis(opencode, false, (event) => {
     const last = events.at(-1);
     const joins = last?.type === 'text' && last.plain && event.type === 'text' && event.plain;
     if (joins) events[events.length - 1] = plain(last.text + event.text);
     else events.push(event);
   });
+  const stream = createEventStream(opencode.decoder('OpenCode'), diagnosis.see);
   stream.write('stderr', bytes(stderr));
   for (const chunk of typeof stdout === 'string' ? [bytes(stdout)] : stdout) stream.write('stdout', chunk);
   stream.end();
+  diagnosis.end({ end: 'exited', exitCode: 0, signal: null, problem: null });
   return events;
 };
 

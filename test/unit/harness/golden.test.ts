@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
+import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/index.ts';
-import type { AgentEvent, IterationRecord } from '../../../src/ralph/events.ts';
+import type { AgentEvent, Ended, IterationRecord } from '../../../src/ralph/events.ts';
 import { watchIteration } from '../../../src/ralph/iteration.ts';
 import { agents } from '../../model/agents.mjs';
 import { scenarios } from '../../model/scenarios.mjs';
@@ -25,23 +26,27 @@ const golden = (agent: string, scenario: string) =>
 const recorded = readdirSync(folder).toSorted();
 
 /** What the decoder of this agent makes of an output, cut into chunks. */
-const decode = (agent: string, stdout: readonly Uint8Array[], stderr = '') => {
+const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exitCode = 0 } = {}) => {
   const events: AgentEvent[] = [];
   const harness = harnesses.find(({ name }) => name === agent)!;
-  const stream = createEventStream(harness.decoder(), (event) => events.push(event));
+  const diagnosis = createDiagnosis(harness, false, (event) => events.push(event));
+  const stream = createEventStream(harness.decoder(harness.title), diagnosis.see);
   for (const chunk of stdout) stream.write('stdout', chunk);
   stream.write('stderr', bytes(stderr));
   stream.end();
+  diagnosis.end(exited(exitCode));
   return events;
 };
+
+const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 const judge = (agent: string, scenario: Scenario) => {
   const { stdout, stderr, exit } = golden(agent, scenario);
   const watch = watchIteration('COMPLETE', 'Do it.');
-  for (const event of decode(agent, [bytes(stdout)], stderr)) watch.see(event);
-  return watch.judge({ end: 'exited', exitCode: exit, signal: null, problem: null });
+  for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.see(event);
+  return watch.judge(exited(exit));
 };
 
 test('there is a recording of every agent that can be run, at the version that is tested', () => {
@@ -128,7 +133,7 @@ test.each(seeDenials.map(({ name }) => name))('%s, denied: a failed iteration, a
   const { completionFound, error } = judge(agent, 'denied');
   expect(completionFound).toBe(false);
   expect(error).toMatchObject({ kind: 'permission' });
-  expect(error!.message).toMatch(/ was denied \S+; run with --allow-all or allow it /);
+  expect(error!.message).toMatch(/ was denied \S+; run with --allow-all or (allow|approve) it /);
 });
 
 describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
@@ -156,7 +161,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
       bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
     ]))
       watch.see(event);
-    expect(watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null })).toMatchObject({
+    expect(watch.judge(exited(0))).toMatchObject({
       completionFound: true,
     });
   });
@@ -179,4 +184,15 @@ test('the end of a usage limit is taken from the event in which Claude Code says
   ];
   const events = decode('claude', [bytes(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]);
   expect(events).toContainEqual(expect.objectContaining({ kind: 'limit', resetsAtMs: 1_794_797_020_000 }));
+});
+
+test('a Gemini that ran out of turns has failed, whatever its result says', () => {
+  const lines = [
+    { type: 'message', role: 'assistant', content: '<promise>COMPLETE</promise>' },
+    { type: 'error', severity: 'error', message: 'Maximum session turns exceeded' },
+    { type: 'result', status: 'success', stats: { input_tokens: 10, output_tokens: 2, total_tokens: 15 } },
+  ];
+  const events = decode('gemini', [bytes(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]);
+  expect(events).toContainEqual(expect.objectContaining({ type: 'error', message: 'Maximum session turns exceeded' }));
+  expect(events).toContainEqual(expect.objectContaining({ outputTokens: 5, reasoningTokens: 3 }));
 });

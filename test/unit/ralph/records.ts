@@ -15,6 +15,7 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   completionFound: false,
   evidence: null,
   rejected: null,
+  mentions: [],
   git: { filesChanged: 1, files: ['a.txt'], insertions: 2, deletions: 1 },
   commit: null,
   checkpoint: null,

@@ -1,0 +1,58 @@
+import type { AgentError, AgentErrorKind, AgentEvent, Ended } from '../ralph/events.ts';
+import type { Harness } from './harness.ts';
+import { kindOfWords, problemEvent } from './problem.ts';
+
+/** How many of the last lines on stderr are looked at when an agent failed without a word in its events. */
+const keptLines = 20;
+
+/**
+ * Passes the events of one process on, and says what went wrong where they do not: agents that are not signed in, or
+ * that do not trust the folder, often say so only on stderr and by their exit code. Every error gets the way out.
+ */
+export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event: AgentEvent) => void) => {
+  const stderr: string[] = [];
+  let explained = false;
+  let truncated: AgentEvent | null = null;
+
+  return {
+    see(event: AgentEvent): void {
+      if (event.type === 'stderr' && event.text.trim() !== '') {
+        stderr.push(event.text.trim().slice(0, 500));
+        if (stderr.length > keptLines) stderr.shift();
+      }
+      if (event.type !== 'error') return see(event);
+      // That it was cut off is the last thing to say: it does not tell why.
+      if (event.kind === 'truncated') {
+        truncated ??= event;
+        return;
+      }
+      explained = true;
+      see(withAdvice(event, harness, allowAll));
+    },
+    end({ end, exitCode }: Ended): void {
+      if (explained) return;
+      if (end === 'exited' && exitCode !== 0)
+        return see(withAdvice(exitProblem(harness, exitCode!, stderr), harness, allowAll));
+      if (truncated) see(truncated);
+    },
+  };
+};
+
+const exitProblem = (harness: Harness, exitCode: number, stderr: readonly string[]) => {
+  const telling = stderr.find((line) => told.has(kindOfWords(line))) ?? stderr.at(-1);
+  const kind = telling === undefined ? 'unknown' : kindOfWords(telling);
+  return problemEvent({
+    message: `the agent exited with code ${exitCode}${telling === undefined ? '' : `: ${telling}`}`,
+    kind: harness.exitCodes?.[exitCode] ?? (told.has(kind) ? kind : 'crash'),
+  });
+};
+
+/** What words on stderr can be trusted to tell. A permission may be any file's. */
+const told = new Set<AgentErrorKind>(['auth', 'model', 'limit', 'overload', 'context', 'transport']);
+
+const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, allowAll: boolean): Event => {
+  const advice = harness.advice?.[event.kind];
+  if (event.kind !== 'permission') return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
+  const ways = [...(allowAll ? [] : ['run with --allow-all']), ...(advice ? [advice] : [])].join(' or ');
+  return ways === '' ? event : { ...event, message: `${event.message}; ${ways}` };
+};

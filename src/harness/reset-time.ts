@@ -1,0 +1,125 @@
+/**
+ * When a usage limit ends, as providers and agents put it: seconds since 1970 behind a bar, a date and time, a time of
+ * day with or without a day and a zone, or a span of time. In milliseconds since 1970; null when nothing is said.
+ */
+export const resetTime = (message: string, now: Date): number | null => {
+  const seconds = /\|(\d{10})\b/.exec(message)?.[1];
+  if (seconds) return Number(seconds) * 1000;
+  const behind = /\b(?:resets?|retry|retrydelay|try|again)\b(.{0,120})/is.exec(message)?.[1];
+  if (behind === undefined) return null;
+  return dateTime(behind) ?? span(behind, now) ?? timeOfDay(behind, now);
+};
+
+const dateTime = (text: string): number | null => {
+  const stated = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/.exec(text)?.[0];
+  const at = stated ? Date.parse(stated.replace(' ', 'T')) : NaN;
+  return Number.isNaN(at) ? null : at;
+};
+
+const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
+
+const amount = /\d+(?:\.\d+)?\s*(?:days?|hours?|min(?:ute)?s?|sec(?:ond)?s?|[dhms])(?![a-z]{2})[\s,]*(?:and\s+)?/
+  .source;
+const amounts = new RegExp(`^(?:\\s*again)?\\W*(?:after|in)?\\W*((?:${amount})+)`, 'i');
+
+/** `in 2 days 17 hours 14 minutes`, `after 2h3m4s`, `"retryDelay":"34.5s"`, and `retry-after: 120`, which is seconds. */
+const span = (text: string, now: Date): number | null => {
+  const bare = /^-after\W{0,3}(\d+)\b/i.exec(text)?.[1];
+  const stated = amounts.exec(text)?.[1] ?? (bare && `${bare}s`);
+  if (!stated) return null;
+  const parts = [...stated.matchAll(/(\d+(?:\.\d+)?)\s*([dhms])/gi)];
+  return parts.reduce((at, [, number, unit]) => at + Number(number) * units[unit!.toLowerCase()]!, now.getTime());
+};
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/** A time of day that has just passed is meant so: the clocks differ, or the message took its time. */
+const justNowMs = 10 * 60_000;
+
+/** `resets 2:30pm (Pacific/Auckland)`, `again at Nov 20th, 2026 2:51 PM`, `resets 16:21 on 19 May`. */
+const timeOfDay = (text: string, now: Date): number | null => {
+  const clock = /\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b/i.exec(text) ?? /\b(\d{1,2}):(\d\d)()\b/.exec(text);
+  if (!clock) return null;
+  const [, hour, minute = '0', half = ''] = clock;
+  const hours = half === '' ? Number(hour) : (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
+  if (hours > 23 || Number(minute) > 59) return null;
+  const zone = zoneOf(/\(([A-Za-z][\w/+-]+)\)/.exec(text)?.[1]);
+  const today = wallClock(now.getTime(), zone);
+  const day = dayOf(text, today);
+  const at = instant({ ...(day ?? today), hours, minutes: Number(minute) }, zone);
+  if (day?.stated || at > now.getTime() - justNowMs) return at;
+  if (day) return instant({ ...day, year: today.year + 1, hours, minutes: Number(minute) }, zone);
+  return instant({ ...today, day: today.day + 1, hours, minutes: Number(minute) }, zone);
+};
+
+interface Wall {
+  readonly year: number;
+  /** From 0 on. */
+  readonly month: number;
+  readonly day: number;
+  readonly hours: number;
+  readonly minutes: number;
+}
+
+/** undefined is the zone of this machine, also for a name that is none. */
+const zoneOf = (name: string | undefined): string | undefined => {
+  try {
+    return name && new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The day that the text names, in this year unless it states another. */
+const dayOf = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'> & { stated: boolean }) | null => {
+  const name = months.join('|');
+  const american = new RegExp(`\\b(${name})[a-z]*\\.?\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?`, 'i').exec(
+    text,
+  );
+  const european = new RegExp(`\\b(\\d{1,2})(?:st|nd|rd|th)?\\s+(${name})[a-z]*\\.?(?:,?\\s+(\\d{4}))?`, 'i').exec(
+    text,
+  );
+  const [month, day, year] = american
+    ? [american[1], american[2], american[3]]
+    : european
+      ? [european[2], european[1], european[3]]
+      : [];
+  if (month === undefined) return null;
+  return {
+    year: year === undefined ? today.year : Number(year),
+    month: months.indexOf(month.slice(0, 3).toLowerCase()),
+    day: Number(day),
+    stated: year !== undefined,
+  };
+};
+
+const wallClock = (at: number, timeZone: string | undefined): Wall => {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  }).formatToParts(at);
+  const part = (type: string) => Number(parts.find((candidate) => candidate.type === type)?.value);
+  return {
+    year: part('year'),
+    month: part('month') - 1,
+    day: part('day'),
+    hours: part('hour'),
+    minutes: part('minute'),
+  };
+};
+
+/** The moment at which the clocks of a zone show this; found from the difference to UTC around it. */
+const instant = ({ year, month, day, hours, minutes }: Wall, timeZone: string | undefined): number => {
+  const asUtc = Date.UTC(year, month, day, hours, minutes);
+  const offset = (at: number) => {
+    const wall = wallClock(at, timeZone);
+    return Date.UTC(wall.year, wall.month, wall.day, wall.hours, wall.minutes) - at;
+  };
+  // Twice, because the first guess may lie on the other side of a change to or from summer time.
+  return asUtc - offset(asUtc - offset(asUtc));
+};

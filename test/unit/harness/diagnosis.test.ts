@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
+import { harnesses } from '../../../src/harness/index.ts';
+import type { AgentEvent, Ended } from '../../../src/ralph/events.ts';
+
+/** What is made of these events when the process has ended. */
+const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<Ended> = {}, allowAll = false) => {
+  const seen: AgentEvent[] = [];
+  const diagnosis = createDiagnosis(
+    harnesses.find(({ name }) => name === agent)!,
+    allowAll,
+    (event) => seen.push(event),
+  );
+  events.forEach(diagnosis.see);
+  diagnosis.end({ end: 'exited', exitCode: 0, signal: null, problem: null, ...ended });
+  return seen.filter((event) => event.type === 'error');
+};
+
+const stderr = (text: string): AgentEvent => ({ type: 'stderr', text });
+const truncated: AgentEvent = { type: 'error', kind: 'truncated', message: 'it stopped' };
+
+/** What these agents really say when nobody has signed in. */
+test.each([
+  ['gemini', 41, 'Please set an Auth method in your settings.json', /: Please set an Auth .*; sign in with "gemini"/],
+  ['copilot', 1, 'Error: No authentication information found.', /; sign in with "copilot login"/],
+  ['pi', 1, 'No API key found for the selected model.', /; sign in with "pi" and then \/login/],
+  ['codex', 1, 'Missing environment variable: `OPENAI_API_KEY`.', /; sign in with "codex login"/],
+])('%s that is not signed in: exit code %d and a line on stderr', (agent, exitCode, line, message) => {
+  expect(diagnose(agent, [stderr(line), stderr(''), stderr('See the docs.'), truncated], { exitCode })).toEqual([
+    { type: 'error', kind: 'auth', message: expect.stringMatching(message) },
+  ]);
+});
+
+test('a folder that Gemini does not trust is a permission', () => {
+  expect(diagnose('gemini', [stderr('This folder is not trusted')], { exitCode: 55 })).toEqual([
+    {
+      type: 'error',
+      kind: 'permission',
+      message:
+        'the agent exited with code 55: This folder is not trusted; run with --allow-all or trust the folder: start "gemini" in it once',
+    },
+  ]);
+});
+
+test('without words that tell, it is a crash with the last line of stderr', () => {
+  const lines = [stderr('starting'), stderr('EACCES: permission denied, open /x'), stderr('Segmentation fault')];
+  expect(diagnose('opencode', lines, { exitCode: 3 })).toEqual([
+    { type: 'error', kind: 'crash', message: 'the agent exited with code 3: Segmentation fault' },
+  ]);
+  expect(diagnose('opencode', [], { exitCode: 3 })).toMatchObject([{ message: 'the agent exited with code 3' }]);
+});
+
+test('what the events explain is not explained again', () => {
+  const error: AgentEvent = { type: 'error', kind: 'model', message: 'no such model' };
+  expect(diagnose('claude', [error, stderr('401 Unauthorized'), truncated], { exitCode: 1 })).toMatchObject([
+    { kind: 'model', message: 'no such model; choose another with --model' },
+  ]);
+});
+
+test('that it was cut off is said when nothing else explains it', () => {
+  expect(diagnose('claude', [stderr('a warning'), truncated])).toEqual([truncated]);
+  expect(diagnose('claude', [truncated], { end: 'killed', exitCode: null, signal: 'SIGKILL' })).toEqual([truncated]);
+});
+
+test('--allow-all is no way out when it was given', () => {
+  const denied: AgentEvent = { type: 'error', kind: 'permission', message: 'OpenCode was denied bash' };
+  expect(diagnose('opencode', [denied])).toMatchObject([
+    { message: 'OpenCode was denied bash; run with --allow-all or allow it in opencode.json' },
+  ]);
+  expect(diagnose('opencode', [denied], {}, true)).toMatchObject([
+    { message: 'OpenCode was denied bash; allow it in opencode.json' },
+  ]);
+});
