@@ -20,35 +20,48 @@ import { ownHarnesses } from './harness/own.ts';
 import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
 
-/** Flags as they were typed: text for those with a value, true or false for switches. */
-export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean>>>;
+/** Flags as they were typed: text for those with a value, a list where they repeat, true or false for switches. */
+export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean | readonly string[]>>>;
 
 export interface Resolved {
   readonly options: Options;
+  /** The same with what the config file says for this very change. */
+  readonly forChange: (id: string) => Options;
   /** Agents that the config file declares. */
   readonly own: readonly Harness[];
   /** What the user asked for in this very call, by flag or variable. */
   readonly asked: ReadonlySet<FlagName>;
 }
 
-/** defaults < .spool/config.json < SPOOL_* < flags, each value checked where it came from; then frozen. */
+/** defaults < .spool/config.json < its part for the change < SPOOL_* < flags, each value checked where it came from. */
 export const resolveOptions = async (sources: {
   typed: TypedFlags;
   env: NodeJS.ProcessEnv;
   project: Project | null;
 }): Promise<Resolved> => {
-  const { values: config, own } = sources.project ? await readConfig(sources.project) : { values: {}, own: [] };
+  const { values: config, changes, own } = sources.project ? await readConfig(sources.project) : noConfig;
   const asked = new Map(
     flagNames.flatMap((name) => {
       const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);
       return value === null ? [] : [[name, value]];
     }),
   );
-  const entries = flagNames.map((name) => [name, asked.get(name) ?? config[name] ?? fallback(flags[name])]);
+  const resolve = (special: ConfigValues): Options =>
+    checked(flagNames.map((name) => [name, asked.get(name) ?? special[name] ?? config[name] ?? fallback(flags[name])]));
+  return {
+    options: resolve({}),
+    forChange: (id) => resolve(changes.get(id) ?? {}),
+    own,
+    asked: new Set(asked.keys()),
+  };
+};
+
+const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Options => {
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
   if (options.minIterations > options.maxIterations)
     throw userError('min-above-max', options.minIterations, options.maxIterations);
-  return { options, own, asked: new Set(asked.keys()) };
+  if (options.completionPromise === options.blockedPromise) throw userError('same-promise', options.blockedPromise);
+  return options;
 };
 
 /** Checks what was typed on its own, so that a bad flag is named even outside a project. */
@@ -59,7 +72,8 @@ export const checkTyped = (typed: TypedFlags): void => {
 const fromFlag = (name: FlagName, typed: TypedFlags): Value | null => {
   const raw = typed[name];
   if (raw === undefined) return null;
-  return typeof raw === 'boolean' ? raw : parsed(name, flagOf(name), raw);
+  if (typeof raw === 'boolean') return raw;
+  return parsed(name, flagOf(name), typeof raw === 'string' ? raw : raw.join('\n'));
 };
 
 const fromEnv = (name: FlagName, env: NodeJS.ProcessEnv): Value | null => {
@@ -77,13 +91,19 @@ const parsed = (name: FlagName, where: string, raw: string): Value => {
 
 const fallback = (flag: Flag): Value | null => {
   if (flag.kind === 'switch') return flag.on ?? false;
+  if (flag.kind === 'commands') return [];
   return flag.fallback === undefined ? null : parseValue(flag.kind, flag.fallback);
 };
 
+type ConfigValues = Partial<Record<FlagName, Value>>;
+
 interface Config {
-  readonly values: Partial<Record<FlagName, Value>>;
+  readonly values: ConfigValues;
+  readonly changes: ReadonlyMap<string, ConfigValues>;
   readonly own: readonly Harness[];
 }
+
+const noConfig: Config = { values: {}, changes: new Map(), own: [] };
 
 export const readConfig = async (project: Project): Promise<Config> => {
   const path = configFile(project);
@@ -91,16 +111,32 @@ export const readConfig = async (project: Project): Promise<Config> => {
   const text = await readIfThere(path).catch((error: unknown) => {
     throw userError('bad-config', file, systemProblem(error));
   });
-  if (text === null) return { values: {}, own: [] };
-  const { $schema: _, harnesses: declared, ...rest } = parseJson(text, file);
-  const values = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, configValue(file, key, value)]));
-  return { values, own: ownHarnesses(declared, harnesses, { root: project.root, file }) };
+  if (text === null) return noConfig;
+  const { $schema: _, harnesses: declared, changes = {}, ...rest } = parseJson(text, file);
+  if (!isObject(changes))
+    throw userError('bad-config', file, '"changes" takes an object: an id, and settings, for each');
+  return {
+    values: configValues(file, rest),
+    changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
+    own: ownHarnesses(declared, harnesses, { root: project.root, file }),
+  };
 };
+
+const settingsOf = (file: string, id: string, value: unknown): ConfigValues => {
+  if (!isObject(value)) throw userError('bad-config', file, `"changes.${id}" takes an object with settings`);
+  return configValues(file, value);
+};
+
+const configValues = (file: string, values: Readonly<Record<string, unknown>>): ConfigValues =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, configValue(file, key, value)]));
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const parseJson = (text: string, file: string): Record<string, unknown> => {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isObject(value)) return value;
   } catch (error) {
     throw userError('bad-config', file, `not valid JSON (${(error as Error).message})`);
   }
@@ -110,15 +146,17 @@ const parseJson = (text: string, file: string): Record<string, unknown> => {
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const keys = [...configKeys, 'harnesses'];
+    const keys = [...configKeys, 'changes', 'harnesses'];
     const near = closest(key, keys);
     const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }
   const { kind } = flags[name];
-  const wellTyped =
-    kind === 'switch' ? typeof value === 'boolean' : typeof value === 'string' || typeof value === 'number';
-  const result = wellTyped ? parseValue(kind, String(value)) : null;
+  const text = kind === 'commands' && Array.isArray(value) && value.every(isText) ? value.join('\n') : value;
+  const wellTyped = kind === 'switch' ? typeof text === 'boolean' : isText(text) || typeof text === 'number';
+  const result = wellTyped ? parseValue(kind, String(text)) : null;
   if (result === null) throw userError('bad-config', file, `"${key}" ${wanted[kind]}, not ${JSON.stringify(value)}`);
   return result;
 };
+
+const isText = (value: unknown): value is string => typeof value === 'string';

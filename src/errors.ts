@@ -14,6 +14,11 @@ const table = {
     text: (min: number, max: number) =>
       `--min-iterations ${min} is above --max-iterations ${max}: lower the one or raise the other.`,
   },
+  'same-promise': {
+    exit: 2,
+    text: (promise: string) =>
+      `--completion-promise and --blocked-promise are both ${quote(promise)}: they must differ.`,
+  },
   'two-prompts': { exit: 2, text: () => 'Both a prompt and --prompt-file were given: keep one of them.' },
   'two-actions': {
     exit: 2,
@@ -100,6 +105,11 @@ const table = {
     exit: 2,
     text: (change: string, owner: string) =>
       `Another run is on ${change} (${owner}). Wait for it, or stop it; "spool ralph --status --change ${change}" shows it.`,
+  },
+  'tree-locked': {
+    exit: 2,
+    text: (change: string, owner: string) =>
+      `A loop on ${change} works in this folder (${owner}), and two would mix up their work. Wait for it, or stop it.`,
   },
   'create-locked': {
     exit: 2,

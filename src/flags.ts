@@ -3,8 +3,12 @@
  * and the SPOOL_* variables all derive from this table.
  */
 
-/** What a value must look like. A `name` cannot be taken for a flag; a `limit` is a count or the word "unlimited". */
-export type Kind = 'text' | 'name' | 'word' | 'count' | 'limit' | 'duration' | 'switch';
+/**
+ * What a value must look like. A `name` cannot be taken for a flag. A `limit` is a count, a `span` a duration, `money`
+ * an amount of dollars, each of them or the word "unlimited". `commands` may be given more than once.
+ */
+export type Kind =
+  'text' | 'name' | 'word' | 'count' | 'limit' | 'money' | 'duration' | 'span' | 'clock' | 'commands' | 'switch';
 
 export interface Flag {
   readonly kind: Kind;
@@ -73,6 +77,104 @@ export const flags = {
     fallback: '50',
     from: 'flag, env, config',
   },
+  maxDuration: {
+    kind: 'span',
+    value: '<time>',
+    help: 'stop after this time at work, such as 8h',
+    fallback: 'unlimited',
+    from: 'flag, env, config',
+  },
+  until: { kind: 'clock', value: '<hh:mm>', help: 'stop at this local time, today or tomorrow', from: 'flag, env' },
+  maxCost: {
+    kind: 'money',
+    value: '<usd>',
+    help: 'stop when this much is spent, as far as the agent says it',
+    fallback: 'unlimited',
+    from: 'flag, env, config',
+  },
+  maxTokens: {
+    kind: 'limit',
+    value: '<n>',
+    help: 'stop when this many tokens are used, in and out, such as 500k or 2m',
+    fallback: 'unlimited',
+    from: 'flag, env, config',
+  },
+  iterationTimeout: {
+    kind: 'span',
+    value: '<time>',
+    help: 'end an agent that works on one iteration for longer',
+    fallback: '2h',
+    from: 'flag, env, config',
+  },
+  idleTimeout: {
+    kind: 'span',
+    value: '<time>',
+    help: 'end an agent that prints nothing for this long',
+    fallback: '30m',
+    from: 'flag, env, config',
+  },
+  maxFailures: {
+    kind: 'limit',
+    value: '<n>',
+    help: 'stop when n iterations in a row have failed',
+    fallback: '10',
+    from: 'flag, env, config',
+  },
+  maxStalled: {
+    kind: 'limit',
+    value: '<n>',
+    help: 'stop when n iterations in a row have changed nothing',
+    fallback: '10',
+    from: 'flag, env, config',
+  },
+  maxWait: {
+    kind: 'span',
+    value: '<time>',
+    help: 'wait at most this long for a usage limit of the provider to end',
+    fallback: '12h',
+    from: 'flag, env, config',
+  },
+  verify: {
+    kind: 'commands',
+    value: '<command>',
+    help: 'believe a promise only when this command passes; may be given more than once',
+    from: 'flag, env, config',
+  },
+  verifyEach: {
+    kind: 'switch',
+    help: 'run the --verify commands after every iteration, promise or not',
+    from: 'flag, env, config',
+  },
+  verifyTimeout: {
+    kind: 'duration',
+    value: '<time>',
+    help: 'how long each --verify command may take',
+    fallback: '10m',
+    from: 'flag, env, config',
+  },
+  requireTasks: {
+    kind: 'switch',
+    help: 'believe a promise only when no task in tasks.md is open',
+    from: 'flag, env, config',
+  },
+  allowTampering: {
+    kind: 'switch',
+    help: 'accept a promise although the agent changed its own tasks, proposal or gate',
+    from: 'flag, env',
+  },
+  blockedPromise: {
+    kind: 'word',
+    value: '<text>',
+    help: 'the text in <promise>…</promise> with which the agent gives up',
+    fallback: 'BLOCKED',
+    from: 'flag, env, config',
+  },
+  notify: {
+    kind: 'text',
+    value: '<command>',
+    help: 'run this command when the run has ended; it gets the summary as JSON on stdin',
+    from: 'flag, env, config',
+  },
   failFast: { kind: 'switch', help: 'stop at the first iteration that fails', from: 'flag, env, config' },
   retryDelay: {
     kind: 'duration',
@@ -105,6 +207,7 @@ export const flags = {
     fallback: '5s',
     from: 'flag, env, config',
   },
+  json: { kind: 'switch', help: 'print events (or the status) as JSON, one a line', from: 'flag, env' },
   fresh: { kind: 'switch', help: 'start a new run even if the last one was interrupted', from: 'flag' },
   status: { kind: 'switch', help: 'show the last run and its iterations, then exit', from: 'flag' },
   addContext: {
@@ -118,10 +221,16 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'word' ? string : K extends 'switch' ? boolean : number;
+type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'word' | 'clock'
+  ? string
+  : K extends 'switch'
+    ? boolean
+    : K extends 'commands'
+      ? readonly string[]
+      : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'switch'
-  ? boolean
+type OptionOf<F extends Flag> = F['kind'] extends 'switch' | 'commands'
+  ? ValueOf<F['kind']>
   : F extends { fallback: string }
     ? ValueOf<F['kind']>
     : ValueOf<F['kind']> | null;
@@ -129,7 +238,7 @@ type OptionOf<F extends Flag> = F['kind'] extends 'switch'
 /** All flags with their values. What was not given and has no default is null; "unlimited" is Infinity; durations are ms. */
 export type Options = { readonly [Name in FlagName]: OptionOf<(typeof flags)[Name]> };
 
-export type Value = string | number | boolean;
+export type Value = string | number | boolean | readonly string[];
 
 /** What a value of each kind must be, as it is said to a user. */
 export const wanted: Record<Kind, string> = {
@@ -138,7 +247,11 @@ export const wanted: Record<Kind, string> = {
   word: 'takes one line of text without < and >',
   count: 'takes a whole number from 1 on',
   limit: 'takes a whole number from 1 on, or "unlimited"',
-  duration: 'takes a time such as 500ms, 30s, 5m or 2h',
+  money: 'takes an amount of dollars such as 5 or 2.50, or "unlimited"',
+  duration: 'takes a time such as 500ms, 30s, 5m, 2h or 1d',
+  span: 'takes a time such as 30s, 5m, 2h or 1d, or "unlimited"',
+  clock: 'takes a time of day such as 07:00',
+  commands: 'takes a command, or a list of commands',
   switch: 'takes true or false',
 };
 
@@ -156,8 +269,16 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
       return parseCount(text);
     case 'limit':
       return text === 'unlimited' ? Infinity : parseCount(text);
+    case 'money':
+      return text === 'unlimited' ? Infinity : parseMoney(text);
     case 'duration':
       return parseDuration(text);
+    case 'span':
+      return text === 'unlimited' ? Infinity : parseDuration(text);
+    case 'clock':
+      return /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
+    case 'commands':
+      return parseCommands(raw);
     case 'switch':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
@@ -180,14 +301,31 @@ const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter
 
 const hasControls = (text: string) => /[\u0000-\u001f\u007f]/.test(text);
 
+const thousands = { '': 1, k: 1000, m: 1_000_000 } as const;
+
 const parseCount = (text: string): number | null => {
-  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  const match = /^(\d+(?:\.\d+)?)([km]?)$/i.exec(text);
+  const count = match ? Number(match[1]) * thousands[match[2]!.toLowerCase() as keyof typeof thousands] : 0;
   return count >= 1 && Number.isSafeInteger(count) ? count : null;
 };
 
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const parseMoney = (text: string): number | null => {
+  const amount = /^\$?(\d+(?:\.\d+)?)$/.exec(text)?.[1];
+  return amount === undefined || Number(amount) === 0 ? null : Number(amount);
+};
+
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 const parseDuration = (text: string): number | null => {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text);
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
   return match ? Math.round(Number(match[1]) * units[match[2] as keyof typeof units]) : null;
+};
+
+/** One a line, as a variable or a list in the config file has them. */
+const parseCommands = (text: string): string[] | null => {
+  const commands = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return commands.length > 0 && commands.every((command) => !hasControls(command)) ? commands : null;
 };

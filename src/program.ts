@@ -71,13 +71,12 @@ const newParser = (name: string): Parser =>
     .showSuggestionAfterError(true)
     .allowExcessArguments(false);
 
-const optionsOf = ({ flags, help, aliases = [], fallback }: CommandOption): Option[] => {
+const optionsOf = ({ flags, help, aliases = [], fallback, repeats }: CommandOption): Option[] => {
   const also = aliases.length > 0 ? ` (also ${aliases.map((alias) => `--${alias}`).join(', ')})` : '';
   const standard = fallback === undefined ? '' : ` (default: ${fallback})`;
-  return [
-    new Option(flags, `${help}${also}${standard}`),
-    ...aliases.map((alias) => new Option(`--${alias}`, help).hideHelp()),
-  ];
+  const option = new Option(flags, `${help}${also}${standard}`);
+  if (repeats) option.argParser((value: string, list?: readonly string[]) => [...(list ?? []), value]);
+  return [option, ...aliases.map((alias) => new Option(`--${alias}`, help).hideHelp())];
 };
 
 /** Under the option's own name, whichever alias was typed. */
@@ -86,7 +85,7 @@ const typedOptions = (parser: Parser, options: readonly CommandOption[]): Call['
     options.flatMap((option) => {
       const names = optionsOf(option).map((parsed) => parsed.attributeName());
       const given = names.find((name) => parser.getOptionValueSource(name) === 'cli');
-      return given === undefined ? [] : [[option.name, parser.getOptionValue(given) as string | boolean]];
+      return given === undefined ? [] : [[option.name, parser.getOptionValue(given) as Call['typed'][string]]];
     }),
   );
 

@@ -8,10 +8,17 @@ export const configSchema = () => ({
   additionalProperties: false,
   properties: {
     $schema: { type: 'string' },
-    ...Object.fromEntries(configKeys.map((name) => [name, property(flags[name])])),
+    ...settings(),
+    changes: {
+      type: 'object',
+      description: 'settings for single changes, by their ids',
+      additionalProperties: { type: 'object', additionalProperties: false, properties: settings() },
+    },
     harnesses: { type: 'object', description: 'agents of your own, by name', additionalProperties: ownHarness },
   },
 });
+
+const settings = () => Object.fromEntries(configKeys.map((name) => [name, property(flags[name])]));
 
 const texts = { type: 'array', items: { type: 'string' } };
 
@@ -41,7 +48,8 @@ const property = (flag: Flag) => ({
 
 const defaultOf = (flag: Flag) => {
   if (flag.kind === 'switch') return flag.on ?? false;
-  return flag.kind === 'count' || flag.kind === 'limit' ? Number(flag.fallback) : flag.fallback;
+  if (flag.kind === 'commands') return [];
+  return flag.kind === 'count' || /^\d+$/.test(flag.fallback ?? '') ? Number(flag.fallback) : flag.fallback;
 };
 
 const count = { type: 'integer', minimum: 1 };
@@ -51,7 +59,16 @@ const shapes: Record<Kind, object> = {
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   word: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
   count,
-  limit: { anyOf: [count, { const: 'unlimited' }] },
-  duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h)$' },
+  limit: { anyOf: [count, { type: 'string', pattern: '^(\\d+(\\.\\d+)?[kKmM]?|unlimited)$' }] },
+  money: {
+    anyOf: [
+      { type: 'number', exclusiveMinimum: 0 },
+      { type: 'string', pattern: '^(\\$?\\d+(\\.\\d+)?|unlimited)$' },
+    ],
+  },
+  duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
+  span: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
+  clock: { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
+  commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   switch: { type: 'boolean' },
 };

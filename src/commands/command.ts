@@ -19,13 +19,15 @@ export interface CommandOption {
   readonly help: string;
   readonly aliases?: readonly string[];
   readonly fallback?: string;
+  /** May be given more than once; the call then finds a list. */
+  readonly repeats?: boolean;
 }
 
 /** One call of a command. `run` answers with the exit code. */
 export interface Call {
   readonly argument: string | undefined;
   /** Only what was typed. */
-  readonly typed: Readonly<Record<string, string | boolean>>;
+  readonly typed: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;

@@ -3,7 +3,12 @@ import type { Command, CommandOption } from './command.ts';
 
 const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
   const flag: Flag = flags[name];
-  return { ...flag, name, flags: flag.value ? `${flagOf(name)} ${flag.value}` : flagOf(name) };
+  return {
+    ...flag,
+    name,
+    repeats: flag.kind === 'commands',
+    flags: flag.value ? `${flagOf(name)} ${flag.value}` : flagOf(name),
+  };
 });
 
 const json: CommandOption = { name: 'json', flags: '--json', help: 'print JSON for programs' };
@@ -26,6 +31,8 @@ export const commands: readonly Command[] = [
     examples: [
       'spool ralph --change 002-01_add-ralph-loop',
       'spool ralph "Start with the parser" --change 002-01 --max-iterations 20',
+      'spool ralph --change 002-01 --verify "npm test" --require-tasks --allow-all',
+      'spool ralph --change 002-01 --until 07:00 --max-cost 20',
       'spool ralph --change 002-01 --model anthropic/claude-sonnet --allow-all',
       'spool ralph --change 002-01 --add-context "The API key is in 1Password"',
       'spool ralph --change 002-01 --status',

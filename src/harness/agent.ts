@@ -1,4 +1,6 @@
-import type { AgentEvent, Ended } from '../ralph/events.ts';
+import type { AgentEvent, Ended, Halt } from '../ralph/events.ts';
+import type { Deadlines } from '../ralph/limits.ts';
+import type { Redactor } from '../redact.ts';
 import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from './environment.ts';
@@ -6,6 +8,7 @@ import type { Harness, Job } from './harness.ts';
 import { onPath } from './index.ts';
 import { runProcess, type Watch } from './run.ts';
 import { cachedVersion } from './version.ts';
+import { createWatchdog } from './watchdog.ts';
 
 export interface AgentRun {
   readonly harness: Harness;
@@ -16,10 +19,13 @@ export interface AgentRun {
   readonly logFile: string;
   readonly stopGraceMs: number;
   readonly stops: Pick<Watch, 'stop' | 'kill'>;
+  readonly deadlines: Deadlines;
+  readonly redactor: Redactor;
 }
 
 export interface AgentWatch {
-  see(event: AgentEvent): void;
+  /** Answers when the agent must be ended, and why. */
+  see(event: AgentEvent): Halt | null;
   /** The next output is read when this has resolved. */
   drained?(): Promise<void>;
 }
@@ -30,25 +36,41 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
   const cleanEnv = childEnvironment(env);
   const version = harness.versioned && job.allowAll ? await cachedVersion(binary, cleanEnv) : null;
-  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => watch.see(event));
+  const halting = new AbortController();
+  const halt = (why: Halt | null) => {
+    if (why) halting.abort(why);
+  };
+  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => halt(watch.see(event)));
   const events = createEventStream(harness.decoder(harness.title), (event) => diagnosis.see(event));
-  const ended = await runProcess(
-    {
-      ...run,
-      binary,
-      args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
-      env: cleanEnv,
-      prompt: harness.prompt === undefined ? job.prompt : '',
-    },
-    {
+  const watchdog = createWatchdog(run.deadlines, halt);
+  const launch = {
+    ...run,
+    binary,
+    args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
+    env: cleanEnv,
+    prompt: harness.prompt === undefined ? job.prompt : '',
+  };
+  try {
+    const ended = await runProcess(launch, {
       output: async (source, chunk) => {
+        watchdog.alive();
         events.write(source, chunk);
-        await watch.drained?.();
+        await watchdog.busy(watch.drained?.() ?? Promise.resolve());
       },
-      ...stops,
-    },
-  );
-  events.end();
-  diagnosis.end(ended);
-  return ended;
+      stop: AbortSignal.any([stops.stop, halting.signal]),
+      kill: stops.kill,
+    });
+    events.end();
+    diagnosis.end(ended);
+    return haltedOr(ended, halting.signal, stops.stop);
+  } finally {
+    watchdog.dispose();
+  }
+};
+
+/** Who ended the agent: the user comes first, and what was over before the halt was over. */
+const haltedOr = (ended: Ended, halting: AbortSignal, stop: AbortSignal): Ended => {
+  if (ended.end !== 'interrupted' || !halting.aborted || stop.aborted) return ended;
+  const { end, why } = halting.reason as Halt;
+  return { ...ended, end, problem: why };
 };

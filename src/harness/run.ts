@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
+import type { Redactor } from '../redact.ts';
 
 export interface Launch {
   readonly binary: string;
@@ -16,8 +17,9 @@ export interface Launch {
   /** Unique for this process and its children. */
   readonly tag: string;
   readonly prompt: string;
-  /** All output goes here, byte for byte. */
+  /** All output goes here, byte for byte, but for secrets. */
   readonly logFile: string;
+  readonly redactor: Redactor;
   /** How long the agent may take to end when it is asked to. */
   readonly stopGraceMs: number;
 }
@@ -81,8 +83,10 @@ const followProcess = async (child: Child, launch: Launch, log: FileHandle, watc
   const family = { group: child.pid!, tag: launch.tag };
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const forward = forwardStops(family, launch.stopGraceMs, watch);
+  const writeLog = (bytes: Uint8Array) => log.appendFile(bytes).catch(atPath(launch.logFile));
+  const cleaned = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };
   const output = drain(child, async (source, chunk) => {
-    await log.appendFile(chunk).catch(atPath(launch.logFile));
+    await writeLog(cleaned[source].pass(chunk));
     await watch.output(source, chunk);
   });
   child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
@@ -93,6 +97,7 @@ const followProcess = async (child: Child, launch: Launch, log: FileHandle, watc
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
     await endFamily(family, leftoverGraceMs);
     await output.finish();
+    for (const stream of [cleaned.stdout, cleaned.stderr]) await writeLog(stream.end());
     return { end, exitCode, signal, problem: null };
   } catch (error) {
     await endFamily(family, leftoverGraceMs);

@@ -65,7 +65,7 @@ const numberedAlone = async <Result>(project: Project, make: () => Promise<Resul
 
 const waitForLock = async (path: string): Promise<Lock> => {
   for (const deadline = performance.now() + longestWaitMs; ; await delay(10)) {
-    const locking = acquireLock(path);
+    const locking = acquireLock(path, 'create');
     if (locking.kind === 'held') return locking;
     if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { processStart } from '../processes.ts';
 
@@ -9,6 +9,8 @@ export interface LockOwner {
   readonly start: string | null;
   readonly host: string;
   readonly since: string;
+  /** What it is for, in a word. */
+  readonly purpose: string;
 }
 
 export type Locking = ({ readonly kind: 'held' } & Lock) | { readonly kind: 'taken'; readonly by: LockOwner };
@@ -16,6 +18,8 @@ export type Locking = ({ readonly kind: 'held' } & Lock) | { readonly kind: 'tak
 export interface Lock {
   /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
   keep(): LockOwner | null;
+  /** Shows to other machines that the owner lives. */
+  beat(): void;
   release(): void;
 }
 
@@ -23,13 +27,13 @@ export interface Lock {
  * A lock that one living process holds. It appears whole or not at all (a hard link to a finished file), and a dead
  * owner's is replaced by exactly one of those who want it: whoever holds the lock on that very lock file.
  */
-export const acquireLock = (path: string): Locking => {
-  const mine = newOwner();
+export const acquireLock = (path: string, purpose: string): Locking => {
+  const mine = newOwner(purpose);
   for (;;) {
     if (link(path, mine)) return held(path, mine);
     const owner = readOwner(path);
     if (owner === null) continue;
-    if (isAlive(owner)) return { kind: 'taken', by: owner };
+    if (isAlive(path, owner)) return { kind: 'taken', by: owner };
     if (replaceDead(path, owner, mine)) return held(path, mine);
   }
 };
@@ -37,7 +41,7 @@ export const acquireLock = (path: string): Locking => {
 /** The living owner of a lock; null when nobody holds it. */
 export const lockOwner = (path: string): LockOwner | null => {
   const owner = readOwner(path);
-  return owner && isAlive(owner) ? owner : null;
+  return owner && isAlive(path, owner) ? owner : null;
 };
 
 const held = (path: string, mine: LockOwner): Locking => ({
@@ -46,6 +50,14 @@ const held = (path: string, mine: LockOwner): Locking => ({
     if (readOwner(path) === null) link(path, mine);
     const owner = readOwner(path);
     return owner?.id === mine.id ? null : owner;
+  },
+  beat: () => {
+    const now = new Date();
+    try {
+      utimesSync(path, now, now);
+    } catch {
+      // It is gone: `keep` puts it back.
+    }
   },
   release: () => {
     if (readOwner(path)?.id === mine.id) rmSync(path, { force: true });
@@ -71,7 +83,7 @@ const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
 
 /** False when somebody else was faster; then the lock has to be looked at again. */
 const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean => {
-  const turn = acquireLock(`${path}.${dead.id}`);
+  const turn = acquireLock(`${path}.${dead.id}`, mine.purpose);
   if (turn.kind === 'taken') return false;
   try {
     if (readOwner(path)?.id !== dead.id) return false;
@@ -84,16 +96,42 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
   }
 };
 
-const newOwner = (): LockOwner => ({
+const newOwner = (purpose: string): LockOwner => ({
   id: randomUUID(),
   pid: process.pid,
   start: processStart(process.pid),
-  host: hostname(),
+  host: hostName(),
   since: new Date().toISOString(),
+  purpose,
 });
 
-/** A process of another host cannot be looked at: it counts as alive. */
-const isAlive = (owner: LockOwner): boolean => owner.host !== hostname() || processStart(owner.pid) === owner.start;
+/** A process of another host, or of another container, cannot be looked at: it lives as long as its heart beats. */
+const isAlive = (path: string, owner: LockOwner): boolean =>
+  isHere(owner) ? processStart(owner.pid) === owner.start : ageOf(path) < silenceMs;
+
+const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname();
+
+/** How long the heart of an owner elsewhere may be silent: much longer than two clocks differ. */
+const silenceMs = 10 * 60_000;
+
+const ageOf = (path: string): number => {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats ? Date.now() - stats.mtimeMs : Infinity;
+};
+
+/** The machine, and on Linux the space of process ids in which a pid means something. */
+export const hostName = (): string => {
+  const space = process.platform === 'linux' ? pidSpace() : null;
+  return space === null ? hostname() : `${hostname()} (${space})`;
+};
+
+const pidSpace = (): string | null => {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return null;
+  }
+};
 
 /** null when the file is gone. A file that holds no owner is nobody's. */
 const readOwner = (path: string): LockOwner | null => {
@@ -111,5 +149,5 @@ const readOwner = (path: string): LockOwner | null => {
   } catch {
     // Falls through: not one of ours.
   }
-  return { id: 'unreadable', pid: 0, start: 'none', host: hostname(), since: '' };
+  return { id: 'unreadable', pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };

@@ -9,13 +9,12 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { hostname } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { atPath, userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from './files.ts';
 import { type Project, stateFolder } from './find.ts';
-import { acquireLock, type LockOwner, lockOwner } from './lock.ts';
+import { acquireLock, hostName, type LockOwner, lockOwner } from './lock.ts';
 
 /** Where everything about the runs of one change is kept. */
 export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
@@ -105,26 +104,44 @@ export interface ChangeLock {
   release(): void;
 }
 
-/** Takes the change for one loop. */
+/** How often a lock shows that its owner lives. */
+const beatMs = 30_000;
+
+/** Takes the change and the work tree for one loop. */
 export const lockChange = (project: Project, changeId: string): ChangeLock => {
   const owner = loopOwner(project, changeId);
   if (owner) throw lockedBy(changeId, owner);
   makeRalphFolder(project, changeId);
-  const locking = acquireLock(lockFile(project, changeId));
-  if (locking.kind === 'taken') throw lockedBy(changeId, locking.by);
+  const change = acquireLock(lockFile(project, changeId), changeId);
+  if (change.kind === 'taken') throw lockedBy(changeId, change.by);
+  const tree = acquireLock(treeLockFile(project), changeId);
+  if (tree.kind === 'taken') {
+    change.release();
+    throw userError('tree-locked', tree.by.purpose, ownerText(tree.by, '.spool/.state/lock'));
+  }
+  const beat = setInterval(() => [change, tree].forEach((lock) => lock.beat()), beatMs).unref();
   return {
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      const other = locking.keep();
+      const other = change.keep() ?? tree.keep();
       if (other) throw lockedBy(changeId, other);
       return deleted;
     },
-    release: locking.release,
+    release: () => {
+      clearInterval(beat);
+      tree.release();
+      change.release();
+    },
   };
 };
 
-const lockedBy = (changeId: string, { pid, host, since }: LockOwner) => {
-  const hint = host === hostname() ? '' : `; if that machine is gone, delete .spool/.state/ralph/${changeId}/lock`;
-  return userError('locked', changeId, `process ${pid} on ${host} since ${since}${hint}`);
+const treeLockFile = (project: Project) => join(stateFolder(project), 'lock');
+
+const lockedBy = (changeId: string, owner: LockOwner) =>
+  userError('locked', changeId, ownerText(owner, `.spool/.state/ralph/${changeId}/lock`));
+
+const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
+  const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
+  return `process ${pid} on ${host.replace(/ \(.*\)$/, '')} since ${since}${hint}`;
 };

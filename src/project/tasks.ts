@@ -65,3 +65,22 @@ const linesOutsideFences = (markdown: string): string[] => {
     return false;
   });
 };
+
+/** Which of these tasks are not there any more. A note behind a title does not make it another task. */
+export const missingTasks = (expected: readonly string[], titles: readonly string[]): string[] => {
+  const left = titles.map(plainTitle);
+  return expected.filter((title) => {
+    const plain = plainTitle(title);
+    const exact = left.indexOf(plain);
+    const index = exact === -1 ? left.findIndex((candidate) => candidate.startsWith(plain)) : exact;
+    if (index !== -1) left.splice(index, 1);
+    return index === -1;
+  });
+};
+
+/** Without the marks and the white space that an editor, or a tick, may change. */
+const plainTitle = (title: string) =>
+  title
+    .replaceAll(/[*_~`]/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();

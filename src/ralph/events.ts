@@ -30,6 +30,10 @@ export type AgentErrorKind =
   | 'permission'
   | 'transport'
   | 'truncated'
+  /** Spool ended it: it took too long, or nothing came from it any more. */
+  | 'timeout'
+  /** Spool ended it: a limit of the run was reached in the middle of its work. */
+  | 'budget'
   | 'crash'
   | 'start'
   | 'unknown';
@@ -69,11 +73,17 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
 
 /** How the process of an iteration ended. */
 export interface Ended {
-  readonly end: 'exited' | 'killed' | 'interrupted' | 'not-started';
+  readonly end: 'exited' | 'killed' | 'interrupted' | 'not-started' | Halt['end'];
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Why it could not be started. */
+  /** Why it could not be started, or why Spool ended it. */
   readonly problem: string | null;
+}
+
+/** Why Spool ends an agent in the middle of its work. */
+export interface Halt {
+  readonly end: 'timed-out' | 'out-of-budget';
+  readonly why: string;
 }
 
 export interface GitSummary {
@@ -109,6 +119,46 @@ export interface IterationRecord {
   /** Calls by tool; null when the harness does not report them. */
   readonly tools: Readonly<Record<string, number>> | null;
   readonly error: AgentError | null;
+  /** Why the agent gave up, in its own words. */
+  readonly blocked: string | null;
+  /** What was found when the promise, or with --verify-each the iteration, was looked into; null when it was not. */
+  readonly gate: GateReport | null;
+  /** A tool call that was made over and over. */
+  readonly repeated: RepeatedCall | null;
+  /** What was tried before under this number, and held up by a usage limit or an agent that did not start. */
+  readonly held: readonly HeldAttempt[];
+}
+
+export interface RepeatedCall {
+  readonly tool: string;
+  readonly about: string;
+  readonly times: number;
+}
+
+/** An attempt that does not count as an iteration. What it changed and used is not lost. */
+export type HeldAttempt = Pick<
+  IterationRecord,
+  'startedAt' | 'durationMs' | 'harness' | 'model' | 'error' | 'usage' | 'git' | 'commit'
+>;
+
+/** What must hold before a promise is believed, and whether it did. */
+export interface GateReport {
+  readonly passed: boolean;
+  /** Sentences about what the agent changed that it had to leave alone. */
+  readonly tampering: readonly string[];
+  /** With --require-tasks. */
+  readonly openTasks: readonly string[];
+  readonly runs: readonly GateRun[];
+}
+
+export interface GateRun {
+  readonly command: string;
+  /** A command that was red is run once more; `flaky` is red, then green. */
+  readonly outcome: 'passed' | 'flaky' | 'failed' | 'timed-out' | 'interrupted';
+  readonly exitCode: number | null;
+  readonly durationMs: number;
+  /** The end of what it printed when it was red. */
+  readonly tail: string;
 }
 
 export const failed = (record: IterationRecord): boolean => record.error !== null;
@@ -128,14 +178,70 @@ export interface RunPlan {
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
   readonly completionPromise: string;
+  readonly blockedPromise: string;
   readonly minIterations: number;
   readonly maxIterations: number;
+  readonly limits: Limits;
   readonly failFast: boolean;
   readonly retryDelayMs: number;
   readonly firstIteration: number;
+  readonly gate: GatePlan;
 }
 
-export type StopReason = 'complete' | 'limit' | 'failed' | 'interrupted';
+/** What must hold before a promise is believed. */
+export interface GatePlan {
+  readonly verify: readonly string[];
+  readonly verifyEach: boolean;
+  readonly requireTasks: boolean;
+  readonly allowTampering: boolean;
+}
+
+/** All but the number of iterations. Infinity is no limit. */
+export interface Limits {
+  readonly maxDurationMs: number;
+  /** In milliseconds since 1970. */
+  readonly untilMs: number;
+  readonly maxCostUsd: number;
+  readonly maxTokens: number;
+  readonly iterationTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  /** In a row. */
+  readonly maxFailures: number;
+  /** In a row, without a change. */
+  readonly maxStalled: number;
+  /** For a usage limit of the provider. */
+  readonly maxWaitMs: number;
+}
+
+export type StopReason = 'complete' | 'limit' | 'failed' | 'blocked' | 'interrupted';
+
+/** All there is that can end a run, and what that makes of it. */
+export const stopCauses = {
+  promise: 'complete',
+  'blocked-promise': 'blocked',
+  'max-stalled': 'blocked',
+  signal: 'interrupted',
+  'not-started': 'failed',
+  'fail-fast': 'failed',
+  'max-failures': 'failed',
+  'max-iterations': 'limit',
+  'max-duration': 'limit',
+  until: 'limit',
+  'max-cost': 'limit',
+  'max-tokens': 'limit',
+  'max-wait': 'limit',
+} as const satisfies Record<string, StopReason>;
+
+export interface TaskCount {
+  readonly done: number;
+  readonly all: number;
+}
+
+export interface Stop {
+  readonly cause: keyof typeof stopCauses;
+  /** The same in words. */
+  readonly detail: string;
+}
 
 /** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
 export type RunEvent =
@@ -144,7 +250,21 @@ export type RunEvent =
   | { readonly type: 'agent'; readonly event: AgentEvent }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }
-  | { readonly type: 'waiting'; readonly ms: number; readonly why: string }
-  | { readonly type: 'run-ended'; readonly reason: StopReason; readonly detail: string; readonly at: string };
+  /** The agent cannot work now: the same iteration is tried again, with another agent or when this one is free. */
+  | {
+      readonly type: 'held-up';
+      readonly attempt: HeldAttempt;
+      readonly untilMs: number;
+      readonly atMs: number;
+      readonly at: string;
+    }
+  | { readonly type: 'waiting'; readonly untilMs: number; readonly why: string; readonly at: string }
+  | { readonly type: 'gate-started'; readonly commands: readonly string[] }
+  | ({
+      readonly type: 'run-ended';
+      readonly reason: StopReason;
+      readonly tasks: TaskCount | null;
+      readonly at: string;
+    } & Stop);
 
 export type Emit = (event: RunEvent) => void;

@@ -6,28 +6,33 @@ import {
   type AgentEvent,
   type Ended,
   type IterationRecord,
+  type RepeatedCall,
+  type RunPlan,
   type Usage,
 } from './events.ts';
-import { createPromiseDetector, type Mention } from './promise.ts';
+import { createSearch } from './search.ts';
 
 export type Verdict = Pick<
   IterationRecord,
-  'completionFound' | 'evidence' | 'rejected' | 'mentions' | 'usage' | 'tools' | 'error'
+  'completionFound' | 'evidence' | 'rejected' | 'mentions' | 'usage' | 'tools' | 'repeated' | 'error' | 'blocked'
 >;
 
+type Promises = Pick<RunPlan, 'completionPromise' | 'blockedPromise'>;
+
 /** Watches the events of one iteration and judges them when its process has ended. */
-export const watchIteration = (promise: string, prompt: string) => {
-  const inMessages = createSearch(promise);
-  const inPlainText = createSearch(promise);
+export const watchIteration = (promises: Promises, prompt: string) => {
+  const inMessages = createSearch(promises);
+  const inPlainText = createSearch(promises);
   const echo = createEchoFilter(prompt);
   const tools = new Map<string, number>();
+  const calls = createCallCounter();
   let structured = false;
   let usage: Usage | null = null;
   let error: IterationRecord['error'] = null;
 
   return {
     see(event: AgentEvent): void {
-      if (event.type !== 'stderr' && !(event.type === 'text' && event.plain)) structured = true;
+      if (isStructure(event)) structured = true;
       switch (event.type) {
         case 'text':
           if (event.plain) {
@@ -39,6 +44,7 @@ export const watchIteration = (promise: string, prompt: string) => {
           return;
         case 'tool':
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
+          calls.see(event);
           return;
         case 'usage':
           usage = addUsage(usage ?? nothingKnown, event);
@@ -53,64 +59,52 @@ export const watchIteration = (promise: string, prompt: string) => {
       }
     },
 
+    /** What was used so far; null while the agent has not said. */
+    usage: () => usage,
+
     judge(ended: Ended): Verdict {
       inPlainText.feed(echo.end());
       inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
-      const { found, mentions, evidence } = structured ? inMessages : inPlainText;
+      const { found, mentions, evidence, blocked } = structured ? inMessages : inPlainText;
       const problem = processProblem(ended) ?? error ?? exitProblem(ended);
+      const why = problem?.message ?? (blocked === null ? null : 'it gave up as well');
       return {
-        completionFound: found && problem === null,
-        evidence: found && problem === null ? evidence : null,
-        rejected: found ? (problem?.message ?? null) : problem === null ? (mentions.at(-1)?.why ?? null) : null,
+        completionFound: found && why === null,
+        evidence: found && why === null ? evidence : null,
+        rejected: found ? why : why === null ? (mentions.at(-1)?.why ?? null) : null,
         mentions,
         usage,
         tools: structured ? Object.fromEntries(tools) : null,
+        repeated: calls.repeated(),
         error: problem,
+        blocked: problem === null ? blocked : null,
       };
     },
   };
 };
 
-/** How much of the text that made it complete is kept. */
-const evidenceLength = 300;
-/** How many tags that do not count are kept. */
-const mentionsKept = 10;
+/** What only an agent that speaks in events says. An error may come from its exit code as well. */
+const isStructure = (event: AgentEvent): boolean =>
+  event.type !== 'stderr' && event.type !== 'error' && !(event.type === 'text' && event.plain);
 
-/** A detector that also keeps the words up to the promise. */
-const createSearch = (promise: string) => {
-  const mentions: Mention[] = [];
-  const detector = createPromiseDetector(promise, (mention) => {
-    if (mentions.length === mentionsKept) mentions.shift();
-    mentions.push(mention);
-  });
-  let recent = '';
-  let evidence: string | null = null;
-  const keep = () => {
-    if (!detector.found || evidence !== null) return;
-    const end = recent.lastIndexOf('</promise>');
-    evidence =
-      end === -1 ? `<promise>${promise}</promise>` : recent.slice(0, end + '</promise>'.length).slice(-evidenceLength);
-  };
+/** From how many calls in a row on the same call is worth a word. */
+const oftenInARow = 15;
+
+/** Finds the call that was made most often in a row. */
+const createCallCounter = () => {
+  let last = '';
+  let inARow = 0;
+  let most: RepeatedCall | null = null;
   return {
-    mentions,
-    feed(text: string): void {
-      if (detector.found) return;
-      recent += text;
-      detector.feed(text);
-      keep();
-      recent = recent.slice(-4 * evidenceLength);
+    see({ tool, about }: { tool: string; about: string }): void {
+      const call = `${tool} ${about}`;
+      inARow = call === last ? inARow + 1 : 1;
+      last = call;
+      if (inARow >= oftenInARow && inARow > (most?.times ?? 0))
+        most = { tool, about: about.slice(0, 200), times: inARow };
     },
-    endMessage(): void {
-      detector.endMessage();
-      keep();
-    },
-    get found() {
-      return detector.found;
-    },
-    get evidence() {
-      return evidence;
-    },
+    repeated: () => most,
   };
 };
 
@@ -123,6 +117,10 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
       return { kind: 'crash', message: 'the iteration was interrupted' };
     case 'killed':
       return { kind: 'crash', message: `the agent was killed by ${ended.signal}` };
+    case 'timed-out':
+      return { kind: 'timeout', message: `the agent was ended: ${ended.problem}` };
+    case 'out-of-budget':
+      return { kind: 'budget', message: `the agent was ended: ${ended.problem}` };
     case 'exited':
       return null;
   }

@@ -1,32 +1,52 @@
 import {
+  addUsage,
   type AgentChoice,
-  failed,
   type AgentEvent,
   type Emit,
   type Ended,
+  type GateReport,
   type GitSummary,
+  type Halt,
+  type HeldAttempt,
   type IterationRecord,
   type RunPlan,
+  type Stop,
+  stopCauses,
   type StopReason,
+  type TaskCount,
 } from './events.ts';
+import { applyGate } from './gate.ts';
 import { watchIteration } from './iteration.ts';
+import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide } from './policy.ts';
 import { createRoster } from './roster.ts';
+import { addHeld, addRecord, type Tally } from './tally.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
 export interface World {
   now(): Date;
   /** Milliseconds that no change of the clock disturbs. */
   ticks(): number;
+  /** How long this run has been at work, also before it was interrupted. */
+  elapsedMs(): number;
+  random(): number;
   /** Resolves after `ms`, or at once when the run is asked to stop. */
   wait(ms: number): Promise<void>;
+  /** Resolves when the clock shows that time, or at once when the run is asked to stop. */
+  waitUntil(ms: number): Promise<void>;
   /** The signal that asked the run to stop, null while it may go on. */
   stopSignal(): string | null;
   /** Reads the context now and builds the prompt of this iteration. */
-  prompt(iteration: number, last: IterationRecord | null): Promise<string>;
-  runAgent(job: AgentJob, see: (event: AgentEvent) => void): Promise<Ended>;
+  prompt(iteration: number, last: IterationRecord | null, tally: Tally): Promise<string>;
+  /** `see` says when the agent must be ended, and why. */
+  runAgent(job: AgentJob, see: (event: AgentEvent) => Halt | null): Promise<Ended>;
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
   watchWork(iteration: number): Promise<() => Promise<Work>>;
+  /** Looks into what must hold before a promise is believed; null when there is nothing to look into. */
+  gate(iteration: number, promised: boolean): Promise<GateReport | null>;
+  /** null when the change has none. */
+  tasks(): Promise<TaskCount | null>;
+  withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
   emit: Emit;
@@ -36,6 +56,7 @@ interface AgentJob {
   readonly agent: AgentChoice;
   readonly iteration: number;
   readonly prompt: string;
+  readonly deadlines: Deadlines;
 }
 
 export interface Work {
@@ -43,50 +64,75 @@ export interface Work {
   readonly commit: string | null;
 }
 
-/** Runs the agent again and again until the policy says stop. */
-export const runLoop = async (plan: RunPlan, last: IterationRecord | null, world: World): Promise<StopReason> => {
-  const roster = createRoster(plan.agents);
-  let record = last;
-  let failures = 0;
-  for (let iteration = plan.firstIteration; ; iteration++) {
-    const agent = roster.next(world.now());
-    record = await runIteration({ plan, agent, iteration, last: record }, world);
-    failures = failed(record) ? failures + 1 : 0;
-    await world.save(record);
-    world.emit({ type: 'iteration-finished', record, at: world.now().toISOString() });
+/** Where a run stands when it starts or goes on. */
+export interface Standing {
+  readonly tally: Tally;
+  readonly last: IterationRecord | null;
+  /** When agents that are at their usage limit are free, by harness. */
+  readonly restingUntil: ReadonlyMap<string, number>;
+}
 
-    const handsOver = roster.handsOver(agent, record, world.now());
-    const decision = decide({ plan, record, failures, stopSignal: world.stopSignal(), handsOver });
-    if (decision.next === 'stop') return end(decision.reason, decision.detail, world);
-    if (decision.waitMs > 0) {
-      world.emit({ type: 'waiting', ms: decision.waitMs, why: 'the iteration failed' });
-      await world.wait(decision.waitMs);
+/** Runs the agent again and again until the policy says stop. An attempt that is held up is not an iteration. */
+export const runLoop = async (plan: RunPlan, standing: Standing, world: World): Promise<StopReason> => {
+  const roster = createRoster({ ...plan, ...standing, firstRestMs: 30 * plan.retryDelayMs, random: world.random });
+  let { tally, last } = standing;
+  let heldRecord: IterationRecord | null = null;
+  for (;;) {
+    const early = stopBefore(plan, tally, world);
+    if (early) return end(early, world);
+    const { agent, freeAtMs } = roster.next(nowMs(world));
+    if (freeAtMs > nowMs(world)) {
+      const tooLong = waitsTooLong(plan, tally, { agent, freeAtMs });
+      if (tooLong && heldRecord) await keep(heldRecord, world);
+      if (tooLong) return end(tooLong, world);
+      await waitForAgent(plan, { agent, freeAtMs }, world);
+      continue;
     }
-    const signal = world.stopSignal();
-    if (signal !== null) return end('interrupted', `stopped by ${signal}`, world);
+
+    const record = world.withoutSecrets(await runIteration({ plan, agent, tally, last }, world));
+    const untilMs = roster.heldUntil(agent, record, nowMs(world));
+    if (untilMs !== null) {
+      const attempt = attemptOf(record);
+      tally = addHeld(tally, attempt, nowMs(world));
+      heldRecord = record;
+      world.emit({ type: 'held-up', attempt, untilMs, atMs: nowMs(world), at: world.now().toISOString() });
+      continue;
+    }
+    await keep(record, world);
+    [tally, last, heldRecord] = [addRecord(tally, record), record, null];
+
+    const spent = { elapsedMs: world.elapsedMs(), nowMs: nowMs(world) };
+    const decision = decide({ plan, record, tally, spent, stopSignal: world.stopSignal() });
+    if (decision.next === 'stop') return end(decision.stop, world);
+    if (decision.waitMs > 0) await backOff(decision.waitMs, world);
   }
 };
 
 interface Turn {
   readonly plan: RunPlan;
   readonly agent: AgentChoice;
-  readonly iteration: number;
+  readonly tally: Tally;
   readonly last: IterationRecord | null;
 }
 
-const runIteration = async ({ plan, agent, iteration, last }: Turn, world: World): Promise<IterationRecord> => {
+const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): Promise<IterationRecord> => {
+  const iteration = tally.finished + 1;
   const started = world.now();
   const startTicks = world.ticks();
   world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
-  const prompt = await world.prompt(iteration, last);
-  const watch = watchIteration(plan.completionPromise, prompt);
+  const prompt = await world.prompt(iteration, last, tally);
+  const watch = watchIteration(plan, prompt);
   const workDone = await world.watchWork(iteration);
-  const ended = await world.runAgent({ agent, iteration, prompt }, (event) => {
+  const deadlines = deadlinesOf(plan.limits, world.elapsedMs());
+  const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     watch.see(event);
     world.emit({ type: 'agent', event });
+    return event.type === 'usage' ? budgetHalt(plan.limits, addUsage(tally.usage, watch.usage())) : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
   const { git, commit } = await workDone();
+  const verdict = watch.judge(ended);
+  const gate = await world.gate(iteration, verdict.completionFound);
   return {
     v: 1,
     run: plan.run,
@@ -100,11 +146,60 @@ const runIteration = async ({ plan, agent, iteration, last }: Turn, world: World
     git,
     commit,
     checkpoint: null,
-    ...watch.judge(ended),
+    ...applyGate(verdict, gate),
+    gate,
+    held: tally.held,
   };
 };
 
-const end = (reason: StopReason, detail: string, world: World): StopReason => {
-  world.emit({ type: 'run-ended', reason, detail, at: world.now().toISOString() });
+/** On disk first, then announced. */
+const keep = async (record: IterationRecord, world: World): Promise<void> => {
+  await world.save(record);
+  world.emit({ type: 'iteration-finished', record, at: world.now().toISOString() });
+};
+
+/** Why the next iteration must not start; null when it may. */
+const stopBefore = (plan: RunPlan, tally: Tally, world: World): Stop | null => {
+  const signal = world.stopSignal();
+  if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
+  return limitReached(plan.limits, { elapsedMs: world.elapsedMs(), nowMs: nowMs(world), usage: tally.usage });
+};
+
+interface Resting {
+  readonly agent: AgentChoice;
+  readonly freeAtMs: number;
+}
+
+const waitsTooLong = ({ limits }: RunPlan, tally: Tally, { agent, freeAtMs }: Resting): Stop | null => {
+  if (tally.heldSinceMs === null || freeAtMs - tally.heldSinceMs <= limits.maxWaitMs) return null;
+  const why = tally.held.at(-1)?.error?.message ?? 'its usage limit';
+  return { cause: 'max-wait', detail: `${agent.harness} cannot work for longer than --max-wait: ${why}` };
+};
+
+const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: Resting, world: World): Promise<void> => {
+  const why = `${agent.harness} is at its usage limit`;
+  const leftMs = limits.maxDurationMs - world.elapsedMs();
+  const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(world) + leftMs);
+  world.emit({ type: 'waiting', untilMs, why, at: world.now().toISOString() });
+  await world.waitUntil(untilMs);
+};
+
+const backOff = async (ms: number, world: World): Promise<void> => {
+  const at = world.now().toISOString();
+  world.emit({ type: 'waiting', untilMs: nowMs(world) + ms, why: 'the iteration failed', at });
+  await world.wait(ms);
+};
+
+const attemptOf = (record: IterationRecord): HeldAttempt => {
+  const { startedAt, durationMs, harness, model, error, usage, git, commit } = record;
+  return { startedAt, durationMs, harness, model, error, usage, git, commit };
+};
+
+const nowMs = (world: World) => world.now().getTime();
+
+const end = async (stop: Stop, world: World): Promise<StopReason> => {
+  const reason = stopCauses[stop.cause];
+  const tasks = await world.tasks();
+  world.emit({ type: 'run-ended', reason, ...stop, tasks, at: world.now().toISOString() });
   return reason;
 };

@@ -1,37 +1,50 @@
-import { failed, type IterationRecord, type RunPlan, type StopReason } from './events.ts';
+import { failed, type IterationRecord, type RunPlan, type Stop } from './events.ts';
+import { limitReached, type Spent } from './limits.ts';
+import type { Tally } from './tally.ts';
 
 export type Decision =
-  | { readonly next: 'continue'; readonly waitMs: number }
-  | { readonly next: 'stop'; readonly reason: StopReason; readonly detail: string };
+  { readonly next: 'continue'; readonly waitMs: number } | { readonly next: 'stop'; readonly stop: Stop };
 
 /** What the loop knows when an iteration has ended. */
 export interface Progress {
-  readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'failFast' | 'retryDelayMs'>;
+  readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs'>;
   readonly record: IterationRecord;
-  /** How many iterations have failed one after the other, this one included. */
-  readonly failures: number;
+  /** With this record in it. */
+  readonly tally: Pick<Tally, 'failures' | 'stalled' | 'usage'>;
+  readonly spent: Pick<Spent, 'elapsedMs' | 'nowMs'>;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
-  /** The agent cannot work now, and another one can. */
-  readonly handsOver: boolean;
 }
 
-/** Go on or stop, and why. The first reason that holds wins: completion before interruption, failure and limits. */
-export const decide = ({ plan, record, failures, stopSignal, handsOver }: Progress): Decision => {
+/**
+ * Go on or stop, and why. The first reason that holds wins: what the agent says of the work, then interruption,
+ * failure, and the limits.
+ */
+export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): Decision => {
+  const { limits } = plan;
   const { iteration } = record;
   if (record.completionFound && iteration >= plan.minIterations)
-    return stop('complete', `promised in iteration ${iteration}`);
-  if (stopSignal !== null) return stop('interrupted', `stopped by ${stopSignal}`);
-  if (record.end === 'not-started' && !handsOver)
-    return stop('failed', record.error?.message ?? 'the agent could not be started');
-  if (plan.failFast && failed(record) && !handsOver)
-    return stop('failed', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
+    return stop('promise', `promised${record.gate?.runs.length ? ' and verified' : ''} in iteration ${iteration}`);
+  if (record.blocked !== null) return stop('blocked-promise', `the agent gave up: ${record.blocked}`);
+  if (stopSignal !== null) return stop('signal', `stopped by ${stopSignal}`);
+  if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
+  if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
+    return stop('fail-fast', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
+  if (tally.failures >= limits.maxFailures)
+    return stop(
+      'max-failures',
+      `${tally.failures} iterations in a row failed (--max-failures): ${record.error?.message}`,
+    );
+  if (tally.stalled >= limits.maxStalled)
+    return stop('max-stalled', `${tally.stalled} iterations in a row changed nothing (--max-stalled)`);
   if (iteration >= plan.maxIterations)
-    return stop('limit', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);
-  return { next: 'continue', waitMs: failed(record) && !handsOver ? backOff(plan.retryDelayMs, failures) : 0 };
+    return stop('max-iterations', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);
+  const reached = limitReached(limits, { ...spent, usage: tally.usage });
+  if (reached) return { next: 'stop', stop: reached };
+  return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, tally.failures) : 0 };
 };
 
-const stop = (reason: StopReason, detail: string): Decision => ({ next: 'stop', reason, detail });
+const stop = (cause: Stop['cause'], detail: string): Decision => ({ next: 'stop', stop: { cause, detail } });
 
 /** Doubles with every failure up to a minute; a first wait that is longer stays as it is. */
 const backOff = (firstMs: number, failures: number) =>

@@ -1,4 +1,6 @@
-import { failed, type IterationRecord } from './events.ts';
+import { failed, type GateReport, type IterationRecord } from './events.ts';
+import { isGreen, refusalOf } from './gate.ts';
+import type { Tally } from './tally.ts';
 
 export interface PreambleOptions {
   readonly iteration?: number;
@@ -6,6 +8,8 @@ export interface PreambleOptions {
   readonly maxIterations?: number;
   readonly minIterations?: number;
   readonly completionPromise?: string;
+  /** What the agent promises when it cannot go on. */
+  readonly blockedPromise?: string;
   /** What `--add-context` has gathered; blank is as good as none. */
   readonly contextContent?: string | null;
   /** What the agent should know of the iteration before. */
@@ -36,11 +40,12 @@ export const buildPromptPreamble = ({
   maxIterations,
   minIterations = 1,
   completionPromise = 'COMPLETE',
+  blockedPromise = 'BLOCKED',
   contextContent,
   lastResult,
 }: PreambleOptions): string => {
   const sections = [
-    rules(completionPromise, iteration, progress(iteration, minIterations, maxIterations)),
+    rules({ completionPromise, blockedPromise, iteration }, progress(iteration, minIterations, maxIterations)),
     isBlank(contextContent) ? null : `## Additional Context (added by user mid-loop)\n\n${contextContent.trim()}`,
     isBlank(lastResult) ? null : `## Result of Iteration ${iteration - 1}\n\n${lastResult.trim()}`,
   ].filter((section) => section !== null);
@@ -48,15 +53,51 @@ export const buildPromptPreamble = ({
 };
 
 /** What the next iteration should be told of this one; null when there is nothing worth saying. */
-export const describeResult = (record: IterationRecord | null): string | null => {
+export const describeResult = (record: IterationRecord | null, tally: Pick<Tally, 'stalled' | 'sameError'>) => {
   if (record === null) return null;
+  const parts = [outcomeOf(record), ...stuckSigns(record, tally), ...gateOutput(record.gate)];
+  return parts.filter((part) => part !== null).join('\n\n') || null;
+};
+
+const outcomeOf = (record: IterationRecord): string | null => {
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${record.rejected}. Check that the work is done before you print it again.`;
   if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
   if (record.completionFound)
     return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
-  if (record.git?.filesChanged === 0) return 'It changed no file. If you are stuck, try another way.';
+  if (record.gate?.passed === false)
+    return `It left the work in a state that does not hold: ${refusalOf(record.gate)}.`;
   return null;
+};
+
+/** From how many on it is more than chance. */
+const suspicious = 2;
+
+const stuckSigns = (
+  { git, repeated }: IterationRecord,
+  { stalled, sameError }: Pick<Tally, 'stalled' | 'sameError'>,
+) => [
+  stalled >= suspicious
+    ? `The last ${stalled} iterations changed no file. What you do does not work: try another way.`
+    : git?.filesChanged === 0
+      ? 'It changed no file. If you are stuck, try another way.'
+      : null,
+  sameError >= suspicious ? `The same error has come ${sameError} times in a row.` : null,
+  repeated === null
+    ? null
+    : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.about}). Do not repeat that: try another way.`,
+];
+
+const gateOutput = (gate: GateReport | null): string[] =>
+  (gate?.runs ?? [])
+    .filter((run) => !isGreen(run) && run.tail !== '')
+    .map((run) => `The end of what "${run.command}" printed:\n\n${fenced(run.tail)}`);
+
+/** In a fence that nothing in the text can close. */
+const fenced = (text: string): string => {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text.trimEnd()}\n${fence}`;
 };
 
 const named = (id: string | undefined) => (id ? ` (${id})` : '');
@@ -73,8 +114,7 @@ const progress = (iteration: number, min: number, max: number | undefined) => {
  * an agent that merely repeats its instructions has promised nothing.
  */
 const rules = (
-  promise: string,
-  iteration: number,
+  { completionPromise, blockedPromise, iteration }: Required<Pick<PreambleOptions, RuleOption>>,
   progressLine: string,
 ) => `# Ralph Wiggum Loop - Iteration ${iteration}
 
@@ -88,7 +128,7 @@ ${progressLine}
 2. Keep the todo list current. If the change has a tasks.md, tick a task (\`- [x]\`) when it is done, and add what is missing.
 3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half done.
 4. Verify it: run the tests, the build, the program itself, and mend what is broken.
-5. Only when the whole task is done and verified, print <promise>${promise}</promise> as your last line, alone on that line, without quotes or backticks.
+5. Only when the whole task is done and verified, print <promise>${completionPromise}</promise> as your last line, alone on that line, without quotes or backticks.
 
 ## Critical Rules
 
@@ -101,7 +141,9 @@ ${progressLine}
 
 - Nobody is there to answer. Ask no questions and wait for no approval: decide, note the reason where the next iteration will find it, and go on.
 - Start no background work. Whatever you started is ended when you stop.
-- If something you need is missing, do all that can be done without it, say plainly what is missing and why, and stop without the promise.`;
+- If something you need is missing, do all that can be done without it first. Only when nothing is left that you can do, give up honestly: print <promise>${blockedPromise}</promise> alone on its line and, on the next line, what is missing and why. That ends the loop, and a person reads it.`;
+
+type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration';
 
 const taskIntroduction = (changeId: string | undefined) =>
   changeId === undefined

@@ -1,27 +1,55 @@
 import type { AgentChoice, IterationRecord } from './events.ts';
 
-/** How long an agent that could not work is left alone when nobody says for how long. */
-const restMs = 15 * 60_000;
+export interface RosterOptions {
+  readonly agents: readonly AgentChoice[];
+  /** How long an agent that hits its usage limit is left alone at first when nobody says for how long; doubles. */
+  readonly firstRestMs: number;
+  /** When the agents that were at their limit before are free. */
+  readonly restingUntil?: ReadonlyMap<string, number>;
+  /** From 0 to 1, another one each time. */
+  readonly random: () => number;
+}
+
+const longestRestMs = 30 * 60_000;
+/** An agent that does not start is looked at again after this time. */
+const absentMs = 15 * 60_000;
 
 /** Who works next: the first agent that is not held up by a usage limit, or by not starting at all. */
-export const createRoster = (agents: readonly AgentChoice[]) => {
-  const restingUntil = new Map<AgentChoice, number>();
-  const isFree = (agent: AgentChoice, now: Date) => (restingUntil.get(agent) ?? 0) <= now.getTime();
+export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), random }: RosterOptions) => {
+  const resting = new Map(restingUntil);
+  const inARow = new Map<string, number>();
+  const freeAt = (agent: AgentChoice) => resting.get(agent.harness) ?? 0;
+
+  /** Somewhat later than stated: not all loops of a user should start in the same second. */
+  const restUntil = (agent: AgentChoice, record: IterationRecord, nowMs: number): number => {
+    const stated = record.error?.resetsAtMs ?? 0;
+    if (stated > nowMs) return Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());
+    if (record.end === 'not-started') return nowMs + absentMs;
+    const times = inARow.get(agent.harness) ?? 0;
+    const rest = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(30, times));
+    return Math.round(nowMs + rest * (0.8 + 0.4 * random()));
+  };
 
   return {
-    /** When all are held up, the one that is free first. */
-    next(now: Date): AgentChoice {
-      const soonest = agents.toSorted((a, b) => (restingUntil.get(a) ?? 0) - (restingUntil.get(b) ?? 0))[0]!;
-      return agents.find((agent) => isFree(agent, now)) ?? soonest;
+    /** The one that may work, and from when on. When all are held up, it is the one that is free first. */
+    next(nowMs: number): { agent: AgentChoice; freeAtMs: number } {
+      const soonest = agents.toSorted((a, b) => freeAt(a) - freeAt(b))[0]!;
+      const agent = agents.find((candidate) => freeAt(candidate) <= nowMs) ?? soonest;
+      return { agent, freeAtMs: freeAt(agent) };
     },
 
-    /** Learns from an iteration; true when another agent can take over at once. */
-    handsOver(agent: AgentChoice, record: IterationRecord, now: Date): boolean {
-      const { error } = record;
-      if (error?.kind !== 'limit' && record.end !== 'not-started') return false;
-      const stated = error?.resetsAtMs ?? 0;
-      restingUntil.set(agent, stated > now.getTime() ? stated : now.getTime() + restMs);
-      return agents.some((other) => other !== agent && isFree(other, now));
+    /** Learns from an attempt: until when the agent is held up; null when it was not, and its record counts. */
+    heldUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
+      const limited = record.error?.kind === 'limit';
+      const absent = record.end === 'not-started' && agents.some((other) => other !== agent && freeAt(other) <= nowMs);
+      if (!limited && !absent) {
+        inARow.delete(agent.harness);
+        return null;
+      }
+      const until = restUntil(agent, record, nowMs);
+      inARow.set(agent.harness, (inARow.get(agent.harness) ?? 0) + 1);
+      resting.set(agent.harness, until);
+      return until;
     },
   };
 };

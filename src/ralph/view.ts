@@ -1,18 +1,29 @@
-import { addUsage, type AgentChoice, type RunEvent, type RunPlan, type StopReason, type Usage } from './events.ts';
+import type {
+  AgentChoice,
+  GatePlan,
+  IterationRecord,
+  Limits,
+  RunEvent,
+  RunPlan,
+  Stop,
+  StopReason,
+  TaskCount,
+} from './events.ts';
+import { addHeld, addRecord, emptyTally, type Tally } from './tally.ts';
 
 /** The run as it stands: what state.json holds and every reader shows. */
-export interface RunView {
+export interface RunView extends Tally {
   readonly v: 1;
   readonly run: string;
   readonly change: string;
   readonly module: string | null;
   readonly status: 'running' | StopReason;
-  /** Why it ended, in words; null while it runs. */
+  /** What ended it; null while it runs. */
+  readonly cause: Stop['cause'] | null;
+  /** The same in words. */
   readonly detail: string | null;
   /** The iteration that runs, or the last one that ran. */
   readonly iteration: number;
-  /** How many iterations of this run are in the history. */
-  readonly finished: number;
   /** The agent that works, or worked last. */
   readonly harness: string;
   readonly model: string | null;
@@ -22,8 +33,17 @@ export interface RunView {
   readonly minIterations: number;
   /** null means unlimited. */
   readonly maxIterations: number | null;
-  /** What the recorded iterations used together; null when none of them said. */
-  readonly usage: Usage | null;
+  readonly blockedPromise: string;
+  readonly limits: { readonly [Name in keyof Limits]: number | null };
+  readonly gate: GatePlan;
+  /** How many tasks were done when it ended; null while it runs, and when there are none. */
+  readonly tasks: TaskCount | null;
+  /** How long the run was at work when this was written, also before it was interrupted. */
+  readonly elapsedMs: number;
+  /** Until when the run waits, in milliseconds since 1970, and for what; null when it does not. */
+  readonly waiting: { readonly untilMs: number; readonly why: string } | null;
+  /** When agents that were held up are free, in milliseconds since 1970, by harness. */
+  readonly resting: Readonly<Record<string, number>>;
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -33,23 +53,32 @@ export interface RunView {
 /** The view before the first event. `startedAt` is kept when a run is resumed. */
 export const initialView = (
   plan: RunPlan,
-  facts: { pid: number; startedAt: string; at: string; usage?: Usage | null },
+  facts: { pid: number; startedAt: string; at: string; previous?: RunView | null },
 ): RunView => ({
+  ...(facts.previous ?? emptyTally),
   v: 1,
   run: plan.run,
   change: plan.change,
   module: plan.module,
   status: 'running',
+  cause: null,
   detail: null,
   iteration: plan.firstIteration,
-  finished: plan.firstIteration - 1,
   ...(plan.agents[0] ?? { harness: '', model: null }),
   agents: plan.agents,
   allowAll: plan.allowAll,
   completionPromise: plan.completionPromise,
   minIterations: plan.minIterations,
   maxIterations: plan.maxIterations === Infinity ? null : plan.maxIterations,
-  usage: facts.usage ?? null,
+  blockedPromise: plan.blockedPromise,
+  limits: Object.fromEntries(
+    Object.entries(plan.limits).map(([name, limit]) => [name, limit === Infinity ? null : limit]),
+  ) as RunView['limits'],
+  gate: plan.gate,
+  tasks: null,
+  elapsedMs: facts.previous?.elapsedMs ?? 0,
+  waiting: null,
+  resting: facts.previous?.resting ?? {},
   pid: facts.pid,
   startedAt: facts.startedAt,
   updatedAt: facts.at,
@@ -64,21 +93,30 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
   switch (event.type) {
     case 'iteration-started':
-      return { ...view, ...event.agent, iteration: event.iteration, updatedAt: event.at };
+      return { ...view, ...event.agent, iteration: event.iteration, waiting: null, updatedAt: event.at };
     case 'iteration-finished':
-      return {
-        ...view,
-        finished: event.record.iteration,
-        usage: addUsage(view.usage, event.record.usage),
-        updatedAt: event.at,
-      };
-    case 'run-ended':
-      return { ...view, status: event.reason, detail: event.detail, updatedAt: event.at, endedAt: event.at };
+      return { ...view, ...addRecord(view, event.record), updatedAt: event.at };
+    case 'held-up': {
+      const resting = { ...view.resting, [event.attempt.harness]: event.untilMs };
+      return { ...view, ...addHeld(view, event.attempt, event.atMs), resting, updatedAt: event.at };
+    }
+    case 'waiting':
+      return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
+    case 'run-ended': {
+      const { reason, cause, detail, tasks, at } = event;
+      return { ...view, status: reason, cause, detail, tasks, waiting: null, updatedAt: at, endedAt: at };
+    }
     case 'run-started':
       return { ...view, updatedAt: event.at };
     case 'agent':
     case 'notice':
-    case 'waiting':
+    case 'gate-started':
       return view;
   }
+};
+
+/** The view with the records in it that were saved after it was written. */
+export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
+  const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
+  return { ...view, ...newer.reduce<Tally>(addRecord, view) };
 };

@@ -6,7 +6,10 @@ import {
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
-import { count, duration, lineChanges, oneLine, usageText, withoutControls } from './format.ts';
+import { refusalOf } from '../ralph/gate.ts';
+import type { RunView } from '../ralph/view.ts';
+import { count, duration, lineChanges, moment, oneLine, usageText, withoutControls } from './format.ts';
+import { summarise } from './summary.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,12 +31,13 @@ interface HarnessFacts {
   readonly unlessAllowed?: string;
 }
 
+const oneMinute = 60_000;
+
 /** Shows a run to a person, event by event. */
 export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
   const { paint } = terminal;
   const ticker = createTicker(terminal);
   let plan: RunPlan | null = null;
-  let started = 0;
 
   const say = (line: string) => ticker.above(() => terminal.say(`${line}\n`));
   const out = (line: string) => ticker.above(() => terminal.out(`${line}\n`));
@@ -58,14 +62,14 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
     }
   };
 
-  return (event: RunEvent): void => {
+  return (event: RunEvent, view: RunView): void => {
     switch (event.type) {
       case 'run-started':
         plan = event.plan;
-        started = performance.now();
         for (const line of introduce(event.plan, options)) say(line);
         return;
       case 'iteration-started':
+        ticker.stop();
         say('');
         say(paint('bold', iterationTitle(event, plan, options)));
         ticker.start(`${options.harness(event.agent.harness).title} works`);
@@ -78,15 +82,26 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         ticker.stop();
         say(summary(event.record, terminal));
         return options.verbose ? mentions(event.record).forEach(say) : undefined;
-      case 'waiting':
-        return say(paint('dim', `Waiting ${duration(event.ms)}: ${event.why}.`));
+      case 'held-up':
+        ticker.stop();
+        return say(paint('yellow', heldUp(event, view, options)));
+      case 'waiting': {
+        const ms = event.untilMs - Date.now();
+        const at = ms < oneMinute ? '' : ` (until ${moment(new Date(event.untilMs).toISOString())})`;
+        say(paint('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
+        return ticker.start('Waiting', event.untilMs);
+      }
+      case 'gate-started':
+        ticker.stop();
+        say(paint('dim', `Verifying: ${event.commands.map((command) => oneLine(command, 100)).join('; ')}`));
+        return ticker.start('Verifying');
       case 'run-ended':
+        ticker.stop();
         say('');
-        say(
-          `${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)} (${duration(performance.now() - started)} in all).`,
-        );
-        if (event.reason === 'interrupted') say(`Go on with: spool ralph --change ${plan?.change}`);
-        return say(paint('dim', `Prompts and logs: ${options.folder}`));
+        say(`${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
+        for (const line of summarise(view)) say(line);
+        say(paint('dim', `  Prompts and logs: ${options.folder}`));
+        return terminal.isScreen ? terminal.say('\u0007') : undefined;
     }
   };
 };
@@ -105,10 +120,11 @@ const titles: Record<StopReason, string> = {
   complete: 'Complete:',
   limit: 'Not complete:',
   failed: 'Failed:',
+  blocked: 'Blocked:',
   interrupted: 'Interrupted:',
 };
 
-const colours = { complete: 'green', limit: 'yellow', failed: 'red', interrupted: 'yellow' } as const;
+const colours = { complete: 'green', limit: 'yellow', failed: 'red', blocked: 'red', interrupted: 'yellow' } as const;
 
 const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
   const agents = plan.agents.map(
@@ -116,20 +132,47 @@ const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
       `${harness(agent.harness).title}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
   );
   const unlessAllowed = plan.agents.map((agent) => harness(agent.harness).unlessAllowed).find((text) => text);
-  const max =
-    plan.maxIterations === Infinity ? 'no limit of iterations' : `at most ${count(plan.maxIterations, 'iteration')}`;
   const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
   const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agents.join('; if that cannot work: ')}`,
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
-    `Until        <promise>${plan.completionPromise}</promise>${min}, ${max}`,
+    `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan)}`,
+    `Limits       ${limitsText(plan).join(', ')}`,
   ];
 };
 
 const mentions = (record: IterationRecord): string[] =>
   record.mentions.map(({ words, why }) => `  Not counted, ${why}: ${oneLine(words).slice(-200)}`);
+
+/** `, verified by "npm test" and by the tasks`; empty when nothing is looked into. */
+const gateText = ({ gate }: RunPlan): string => {
+  const by = [
+    ...gate.verify.map((command) => `"${oneLine(command, 60)}"`),
+    ...(gate.requireTasks ? ['the tasks'] : []),
+  ];
+  return by.length === 0 ? '' : `, verified by ${by.join(', ')}`;
+};
+
+const limitsText = ({ maxIterations, limits, failFast }: RunPlan): string[] => [
+  maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
+  ...(limits.maxDurationMs === Infinity ? [] : [`${duration(limits.maxDurationMs)} at work`]),
+  ...(limits.untilMs === Infinity ? [] : [`until ${moment(new Date(limits.untilMs).toISOString())}`]),
+  ...(limits.maxCostUsd === Infinity ? [] : [`$${limits.maxCostUsd}`]),
+  ...(limits.maxTokens === Infinity ? [] : [`${limits.maxTokens.toLocaleString('en-US')} tokens`]),
+  ...(limits.iterationTimeoutMs === Infinity ? [] : [`${duration(limits.iterationTimeoutMs)} an iteration`]),
+  ...(limits.idleTimeoutMs === Infinity ? [] : [`${duration(limits.idleTimeoutMs)} without output`]),
+  ...(failFast ? ['no failure'] : limits.maxFailures === Infinity ? [] : [`${limits.maxFailures} failures in a row`]),
+  ...(limits.maxStalled === Infinity ? [] : [`${limits.maxStalled} iterations in a row without a change`]),
+];
+
+const heldUp = (event: RunEvent & { type: 'held-up' }, view: RunView, { harness }: LiveOptions): string => {
+  const { attempt } = event;
+  const others = view.agents.length > 1 ? ' Another agent goes on with it if one is free.' : '';
+  const why = oneLine(attempt.error?.message ?? 'it cannot work now', 200);
+  return `${harness(attempt.harness).title} is held up: ${why}. This does not count as an iteration.${others}`;
+};
 
 const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const took = duration(record.durationMs);
@@ -139,7 +182,9 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const used = usageText(record.usage);
   const facts = [took, work, ...commit, ...(used ? [used] : [])].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
+  if (record.blocked !== null) return paint('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
   if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);
+  const gate = record.gate?.passed === false ? paint('red', `; the gate is red: ${refusalOf(record.gate)}`) : '';
   if (failed(record)) return paint('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
-  return `No promise yet: ${facts}`;
+  return `No promise yet: ${facts}${gate}`;
 };

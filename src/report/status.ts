@@ -1,6 +1,7 @@
 import type { IterationRecord } from '../ralph/events.ts';
 import type { ChangeOverview } from '../project/overview.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
+import { summarise } from './summary.ts';
 import { count, duration, lineChanges, moment, oneLine, outcome, table, usageText } from './format.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
@@ -9,11 +10,15 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
   const max = view.maxIterations === null ? 'no limit' : `at most ${view.maxIterations}`;
   return [
     `${view.change}: ${status}, iteration ${view.iteration} (${max}; ${count(view.finished, 'iteration')} recorded)`,
-    ...(view.detail === null ? [] : [`  ${view.detail}`]),
+    ...(view.detail === null ? [] : [`  ${view.detail}${view.cause === null ? '' : ` (${view.cause})`}`]),
     ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
+    ...(view.waiting && status === 'running'
+      ? [`  waiting until ${moment(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
+      : []),
     ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${moment(view.startedAt)}`,
-    ...(usageText(view.usage) ? [`  used ${usageText(view.usage)}`] : []),
+    ...(status === 'running' ? [] : summarise({ ...view, status })),
+    ...(status === 'running' && usageText(view.usage) ? [`  used ${usageText(view.usage)}`] : []),
     '',
     ...renderIterations(records),
   ];

@@ -1,11 +1,12 @@
 import { duration } from './format.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A last line that counts the seconds, so that a silent agent can be told from a hung terminal. Screens only. */
+/** A last line that counts the seconds up, or down to a time, so that silence can be told from a hung terminal. Screens only. */
 export const createTicker = (terminal: Terminal) => {
   let timer: NodeJS.Timeout | null = null;
   let label = '';
   let since = 0;
+  let until: number | null = null;
   let drawn = false;
 
   const erase = () => {
@@ -14,16 +15,18 @@ export const createTicker = (terminal: Terminal) => {
   };
   const draw = () => {
     erase();
-    const seconds = Math.floor((performance.now() - since) / 1000);
+    const ms = until === null ? performance.now() - since : Math.max(0, until - Date.now());
+    const seconds = Math.floor(ms / 1000);
     const text = `${label}, ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
     terminal.say(terminal.paint('dim', text.slice(0, terminal.columns - 1)));
     drawn = true;
   };
 
   return {
-    start(text: string): void {
+    start(text: string, untilMs: number | null = null): void {
       if (!terminal.isScreen) return;
       label = text;
+      until = untilMs;
       since = performance.now();
       timer ??= setInterval(draw, 1000).unref();
     },

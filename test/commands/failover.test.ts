@@ -20,11 +20,17 @@ test('the next agent takes over when one hits its usage limit, and history says 
 
   expect(result.code).toBe(0);
   expect(result.stderr).toContain('Agent        OpenCode, model a/b; if that cannot work: Claude Code, model opus');
-  expect(result.stderr).toContain('Iteration 2 of 50, Claude Code');
+  expect(result.stderr).toContain('OpenCode is held up: usage limit reached (HTTP 429). This does not count');
+  expect(result.stderr).toContain('Iteration 1 of 50, Claude Code');
   expect(project.read('claude.args')).toContain('--model opus');
   expect(project.history()).toMatchObject([
-    { harness: 'opencode', model: 'a/b', error: { kind: 'limit' } },
-    { harness: 'claude', model: 'opus', completionFound: true },
+    {
+      iteration: 1,
+      harness: 'claude',
+      model: 'opus',
+      completionFound: true,
+      held: [{ harness: 'opencode', model: 'a/b', error: { kind: 'limit' } }],
+    },
   ]);
   expect(project.state()).toMatchObject({ harness: 'claude', model: 'opus' });
 });

@@ -10,6 +10,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'bad-value': [text, text, text],
   'min-above-max': [3, 2],
   'two-prompts': [],
+  'same-promise': [text],
+  'tree-locked': [text, text],
   'two-actions': [text, text],
   'bad-config': [text, text],
   'no-project': [text],

@@ -17,6 +17,9 @@ describe('a value as it is typed', () => {
     ['50', 50],
     [' 7 ', 7],
     ['007', 7],
+    ['500k', 500_000],
+    ['1.5M', 1_500_000],
+    ['0.5', null],
     ['9007199254740991', 9_007_199_254_740_991],
     ['9007199254740992', null],
     ['99999999999999999999', null],
@@ -51,10 +54,42 @@ describe('a value as it is typed', () => {
       ['1e3s', null],
       ['1 s', null],
       ['1S', null],
-      ['1d', null],
+      ['1d', 86_400_000],
       ['1m30s', null],
       ['', null],
       [' ', null],
+    ],
+    span: [
+      ['8h', 28_800_000],
+      ['unlimited', Infinity],
+      ['never', null],
+      ['8', null],
+    ],
+    money: [
+      ['5', 5],
+      ['2.50', 2.5],
+      ['$20', 20],
+      ['unlimited', Infinity],
+      ['0', null],
+      ['-1', null],
+      ['5€', null],
+      ['', null],
+    ],
+    clock: [
+      ['07:00', '07:00'],
+      ['7:00', '7:00'],
+      ['23:59', '23:59'],
+      ['24:00', null],
+      ['7', null],
+      ['7am', null],
+      ['07:60', null],
+    ],
+    commands: [
+      ['npm test', ['npm test']],
+      ['npm test\n npm run lint \n', ['npm test', 'npm run lint']],
+      ['', null],
+      [' \n ', null],
+      ['a\u0007b', null],
     ],
     switch: [
       ['true', true],
@@ -95,7 +130,7 @@ describe('a value as it is typed', () => {
 
   describe.each(Object.entries(rows) as [Kind, [string, Value | null][]][])('%s', (kind, values) => {
     test.each(values)('%j → %j', (raw, expected) => {
-      expect(parseValue(kind, raw)).toBe(expected);
+      expect(parseValue(kind, raw)).toEqual(expected);
     });
   });
 });

@@ -5,6 +5,7 @@ import { runAgent } from '../../harness/agent.ts';
 import type { Harness } from '../../harness/harness.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { watchIteration } from '../../ralph/iteration.ts';
+import { createRedactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
 import type { Stops } from '../ralph/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
@@ -83,8 +84,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
 `;
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
-  const watch = watchIteration('COMPLETE', prompt);
-  const timeout = AbortSignal.timeout(longestMs);
+  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, prompt);
   const ended = await runAgent(
     {
       harness,
@@ -94,15 +94,22 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
       tag: `doctor-${process.pid}/${allowAll ? 1 : 2}`,
       logFile: join(base, 'log'),
       stopGraceMs: 2000,
-      stops: { ...stops, stop: AbortSignal.any([stops.stop, timeout]) },
+      stops,
+      deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
+      redactor: createRedactor(env),
     },
-    watch,
+    {
+      see: (event) => {
+        watch.see(event);
+        return null;
+      },
+    },
   );
-  const tooLong = timeout.aborted && !stops.stop.aborted;
   const verdict = watch.judge(ended);
+  const tooLong = ended.end === 'timed-out';
   return {
     ...verdict,
-    error: tooLong ? { kind: 'crash', message: 'it took longer than 3 minutes' } : verdict.error,
+    error: tooLong ? { kind: 'timeout', message: 'it took longer than 3 minutes' } : verdict.error,
     ended,
   };
 };

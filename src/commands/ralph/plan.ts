@@ -5,8 +5,8 @@ import type { Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readState } from '../../project/state.ts';
-import type { AgentChoice, IterationRecord, RunPlan } from '../../ralph/events.ts';
-import type { RunView } from '../../ralph/view.ts';
+import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan } from '../../ralph/events.ts';
+import { catchUp, type RunView } from '../../ralph/view.ts';
 
 export interface PlanRequest {
   readonly project: Project;
@@ -42,8 +42,9 @@ const lastCutOff = async ({ project, change }: PlanRequest): Promise<Previous | 
   const view = await readState(project, change);
   // Whoever holds the lock knows that the process of a run that says "running" is gone.
   if (view?.status !== 'running' && view?.status !== 'interrupted') return null;
-  const last = (await lastRecords(project, change, 1)).find((record) => record.run === view.run) ?? null;
-  return { view, last };
+  // The process may have been killed between saving a record and saving the state.
+  const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
+  return { view: catchUp(view, records), last: records.at(-1) ?? null };
 };
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
@@ -56,14 +57,54 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     agents: kept && !asked.has('harness') ? keptAgents(kept.agents, options, asked) : agentsOf(options),
     allowAll: options.allowAll,
     completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
+    blockedPromise: kept && !asked.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
     minIterations: kept && !asked.has('minIterations') ? kept.minIterations : options.minIterations,
     maxIterations: kept && !asked.has('maxIterations') ? (kept.maxIterations ?? Infinity) : options.maxIterations,
+    limits: limitsOf(options, asked, kept),
+    gate: gateOf(options, asked, kept),
     failFast: options.failFast,
     retryDelayMs: options.retryDelay,
     firstIteration: (previous?.last?.iteration ?? 0) + 1,
   };
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
   return plan;
+};
+
+const limitsOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView | undefined): Limits => {
+  const wanted: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
+    maxDurationMs: ['maxDuration', options.maxDuration],
+    untilMs: ['until', options.until === null ? Infinity : nextTime(options.until, new Date())],
+    maxCostUsd: ['maxCost', options.maxCost],
+    maxTokens: ['maxTokens', options.maxTokens],
+    iterationTimeoutMs: ['iterationTimeout', options.iterationTimeout],
+    idleTimeoutMs: ['idleTimeout', options.idleTimeout],
+    maxFailures: ['maxFailures', options.maxFailures],
+    maxStalled: ['maxStalled', options.maxStalled],
+    maxWaitMs: ['maxWait', options.maxWait],
+  };
+  return Object.fromEntries(
+    Object.entries(wanted).map(([name, [flag, value]]) => [
+      name,
+      kept && !asked.has(flag) ? (kept.limits[name as keyof Limits] ?? Infinity) : value,
+    ]),
+  ) as unknown as Limits;
+};
+
+/** A resumed run keeps its gate; whoever resumes it may ask for another, but not lose it by saying nothing. */
+const gateOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView | undefined): GatePlan => ({
+  verify: kept && !asked.has('verify') ? kept.gate.verify : options.verify,
+  verifyEach: kept && !asked.has('verifyEach') ? kept.gate.verifyEach : options.verifyEach,
+  requireTasks: kept && !asked.has('requireTasks') ? kept.gate.requireTasks : options.requireTasks,
+  allowTampering: options.allowTampering,
+});
+
+/** The next time at which local clocks show it, in milliseconds since 1970. */
+const nextTime = (clock: string, now: Date): number => {
+  const [hours = 0, minutes = 0] = clock.split(':').map(Number);
+  const at = new Date(now);
+  at.setHours(hours, minutes, 0, 0);
+  if (at <= now) at.setDate(at.getDate() + 1);
+  return at.getTime();
 };
 
 /** Sorts by time: `20261115-070312-9f3a01c2`. */

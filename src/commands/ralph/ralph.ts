@@ -6,6 +6,7 @@ import { addContext, clearContext } from '../../project/context.ts';
 import { findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readState } from '../../project/state.ts';
+import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
 import { agentsOf } from './plan.ts';
@@ -17,14 +18,18 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, own, asked } = await resolveOptions({ typed: call.typed as TypedFlags, env: call.env, project });
+  const { options, forChange, own, asked } = await resolveOptions({
+    typed: call.typed as TypedFlags,
+    env: call.env,
+    project,
+  });
   const action = actionOf(options, call.argument);
   const find = (name: string) => findHarness(name, own);
   agentsOf(options).forEach(({ harness }) => find(harness));
   const change = await chooseTarget(project, options, call.terminal);
   switch (action) {
     case 'status':
-      return showStatus(project, change, call);
+      return showStatus(project, change, { ...call, json: options.json });
     case 'addContext':
       addContext(project, change, options.addContext!);
       call.terminal.out(`Added to the context of ${change}; the next iteration will see it.\n`);
@@ -35,7 +40,9 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'run': {
       const { startRun } = await import('./run.ts');
-      return startRun({ project, change, options, asked, find, call });
+      const special = forChange(change);
+      agentsOf(special).forEach(({ harness }) => find(harness));
+      return startRun({ project, change, options: special, asked, find, call });
     }
   }
 };
@@ -49,8 +56,13 @@ const actionOf = (options: Options, prompt: string | undefined) => {
   return first ?? 'run';
 };
 
-const showStatus = async (project: Project, change: string, { terminal }: Call): Promise<number> => {
+const showStatus = async (
+  project: Project,
+  change: string,
+  { terminal, json }: Pick<Call, 'terminal'> & { json: boolean },
+): Promise<number> => {
   const view = await readState(project, change);
+  if (json) return printStatus(project, change, { terminal, view });
   if (view === null) {
     terminal.out(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
     return 0;
@@ -58,5 +70,16 @@ const showStatus = async (project: Project, change: string, { terminal }: Call):
   const records = (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const alive = loopOwner(project, change) !== null;
   terminal.out(`${renderStatus(view, records, alive).join('\n')}\n`);
+  return 0;
+};
+
+const printStatus = async (
+  project: Project,
+  change: string,
+  { terminal, view }: Pick<Call, 'terminal'> & { view: RunView | null },
+): Promise<number> => {
+  const records = view && (await lastRecords(project, change, shown)).filter(({ run: of }) => of === view.run);
+  const status = view && currentStatus(view, loopOwner(project, change) !== null);
+  terminal.out(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
   return 0;
 };

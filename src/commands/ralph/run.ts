@@ -8,18 +8,25 @@ import { missingBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
+import { openGuard } from '../../project/guard.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
 import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../../project/state.ts';
-import type { Emit, RunEvent, RunPlan, StopReason } from '../../ralph/events.ts';
-import { runLoop } from '../../ralph/loop.ts';
+import type { Emit, RunPlan, StopReason } from '../../ralph/events.ts';
+import { runLoop, type Standing } from '../../ralph/loop.ts';
+import { emptyTally } from '../../ralph/tally.ts';
 import { initialView, reduceView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
+import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
+import type { Report } from '../../report/report.ts';
+import { createRedactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
+import { notify } from './notify.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
-import { makeWorld, type Brief } from './world.ts';
+import type { Brief } from './parts.ts';
+import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
   /** The harness of that name; an error when there is none. */
@@ -49,19 +56,24 @@ interface LockedRequest extends RunRequest {
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
-  const { project, change, options, find, call, brief } = request;
+  const { project, change, options, find, call } = request;
   const { plan: wanted, previous, cutOff } = await planRun(request);
   const { agents, missing } = presentAgents(wanted, request);
   const plan = { ...wanted, agents };
   const folder = makeRunFolder(project, change, plan.run);
-  const userPrompt = await keepPrompt(folder, brief.userPrompt);
-  const report = createLiveReport(call.terminal, {
-    stream: options.stream,
-    verbose: options.verbose,
-    harness: find,
-    folder: relative(call.cwd, folder) || '.',
-  });
-  const emit = createEmit(request, { plan, previous, cutOff }, report);
+  const userPrompt = await keepPrompt(folder, request.brief.userPrompt);
+  const redactor = createRedactor(call.env);
+  const report = options.json
+    ? createJsonReport(call.terminal, redactor)
+    : createLiveReport(call.terminal, {
+        stream: options.stream,
+        verbose: options.verbose,
+        harness: find,
+        folder: relative(call.cwd, folder) || '.',
+      });
+  const began = performance.now();
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
+  const { emit, view } = createEmit({ ...request, elapsedMs }, { plan, previous, cutOff }, report);
   for (const text of missing) emit({ type: 'notice', text });
   if (previous) emit({ type: 'notice', text: resumed(plan) });
   if (cutOff !== null) await endLeftovers(cutOff, emit);
@@ -70,9 +82,13 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   );
   try {
     const tree = await openWorkTree(request, emit);
-    const parts = { ...request, brief: { ...brief, userPrompt }, plan, folder, tree, stops, emit };
+    const guard = await openGuard({ project, change, commands: plan.gate.verify, file: join(folder, 'guard.json') });
+    const brief = { ...request.brief, userPrompt };
+    const parts = { ...request, brief, plan, folder, tree, stops, emit, guard, redactor, elapsedMs };
     emit({ type: 'run-started', plan, at: new Date().toISOString() });
-    return exitCode(await runLoop(plan, previous?.last ?? null, makeWorld(parts)), stops);
+    const reason = await runLoop(plan, standingOf(previous), makeWorld(parts));
+    if (options.notify !== null) await notify(options.notify, { ...parts, view: view() });
+    return exitCode(reason, stops);
   } finally {
     stops.dispose();
   }
@@ -134,21 +150,34 @@ const readPromptFile = async (cwd: string, path: string): Promise<string> => {
   return text;
 };
 
+const standingOf = (previous: Planned['previous']): Standing => ({
+  tally: previous?.view ?? emptyTally,
+  last: previous?.last ?? null,
+  restingUntil: new Map(Object.entries(previous?.view.resting ?? {})),
+});
+
 /** state.json first, then the readers: none of them shows what is not on disk, and none can stop the run. */
-const createEmit = ({ project }: RunRequest, { plan, previous }: Planned, report: (event: RunEvent) => void): Emit => {
+const createEmit = (
+  { project, elapsedMs }: Pick<RunRequest, 'project'> & { elapsedMs: () => number },
+  { plan, previous }: Planned,
+  report: Report,
+) => {
   const at = new Date().toISOString();
-  const { startedAt = at, usage = null } = previous?.view ?? {};
-  let view = initialView(plan, { pid: process.pid, startedAt, usage, at });
-  return (event) => {
+  const startedAt = previous?.view.startedAt ?? at;
+  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, at });
+  const emit: Emit = (event) => {
     const next = reduceView(view, event);
-    if (next !== view) writeState(project, next);
-    view = next;
+    if (next !== view) {
+      view = { ...next, elapsedMs: elapsedMs() };
+      writeState(project, view);
+    }
     try {
-      report(event);
+      report(event, view);
     } catch {
       // A terminal that is gone.
     }
   };
+  return { emit, view: () => view };
 };
 
 const exitCode = (reason: StopReason, stops: Stops): number => {
@@ -159,6 +188,8 @@ const exitCode = (reason: StopReason, stops: Stops): number => {
       return 1;
     case 'limit':
       return 3;
+    case 'blocked':
+      return 4;
     case 'interrupted':
       return exitCodeOf(stops.received() ?? 'SIGTERM');
   }

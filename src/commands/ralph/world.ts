@@ -2,43 +2,19 @@ import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Options } from '../../flags.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/worktree.ts';
 import { runAgent } from '../../harness/agent.ts';
-import type { Harness } from '../../harness/harness.ts';
+import { readTasks } from '../../project/changes.ts';
 import { loadContext } from '../../project/context.ts';
-import type { Project } from '../../project/find.ts';
 import { appendRecord } from '../../project/history.ts';
-import { type ChangeLock, makeRunFolder } from '../../project/state.ts';
-import type { Emit, RunPlan } from '../../ralph/events.ts';
+import { makeRunFolder } from '../../project/state.ts';
+import { countTasks } from '../../project/tasks.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
-import type { Call } from '../command.ts';
+import { makeGate } from './gate.ts';
+import { fileOf, type WorldParts } from './parts.ts';
 import type { Stops } from './signals.ts';
-
-/** What a run is about, read once when it starts. */
-export interface Brief {
-  readonly userPrompt: string;
-  readonly proposal: string;
-  readonly module: string | null;
-}
-
-export interface WorldParts {
-  readonly project: Project;
-  readonly options: Options;
-  readonly find: (name: string) => Harness;
-  readonly call: Call;
-  readonly brief: Brief;
-  readonly plan: RunPlan;
-  /** Where the prompts and the logs of this run go. */
-  readonly folder: string;
-  readonly lock: ChangeLock;
-  /** null where there is no git. */
-  readonly tree: WorkTree | null;
-  readonly stops: Stops;
-  readonly emit: Emit;
-}
 
 /** Node's timers do not go further. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -47,18 +23,34 @@ const longestTimerMs = 2 ** 31 - 1;
 export const makeWorld = (parts: WorldParts): World => ({
   now: () => new Date(),
   ticks: () => performance.now(),
-  wait: (ms) => delay(Math.min(ms, longestTimerMs), undefined, { signal: parts.stops.stop }).catch(() => {}),
+  elapsedMs: parts.elapsedMs,
+  random: () => Math.random(),
+  wait: (ms) => pause(Math.min(ms, longestTimerMs), parts.stops),
+  waitUntil: async (ms) => {
+    // In short steps: the clock may be set, and the machine may sleep.
+    while (Date.now() < ms && parts.stops.received() === null)
+      await pause(Math.min(ms - Date.now(), 1000), parts.stops);
+  },
   stopSignal: () => parts.stops.received(),
   prompt: makePrompt(parts),
   runAgent: runHarness(parts),
   watchWork: watchWork(parts),
+  gate: makeGate(parts),
+  withoutSecrets: (record) => parts.redactor.data(record),
   save: (record) => appendRecord(parts.project, parts.plan.change, record),
+  tasks: async () => {
+    const tasks = await readTasks(parts.project, parts.plan.change);
+    return tasks && countTasks(tasks);
+  },
   emit: parts.emit,
 });
 
+const pause = (ms: number, stops: Stops): Promise<void> =>
+  delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
+
 const makePrompt =
   ({ project, brief, plan, folder }: WorldParts): World['prompt'] =>
-  async (iteration, last) => {
+  async (iteration, last, tally) => {
     const prompt = buildRalphPrompt(brief.userPrompt, {
       ...plan,
       ...brief,
@@ -66,15 +58,16 @@ const makePrompt =
       moduleId: plan.module ?? '',
       iteration,
       contextContent: await loadContext(project, plan.change),
-      lastResult: describeResult(last),
+      lastResult: describeResult(last, tally),
     });
     await writeFile(await setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
     return prompt;
   };
 
 const runHarness =
-  ({ project, options, find, call, plan, folder, lock, stops, emit }: WorldParts): World['runAgent'] =>
-  async ({ agent, iteration, prompt }, see) => {
+  ({ project, options, find, call, plan, folder, lock, stops, emit, guard, redactor }: WorldParts): World['runAgent'] =>
+  async ({ agent, iteration, prompt, deadlines }, see) => {
+    await guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
     const ended = await runAgent(
@@ -84,9 +77,11 @@ const runHarness =
         cwd: project.root,
         env: call.env,
         tag: `${run}/${iteration}`,
-        logFile: await setAside(fileOf(folder, iteration, 'log')),
+        logFile: await setAside(join(folder, fileOf(iteration, 'log'))),
         stopGraceMs: options.stopGrace,
         stops,
+        deadlines,
+        redactor,
       },
       { see, drained: () => call.terminal.drained() },
     );
@@ -126,11 +121,7 @@ const workSince = async (
   return { git, commit: result.kind === 'committed' ? result.hash : null };
 };
 
-/** `0007.log` */
-const fileOf = (folder: string, iteration: number, ending: string) =>
-  join(folder, `${String(iteration).padStart(4, '0')}.${ending}`);
-
-const promptFile = (folder: string, iteration: number) => fileOf(folder, iteration, 'prompt.md');
+const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
 
 /** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
 const setAside = async (file: string): Promise<string> => {

@@ -44,7 +44,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 const judge = (agent: string, scenario: Scenario) => {
   const { stdout, stderr, exit } = golden(agent, scenario);
-  const watch = watchIteration('COMPLETE', 'Do it.');
+  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.see(event);
   return watch.judge(exited(exit));
 };
@@ -156,7 +156,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
   });
 
   test('a format that it does not know is plain text, and the loop still works', () => {
-    const watch = watchIteration('COMPLETE', 'Do it.');
+    const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
     for (const event of decode(agent, [
       bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
     ]))

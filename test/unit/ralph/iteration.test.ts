@@ -28,7 +28,7 @@ const denied: AgentEvent = { type: 'error', kind: 'permission', message: 'denied
 const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' };
 
 const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
-  const watch = watchIteration('COMPLETE', sent);
+  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, sent);
   for (const event of events) watch.see(event);
   return watch.judge(ended);
 };
@@ -121,6 +121,18 @@ describe('a promise of an iteration that went wrong is rejected', () => {
       { end: 'not-started', exitCode: null, signal: null, problem: 'permission denied' },
       { kind: 'start', message: 'the agent could not be started: permission denied' },
     ],
+    [
+      'too long',
+      [],
+      { end: 'timed-out', exitCode: null, signal: 'SIGTERM', problem: 'it printed nothing' },
+      { kind: 'timeout', message: 'the agent was ended: it printed nothing' },
+    ],
+    [
+      'too much',
+      [],
+      { end: 'out-of-budget', exitCode: 0, signal: null, problem: 'no money left' },
+      { kind: 'budget', message: 'the agent was ended: no money left' },
+    ],
     ['an error event', [denied], exited(0), { kind: 'permission', message: 'denied bash' }],
     ['an error event before the exit code', [denied], exited(1), { kind: 'permission', message: 'denied bash' }],
     ['the first of two error events', [overload, denied], exited(0), { kind: 'overload', message: 'busy' }],
@@ -180,5 +192,46 @@ describe('the evidence', () => {
     ['after a long text', `${'x'.repeat(5000)}.\n${tag}`, `${'x'.repeat(271)}.\n${tag}`],
   ])('%s', (_, text, evidence) => {
     expect(judge([message(text)])).toMatchObject({ completionFound: true, evidence });
+  });
+});
+
+describe('giving up', () => {
+  const blocked = '<promise>BLOCKED</promise>';
+  test.each([
+    [
+      'the reason on the next line',
+      [message(`I tried.\n${blocked}\nThe API key is missing.`)],
+      'The API key is missing.',
+    ],
+    ['the reason before it', [message(`I tried.\nThe API key is missing.\n\n${blocked}\n`)], 'The API key is missing.'],
+    ['a word before the reason', [message(`${blocked}\n\n**Reason:** no key`)], 'no key'],
+    ['no reason at all', [message(blocked)], 'it gave no reason'],
+    ['plain text', [plain(`I tried.\n${blocked}\n`), plain('No key.\n')], 'No key.'],
+    ['plain text that goes on', [plain(`${blocked}\nNo key.\n`), plain('more\n'.repeat(5000))], 'No key.'],
+    ['words behind it on its line', [message(`${blocked} is what I would print`)], null],
+    ['in code', [message(`\`${blocked}\``)], null],
+    ['from a tool', [message('Hi.'), plain(`${blocked}\nNo key.\n`)], null],
+  ])('%s', (_, events, reason) => {
+    expect(judge(events).blocked).toBe(reason);
+  });
+
+  test('does not count when the iteration went wrong, and wins over a promise', () => {
+    expect(judge([message(`${blocked}\nNo key.`)], { ended: exited(1) })).toMatchObject({ blocked: null });
+    expect(judge([message(`${tag}\n${blocked}\nNo key.`)])).toMatchObject({
+      completionFound: false,
+      rejected: 'it gave up as well',
+      blocked: 'No key.',
+    });
+  });
+});
+
+describe('a call over and over', () => {
+  const call = (about: string): AgentEvent => ({ type: 'tool', tool: 'bash', about });
+  test.each([
+    ['fourteen times in a row', Array(14).fill(call('npm test')), null],
+    ['fifteen times in a row', Array(15).fill(call('npm test')), { tool: 'bash', about: 'npm test', times: 15 }],
+    ['with another between', [...Array(10).fill(call('a')), call('b'), ...Array(10).fill(call('a'))], null],
+  ])('%s', (_, events, repeated) => {
+    expect(judge(events as AgentEvent[]).repeated).toEqual(repeated);
   });
 });

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentEvent, Ended, RunEvent, RunPlan } from '../../../src/ralph/events.ts';
-import { runLoop, type World } from '../../../src/ralph/loop.ts';
+import {
+  type AgentEvent,
+  type Ended,
+  type GateReport,
+  type IterationRecord,
+  nothingKnown,
+  type RunEvent,
+  type RunPlan,
+} from '../../../src/ralph/events.ts';
+import { runLoop, type Standing, type World } from '../../../src/ralph/loop.ts';
+import { emptyTally } from '../../../src/ralph/tally.ts';
+import { noGate, noLimits } from './records.ts';
 
 const plan: RunPlan = {
   run: 'run',
@@ -14,6 +24,9 @@ const plan: RunPlan = {
   failFast: false,
   retryDelayMs: 1000,
   firstIteration: 1,
+  blockedPromise: 'BLOCKED',
+  limits: noLimits,
+  gate: noGate,
 };
 
 const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
@@ -26,33 +39,51 @@ interface Call {
   readonly at?: number;
   /** The signal that has come by the time the agent ends. */
   readonly signal?: string;
+  readonly gate?: (promised: boolean) => GateReport | null;
 }
 
 /** Runs the loop in a world that writes down all that is asked of it; the n-th call of the agent goes as the n-th says. */
-const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; signalWhileWaiting?: string } = {}) => {
+const run = async (
+  calls: readonly Call[],
+  changes: { plan?: Partial<RunPlan>; standing?: Partial<Standing>; signalWhileWaiting?: string } = {},
+) => {
   const diary: string[] = [];
   const events: RunEvent[] = [];
   const workers: string[] = [];
   let time = 0;
   let signal: string | null = null;
   let ticks = 0;
+  let number = 0;
+  const iterations: number[] = [];
   const world: World = {
     now: () => new Date(time),
     ticks: () => (ticks += 10),
     stopSignal: () => signal,
+    elapsedMs: () => time,
+    random: () => 0.5,
     wait: async (ms) => {
       diary.push(`wait ${ms}`);
       signal = changes.signalWhileWaiting ?? signal;
     },
+    waitUntil: async (ms) => {
+      diary.push(`wait until ${ms}`);
+      time = ms;
+      signal = changes.signalWhileWaiting ?? signal;
+    },
+    gate: async (iteration, promised) => calls[number - 1]?.gate?.(promised) ?? null,
+    tasks: async () => null,
+    withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
     watchWork: async () => async () => ({ git: null, commit: null }),
     runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
       workers.push(agent.harness);
-      const call = calls[iteration - 1] ?? {};
+      const call = calls[number++] ?? {};
+      iterations.push(iteration);
       time = call.at ?? time;
-      call.events?.forEach(see);
+      const halt = call.events?.map(see).find((answer) => answer !== null);
       signal = call.signal ?? signal;
+      if (halt) return { ...exited(0), end: halt.end, problem: halt.why };
       return call.ended ?? exited(0);
     },
     save: async (record) => void diary.push(`save ${record.iteration}`),
@@ -61,8 +92,11 @@ const run = async (calls: readonly Call[], changes: { plan?: Partial<RunPlan>; s
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const reason = await runLoop({ ...plan, ...changes.plan }, null, world);
-  return { reason, diary, events, workers };
+  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), ...changes.standing };
+  const reason = await runLoop({ ...plan, ...changes.plan }, standing, world);
+  const waits = diary.filter((entry) => entry.startsWith('wait '));
+  const stop = events.find((event) => event.type === 'run-ended');
+  return { reason, diary, events, workers, iterations, waits, stop };
 };
 
 describe('the loop', () => {
@@ -107,20 +141,95 @@ describe('the loop', () => {
     expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit' });
   });
 
-  const agents = ['first', 'second'].map((harness) => ({ harness, model: null }));
-  const limited = (resetsAtMs: number): AgentEvent => ({ type: 'error', kind: 'limit', message: 'enough', resetsAtMs });
+  test('starts with the next number, and knows what was before', async () => {
+    const standing = { tally: { ...emptyTally, finished: 3 } };
+    const { diary } = await run([], { plan: { maxIterations: 4 }, standing });
 
-  test('hands over to the next agent at a usage limit, without waiting, and comes back when it is free', async () => {
-    const calls = [{ events: [limited(5000)] }, { at: 4000 }, { at: 5000 }, {}];
-    const { workers, diary } = await run(calls, { plan: { agents, maxIterations: 4 } });
+    expect(diary).toContain('save 4');
+    expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
+  });
+
+  test('a limit that is reached already ends it before it starts', async () => {
+    const usage = { ...nothingKnown, costUsd: 5 };
+    const limits = { ...noLimits, maxCostUsd: 5 };
+    const { stop, iterations } = await run([], { plan: { limits }, standing: { tally: { ...emptyTally, usage } } });
+
+    expect(stop).toMatchObject({ cause: 'max-cost', reason: 'limit' });
+    expect(iterations).toEqual([]);
+  });
+
+  test('ends an agent that spends too much, with what was spent before in mind', async () => {
+    const spends = (costUsd: number): AgentEvent => ({ type: 'usage', ...nothingKnown, costUsd });
+    const limits = { ...noLimits, maxCostUsd: 5 };
+    const { stop, events } = await run([{ events: [spends(3)] }, { events: [spends(1), spends(1), spends(9)] }], {
+      plan: { limits },
+    });
+
+    expect(stop).toMatchObject({ cause: 'max-cost', detail: '--max-cost 5 reached: $14.00 spent' });
+    expect(events.findLast((event) => event.type === 'iteration-finished')).toMatchObject({
+      record: { end: 'out-of-budget', error: { kind: 'budget' } },
+    });
+  });
+
+  test('stops when the agent gives up', async () => {
+    const { reason, stop } = await run([{ events: [says('<promise>BLOCKED</promise>\nNo key.')] }]);
+    expect({ reason, detail: stop?.detail }).toEqual({ reason: 'blocked', detail: 'the agent gave up: No key.' });
+  });
+
+  const red = (passed: boolean): GateReport => ({
+    passed,
+    tampering: passed ? [] : ['x was changed'],
+    openTasks: [],
+    runs: [],
+  });
+
+  test('a promise that the gate refuses does not count, and the next one may', async () => {
+    const promised = [says('<promise>COMPLETE</promise>')];
+    const { events, reason } = await run([
+      { events: promised, gate: () => red(false) },
+      { events: promised, gate: () => red(true) },
+    ]);
+
+    expect(reason).toBe('complete');
+    const records = events.flatMap((event) => (event.type === 'iteration-finished' ? [event.record] : []));
+    expect(records).toMatchObject([
+      { completionFound: false, evidence: null, rejected: 'x was changed' },
+      { completionFound: true, rejected: null },
+    ] satisfies Partial<IterationRecord>[]);
+  });
+
+  test('the gate is told whether there was a promise', async () => {
+    const told: boolean[] = [];
+    const gate = (promised: boolean) => {
+      told.push(promised);
+      return null;
+    };
+    await run([{ gate }, { events: [says('<promise>COMPLETE</promise>')], gate }]);
+    expect(told).toEqual([false, true]);
+  });
+});
+
+describe('an agent that cannot work now', () => {
+  const agents = ['first', 'second'].map((harness) => ({ harness, model: null }));
+  const limited = (resetsAtMs?: number): AgentEvent => ({
+    type: 'error',
+    kind: 'limit',
+    message: 'enough',
+    ...(resetsAtMs === undefined ? {} : { resetsAtMs }),
+  });
+  const lost = { ended: { end: 'not-started', exitCode: null, signal: null, problem: 'gone' } } as const;
+
+  test('hands over to the next agent without waiting or counting, and comes back when it is free', async () => {
+    const calls = [{ events: [limited(5000)] }, { at: 4000 }, { at: 6000 }, {}];
+    const { workers, waits, iterations } = await run(calls, { plan: { agents, maxIterations: 3 } });
 
     expect(workers).toEqual(['first', 'second', 'second', 'first']);
-    expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual([]);
+    expect(iterations).toEqual([1, 1, 2, 3]);
+    expect(waits).toEqual([]);
   });
 
   test('hands over when an agent cannot start, and gives up when none can', async () => {
-    const lost = { ended: { end: 'not-started', exitCode: null, signal: null, problem: 'gone' } } as const;
-    expect(await run([lost], { plan: { agents, maxIterations: 2 } })).toMatchObject({
+    expect(await run([lost], { plan: { agents, maxIterations: 1 } })).toMatchObject({
       reason: 'limit',
       workers: ['first', 'second'],
     });
@@ -130,25 +239,66 @@ describe('the loop', () => {
     });
   });
 
+  test('waits for its usage limit to end, and a little longer; the same iteration is tried again', async () => {
+    const { waits, iterations, events, reason } = await run([{ events: [limited(100_000)] }, {}], {
+      plan: { maxIterations: 1, failFast: true },
+    });
+
+    expect(waits).toEqual(['wait until 105000']);
+    expect(iterations).toEqual([1, 1]);
+    expect(reason).toBe('limit');
+    expect(events.filter((event) => event.type === 'iteration-finished')).toMatchObject([
+      { record: { iteration: 1, error: null, held: [{ harness: 'opencode', error: { kind: 'limit' } }] } },
+    ]);
+  });
+
+  test('waits longer each time when nobody says for how long, up to half an hour', async () => {
+    const calls = Array.from({ length: 9 }, () => ({ events: [limited()] }));
+    const { waits } = await run(calls, { plan: { maxIterations: 1 } });
+    const ends = waits.map((wait) => Number(wait.slice('wait until '.length)));
+    expect(ends.map((end, index) => end - (ends[index - 1] ?? 0))).toEqual([
+      30_000, 60_000, 120_000, 240_000, 480_000, 960_000, 1_800_000, 1_800_000, 1_800_000,
+    ]);
+  });
+
   test('does not believe a limit that is over already', async () => {
     const calls = [{ events: [limited(1)], at: 5000 }, {}, {}];
-    expect(await run(calls, { plan: { agents, maxIterations: 3 } })).toMatchObject({
+    expect(await run(calls, { plan: { agents, maxIterations: 2 } })).toMatchObject({
       workers: ['first', 'second', 'second'],
     });
   });
 
   test('goes on with the one that is free first when all are at their limit', async () => {
     const calls = [{ events: [limited(9000)] }, { events: [limited(8000)] }, {}];
-    const { workers, diary } = await run(calls, { plan: { agents, maxIterations: 3 } });
+    const { workers, waits } = await run(calls, { plan: { agents, maxIterations: 1 } });
 
     expect(workers).toEqual(['first', 'second', 'second']);
-    expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual(['wait 2000']);
+    expect(waits).toEqual(['wait until 8400']);
   });
 
-  test('counts from where it is told to', async () => {
-    const { diary } = await run([], { plan: { firstIteration: 4, maxIterations: 4 } });
+  test('stops when it would have to wait longer than it may, and keeps what was tried', async () => {
+    const limits = { ...noLimits, maxWaitMs: 50_000 };
+    const { stop, waits, diary } = await run([{ events: [limited(100_000)] }], { plan: { limits } });
 
-    expect(diary).toContain('save 4');
-    expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
+    expect(stop).toMatchObject({ cause: 'max-wait', detail: expect.stringContaining('enough') });
+    expect(waits).toEqual([]);
+    expect(diary).toContain('save 1');
+  });
+
+  test('waits no longer than the run may take', async () => {
+    const limits = { ...noLimits, untilMs: 7000 };
+    const { stop, waits } = await run([{ events: [limited(100_000)] }], { plan: { limits } });
+
+    expect(waits).toEqual(['wait until 7000']);
+    expect(stop).toMatchObject({ cause: 'until' });
+  });
+
+  test('goes on waiting when it was interrupted in a wait, and stops when it is asked to', async () => {
+    const standing = { restingUntil: new Map([['opencode', 3000]]) };
+    expect((await run([], { standing, plan: { maxIterations: 1 } })).waits).toEqual(['wait until 3000']);
+    expect(await run([], { standing, signalWhileWaiting: 'SIGINT' })).toMatchObject({
+      reason: 'interrupted',
+      iterations: [],
+    });
   });
 });

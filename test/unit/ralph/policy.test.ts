@@ -1,27 +1,41 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IterationRecord } from '../../../src/ralph/events.ts';
+import { type IterationRecord, type Limits, nothingKnown, type Stop, type Usage } from '../../../src/ralph/events.ts';
 import { decide, type Progress } from '../../../src/ralph/policy.ts';
-import { crash, recordWith } from './records.ts';
+import { crash, noLimits, recordWith } from './records.ts';
 
 interface Row {
   readonly record?: Partial<IterationRecord>;
-  readonly plan?: Partial<Progress['plan']>;
+  readonly plan?: Partial<Omit<Progress['plan'], 'limits'>>;
+  readonly limits?: Partial<Limits>;
   readonly failures?: number;
+  readonly stalled?: number;
+  readonly usage?: Usage;
+  readonly elapsedMs?: number;
+  readonly nowMs?: number;
   readonly stopSignal?: string | null;
-  readonly handsOver?: boolean;
 }
 
-const decideOn = ({ record, plan, failures = 0, stopSignal = null, handsOver = false }: Row) =>
+const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elapsedMs = 0, nowMs = 0, ...row }: Row) =>
   decide({
-    plan: { minIterations: 1, maxIterations: 50, failFast: false, retryDelayMs: 1000, ...plan },
+    plan: {
+      minIterations: 1,
+      maxIterations: 50,
+      failFast: false,
+      retryDelayMs: 1000,
+      ...plan,
+      limits: { ...noLimits, ...limits },
+    },
     record: recordWith(record),
-    failures,
-    stopSignal,
-    handsOver,
+    tally: { failures, stalled, usage: usage ?? null },
+    spent: { elapsedMs, nowMs },
+    stopSignal: row.stopSignal ?? null,
   });
 
+const used = (facts: Partial<Usage>): Usage => ({ ...nothingKnown, ...facts });
+
 const promised = { completionFound: true };
+const green = { command: 'npm test', outcome: 'passed', exitCode: 0, durationMs: 1, tail: '' } as const;
 const crashed = { error: crash };
 const notStarted = {
   end: 'not-started',
@@ -30,84 +44,170 @@ const notStarted = {
 } as const;
 
 describe('when it stops, and why', () => {
-  test.each<[string, Row, string, string]>([
-    ['a promise', { record: promised }, 'complete', 'promised in iteration 1'],
+  test.each<[string, Row, Stop['cause'], string]>([
+    ['a promise', { record: promised }, 'promise', 'promised in iteration 1'],
     [
       'a promise at the minimum',
       { record: { ...promised, iteration: 3 }, plan: { minIterations: 3 } },
-      'complete',
+      'promise',
       'promised in iteration 3',
     ],
     [
       'a promise at the limit',
       { record: { ...promised, iteration: 5 }, plan: { maxIterations: 5 } },
-      'complete',
+      'promise',
       'promised in iteration 5',
     ],
     [
       'a promise before an interruption',
       { record: promised, stopSignal: 'SIGINT' },
-      'complete',
+      'promise',
       'promised in iteration 1',
     ],
-    ['an interruption', { stopSignal: 'SIGTERM' }, 'interrupted', 'stopped by SIGTERM'],
+    ['an interruption', { stopSignal: 'SIGTERM' }, 'signal', 'stopped by SIGTERM'],
     [
       'an interruption before a promise that comes too early',
       { record: promised, plan: { minIterations: 2 }, stopSignal: 'SIGINT' },
-      'interrupted',
+      'signal',
       'stopped by SIGINT',
     ],
     [
       'an interruption before a failure',
       { record: crashed, plan: { failFast: true }, failures: 1, stopSignal: 'SIGINT' },
-      'interrupted',
+      'signal',
       'stopped by SIGINT',
     ],
     [
       'an interruption before an agent that does not start',
       { record: notStarted, failures: 1, stopSignal: 'SIGINT' },
-      'interrupted',
+      'signal',
       'stopped by SIGINT',
     ],
     [
       'an interruption before the limit',
       { plan: { maxIterations: 1 }, stopSignal: 'SIGINT' },
-      'interrupted',
+      'signal',
       'stopped by SIGINT',
     ],
     [
       'an agent that does not start',
       { record: notStarted, failures: 1 },
-      'failed',
+      'not-started',
       'the agent could not be started: permission denied',
     ],
     [
       'a failure with --fail-fast',
       { record: { ...crashed, iteration: 2 }, plan: { failFast: true }, failures: 1 },
-      'failed',
+      'fail-fast',
       'iteration 2 failed and --fail-fast is given: the agent exited with code 1',
     ],
     [
       'a failure with --fail-fast before the limit',
       { record: crashed, plan: { failFast: true, maxIterations: 1 }, failures: 1 },
-      'failed',
+      'fail-fast',
       'iteration 1 failed and --fail-fast is given: the agent exited with code 1',
     ],
-    ['the limit', { record: { iteration: 50 } }, 'limit', '--max-iterations 50 reached without a promise that counts'],
+    [
+      'the limit',
+      { record: { iteration: 50 } },
+      'max-iterations',
+      '--max-iterations 50 reached without a promise that counts',
+    ],
     [
       'the limit, when the last iteration fails',
       { record: { ...crashed, iteration: 50 }, failures: 1 },
-      'limit',
+      'max-iterations',
       '--max-iterations 50 reached without a promise that counts',
     ],
     [
       'a limit that is lower than where a run is resumed',
       { record: { iteration: 9 }, plan: { maxIterations: 5 } },
-      'limit',
+      'max-iterations',
       '--max-iterations 5 reached without a promise that counts',
     ],
-  ])('%s', (_, row, reason, detail) => {
-    expect(decideOn(row)).toEqual({ next: 'stop', reason, detail });
+    [
+      'a promise before giving up, which the iteration settles',
+      { record: { ...promised, blocked: 'no key' } },
+      'promise',
+      'promised in iteration 1',
+    ],
+    ['giving up', { record: { blocked: 'no key' } }, 'blocked-promise', 'the agent gave up: no key'],
+    [
+      'giving up, interrupted',
+      { record: { blocked: 'no key' }, stopSignal: 'SIGINT' },
+      'blocked-promise',
+      'the agent gave up: no key',
+    ],
+    [
+      'a promise that was verified',
+      { record: { ...promised, gate: { passed: true, tampering: [], openTasks: [], runs: [green] } } },
+      'promise',
+      'promised and verified in iteration 1',
+    ],
+    [
+      'too many failures',
+      { record: crashed, failures: 3, limits: { maxFailures: 3 } },
+      'max-failures',
+      '3 iterations in a row failed (--max-failures): the agent exited with code 1',
+    ],
+    [
+      'nothing changed for too long',
+      { stalled: 4, limits: { maxStalled: 4 } },
+      'max-stalled',
+      '4 iterations in a row changed nothing (--max-stalled)',
+    ],
+    [
+      'too many failures before nothing changed',
+      { record: crashed, failures: 4, stalled: 4, limits: { maxFailures: 4, maxStalled: 4 } },
+      'max-failures',
+      '4 iterations in a row failed (--max-failures): the agent exited with code 1',
+    ],
+    [
+      'the time',
+      { elapsedMs: 10, limits: { maxDurationMs: 10 } },
+      'max-duration',
+      'the time of --max-duration is over',
+    ],
+    ['the clock', { nowMs: 10, limits: { untilMs: 10 } }, 'until', 'the time of --until has come'],
+    [
+      'the money',
+      { usage: used({ costUsd: 5.129 }), limits: { maxCostUsd: 5 } },
+      'max-cost',
+      '--max-cost 5 reached: $5.13 spent',
+    ],
+    [
+      'the tokens',
+      { usage: used({ inputTokens: 70, outputTokens: 30 }), limits: { maxTokens: 100 } },
+      'max-tokens',
+      '--max-tokens 100 reached: 100 used',
+    ],
+    [
+      'the money in the middle of an iteration, which is not a failure for --fail-fast',
+      {
+        record: { end: 'out-of-budget', error: { kind: 'budget', message: 'ended' } },
+        plan: { failFast: true },
+        usage: used({ costUsd: 5 }),
+        limits: { maxCostUsd: 5 },
+      },
+      'max-cost',
+      '--max-cost 5 reached: $5.00 spent',
+    ],
+    [
+      'a promise at every limit at once',
+      {
+        record: promised,
+        failures: 9,
+        stalled: 9,
+        elapsedMs: 9,
+        nowMs: 9,
+        usage: used({ costUsd: 9, inputTokens: 9 }),
+        limits: { maxFailures: 1, maxStalled: 1, maxDurationMs: 1, untilMs: 1, maxCostUsd: 1, maxTokens: 1 },
+      },
+      'promise',
+      'promised in iteration 1',
+    ],
+  ])('%s', (_, row, cause, detail) => {
+    expect(decideOn(row)).toEqual({ next: 'stop', stop: { cause, detail } });
   });
 });
 
@@ -119,6 +219,19 @@ describe('when it goes on', () => {
     ['a promise before the minimum', { record: promised, plan: { minIterations: 2 } }, 0],
     ['--fail-fast without a failure', { plan: { failFast: true } }, 0],
     ['a failure', { record: crashed, failures: 1 }, 1000],
+    ['a cost that nobody knows', { usage: used({ inputTokens: 1 }), limits: { maxCostUsd: 1 } }, 0],
+    [
+      'just below each limit',
+      {
+        failures: 1,
+        stalled: 1,
+        elapsedMs: 1,
+        nowMs: 1,
+        usage: used({ costUsd: 1, inputTokens: 1 }),
+        limits: { maxFailures: 2, maxStalled: 2, maxDurationMs: 2, untilMs: 2, maxCostUsd: 2, maxTokens: 2 },
+      },
+      0,
+    ],
     ['a promise that was rejected', { record: { ...crashed, rejected: crash.message }, failures: 1 }, 1000],
   ])('%s', (_, row, waitMs) => {
     expect(decideOn(row)).toEqual({ next: 'continue', waitMs });

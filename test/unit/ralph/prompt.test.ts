@@ -189,9 +189,41 @@ describe('what is said of the iteration before', () => {
       /not accepted: the agent exited with code 1\./,
     ],
   ])('%s', (_, record, expected) => {
-    const words = describeResult(record);
+    const words = describeResult(record, { stalled: 0, sameError: 0 });
     if (expected === null) expect(words).toBeNull();
     else expect(words).toMatch(expected);
+  });
+
+  test.each([
+    [
+      'nothing changed for a while',
+      recordWith({ git: nothingChanged }),
+      { stalled: 3, sameError: 0 },
+      /last 3 iterations changed no file/,
+    ],
+    ['the same error again', recordWith({ error: crash }), { stalled: 0, sameError: 2 }, /same error has come 2 times/],
+    [
+      'the same call over and over',
+      recordWith({ repeated: { tool: 'bash', about: 'npm test', times: 40 } }),
+      { stalled: 0, sameError: 0 },
+      /called bash 40 times in a row with the same input \(npm test\)/,
+    ],
+  ])('%s', (_, record, tally, expected) => {
+    expect(describeResult(record, tally)).toMatch(expected);
+  });
+
+  test('a gate that is red comes with the end of its output, in a fence that it cannot close', () => {
+    const run = { command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'a\n```\nb' } as const;
+    const gate = { passed: false, tampering: [], openTasks: [], runs: [run] };
+    const refused = describeResult(recordWith({ gate, rejected: '"npm test" failed twice' }), {
+      stalled: 0,
+      sameError: 0,
+    });
+    expect(refused).toMatch(/not accepted: "npm test" failed twice\./);
+    expect(refused).toContain('The end of what "npm test" printed:\n\n````\na\n```\nb\n````');
+    expect(describeResult(recordWith({ gate }), { stalled: 0, sameError: 0 })).toContain(
+      'a state that does not hold: "npm test" failed twice, with exit code 1.',
+    );
   });
 });
 

@@ -1,4 +1,4 @@
-import type { IterationRecord } from '../../../src/ralph/events.ts';
+import type { GatePlan, IterationRecord, Limits } from '../../../src/ralph/events.ts';
 
 /** A record of an iteration that went well and promised nothing, with what a test says differently. */
 export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecord => ({
@@ -22,7 +22,25 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   usage: null,
   tools: null,
   error: null,
+  blocked: null,
+  gate: null,
+  repeated: null,
+  held: [],
   ...facts,
 });
 
 export const crash = { kind: 'crash', message: 'the agent exited with code 1' } as const;
+
+export const noLimits: Limits = {
+  maxDurationMs: Infinity,
+  untilMs: Infinity,
+  maxCostUsd: Infinity,
+  maxTokens: Infinity,
+  iterationTimeoutMs: Infinity,
+  idleTimeoutMs: Infinity,
+  maxFailures: Infinity,
+  maxStalled: Infinity,
+  maxWaitMs: Infinity,
+};
+
+export const noGate: GatePlan = { verify: [], verifyEach: false, requireTasks: false, allowTampering: false };

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent, RunPlan } from '../../../src/ralph/events.ts';
-import { initialView, reduceView, type RunView } from '../../../src/ralph/view.ts';
-import { recordWith } from './records.ts';
+import {
+  type HeldAttempt,
+  nothingKnown,
+  type RunEvent,
+  type RunPlan,
+  type Stop,
+  stopCauses,
+} from '../../../src/ralph/events.ts';
+import { catchUp, initialView, reduceView, type RunView } from '../../../src/ralph/view.ts';
+import { emptyTally } from '../../../src/ralph/tally.ts';
+import { noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {
   run: '20260102-030405-9f3a',
@@ -15,6 +23,9 @@ const plan: RunPlan = {
   failFast: true,
   retryDelayMs: 1000,
   firstIteration: 1,
+  blockedPromise: 'BLOCKED',
+  limits: { ...noLimits, maxCostUsd: 5 },
+  gate: noGate,
 };
 
 const startedAt = '2026-01-02T03:04:05.000Z';
@@ -29,9 +40,10 @@ describe('before the first event', () => {
       change: '002-01_add-ralph-loop',
       module: '002',
       status: 'running',
+      cause: null,
       detail: null,
       iteration: 1,
-      finished: 0,
+      ...emptyTally,
       harness: 'opencode',
       model: 'anthropic/claude-sonnet',
       agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
@@ -39,7 +51,13 @@ describe('before the first event', () => {
       completionPromise: 'COMPLETE',
       minIterations: 2,
       maxIterations: 50,
-      usage: null,
+      blockedPromise: 'BLOCKED',
+      limits: { ...Object.fromEntries(Object.keys(noLimits).map((name) => [name, null])), maxCostUsd: 5 },
+      gate: noGate,
+      tasks: null,
+      elapsedMs: 0,
+      waiting: null,
+      resting: {},
       pid: 4711,
       startedAt,
       updatedAt: startedAt,
@@ -48,7 +66,7 @@ describe('before the first event', () => {
   });
 
   test.each<[string, Partial<RunPlan>, Partial<RunView>]>([
-    ['a run that is resumed has its iterations behind it', { firstIteration: 4 }, { iteration: 4, finished: 3 }],
+    ['a run that is resumed goes on with its number', { firstIteration: 4 }, { iteration: 4 }],
     ['no limit is null, which JSON can hold', { maxIterations: Infinity }, { maxIterations: null }],
     ['a change may have no module', { module: null }, { module: null }],
   ])('%s', (_, facts, expected) => {
@@ -60,6 +78,17 @@ describe('before the first event', () => {
   });
 });
 
+const attempt: HeldAttempt = {
+  startedAt,
+  durationMs: 5,
+  harness: 'claude',
+  model: null,
+  error: { kind: 'limit', message: 'enough' },
+  usage: { ...nothingKnown, costUsd: 1 },
+  git: null,
+  commit: null,
+};
+
 describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
     [{ type: 'run-started', plan, at }, { updatedAt: at }],
@@ -69,13 +98,28 @@ describe('events that change the view', () => {
     ],
     [
       { type: 'iteration-finished', record: recordWith({ iteration: 7 }), at },
-      { finished: 7, updatedAt: at },
+      { finished: 7, files: ['a.txt'], updatedAt: at },
     ],
-    ...(['complete', 'limit', 'failed', 'interrupted'] as const).map((reason): [RunEvent, Partial<RunView>] => [
-      { type: 'run-ended', reason, detail: 'for a reason', at },
-      { status: reason, detail: 'for a reason', updatedAt: at, endedAt: at },
+    [
+      { type: 'waiting', untilMs: 5, why: 'a limit', at },
+      { waiting: { untilMs: 5, why: 'a limit' }, updatedAt: at },
+    ],
+    [
+      { type: 'held-up', attempt, untilMs: 9, atMs: 4, at },
+      { held: [attempt], heldSinceMs: 4, resting: { claude: 9 }, usage: attempt.usage, updatedAt: at },
+    ],
+    ...Object.entries(stopCauses).map(([cause, reason]): [RunEvent, Partial<RunView>] => [
+      { type: 'run-ended', reason, cause: cause as Stop['cause'], detail: 'so', tasks: { done: 1, all: 2 }, at },
+      {
+        status: reason,
+        cause: cause as Stop['cause'],
+        detail: 'so',
+        tasks: { done: 1, all: 2 },
+        updatedAt: at,
+        endedAt: at,
+      },
     ]),
-  ])('$type $reason', (event, changes) => {
+  ])('$type $cause', (event, changes) => {
     const before = structuredClone(view);
     expect(reduceView(view, event)).toEqual({ ...view, ...changes });
     expect(view).toEqual(before);
@@ -86,8 +130,17 @@ describe('events that leave the view as it is', () => {
   test.each<RunEvent>([
     { type: 'agent', event: { type: 'text', text: 'Hi.', plain: true } },
     { type: 'notice', text: 'Careful.' },
-    { type: 'waiting', ms: 1000, why: 'the iteration failed' },
+    { type: 'gate-started', commands: ['npm test'] },
   ])('$type', (event) => {
     expect(reduceView(view, event)).toBe(view);
   });
+});
+
+test('records that were saved after the view are caught up with, and those in it are not counted twice', () => {
+  const usage = { ...nothingKnown, costUsd: 2 };
+  const records = [1, 2, 3].map((iteration) => recordWith({ iteration, usage, run: view.run }));
+  const foreign = recordWith({ iteration: 9, usage, run: 'another' });
+  const behind = { ...view, finished: 1, usage };
+  expect(catchUp(behind, [...records, foreign])).toMatchObject({ finished: 3, usage: { costUsd: 6 } });
+  expect(catchUp(catchUp(behind, records), records)).toEqual(catchUp(behind, records));
 });

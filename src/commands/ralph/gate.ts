@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { runShell } from '../../harness/shell.ts';
+import { readTasks } from '../../project/changes.ts';
+import type { GateRun } from '../../ralph/events.ts';
+import { passes } from '../../ralph/gate.ts';
+import type { World } from '../../ralph/loop.ts';
+import { fileOf, type WorldParts } from './parts.ts';
+
+/** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
+export const makeGate =
+  (parts: WorldParts): World['gate'] =>
+  async (iteration, promised) => {
+    const { gate, change } = parts.plan;
+    const seen = await parts.guard.after();
+    if (!promised && (!gate.verifyEach || gate.verify.length === 0)) return null;
+    const tampering = promised && !gate.allowTampering ? seen : [];
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
+    const cheap = tampering.length + openTasks.length === 0;
+    const runs = cheap ? await runCommands(parts, iteration) : [];
+    return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
+  };
+
+const openTasksOf = async ({ project }: WorldParts, change: string): Promise<string[]> =>
+  ((await readTasks(project, change)) ?? []).filter(({ done }) => !done).map(({ title }) => title);
+
+const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
+  const { verify } = parts.plan.gate;
+  if (verify.length > 0) parts.emit({ type: 'gate-started', commands: verify });
+  const runs: GateRun[] = [];
+  for (const [index, command] of verify.entries())
+    runs.push(await runTwice(parts, command, fileOf(iteration, `verify-${index + 1}`)));
+  return runs;
+};
+
+/** A command that is red is run once more before it is believed. */
+const runTwice = async (parts: WorldParts, command: string, name: string): Promise<GateRun> => {
+  const started = performance.now();
+  const first = await runOnce(parts, command, name);
+  const again = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const last = again ? await runOnce(parts, command, `${name}-again`) : first;
+  const durationMs = Math.round(performance.now() - started);
+  const { exitCode } = last;
+  if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
+  return { command, outcome: again ? 'flaky' : 'passed', exitCode, durationMs, tail: again ? first.tail : '' };
+};
+
+const runOnce = (
+  { project, options, call, plan, folder, stops, redactor }: WorldParts,
+  command: string,
+  name: string,
+) =>
+  runShell({
+    command,
+    cwd: project.root,
+    env: call.env,
+    tag: `${plan.run}/${name}`,
+    logFile: join(folder, `${name}.log`),
+    timeoutMs: options.verifyTimeout,
+    stopGraceMs: options.stopGrace,
+    stops,
+    redactor,
+  });

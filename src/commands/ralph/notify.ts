@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { runShell } from '../../harness/shell.ts';
+import type { RunView } from '../../ralph/view.ts';
+import type { WorldParts } from './parts.ts';
+
+const longestMs = 30_000;
+
+/** Tells whoever asked to be told that the run has ended. That it cannot is said, and changes nothing. */
+export const notify = async (command: string, parts: WorldParts & { view: RunView }): Promise<void> => {
+  const { project, call, plan, folder, stops, redactor, view } = parts;
+  const result = await runShell({
+    command,
+    input: `${JSON.stringify(view)}\n`,
+    cwd: project.root,
+    env: {
+      ...call.env,
+      SPOOL_CHANGE: view.change,
+      SPOOL_STATUS: view.status,
+      SPOOL_CAUSE: view.cause ?? '',
+      SPOOL_DETAIL: view.detail ?? '',
+    },
+    tag: `${plan.run}/notify`,
+    logFile: join(folder, 'notify.log'),
+    timeoutMs: longestMs,
+    stopGraceMs: 1000,
+    // Also after Ctrl-C, unless it is pressed twice.
+    stops: { stop: stops.kill, kill: stops.kill },
+    redactor,
+  });
+  if (result.outcome === 'passed') return;
+  const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
+  call.terminal.say(`spool: the command of --notify did not work (${why}); see ${join(folder, 'notify.log')}\n`);
+};

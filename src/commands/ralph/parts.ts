@@ -1,0 +1,40 @@
+import type { Options } from '../../flags.ts';
+import type { WorkTree } from '../../git/worktree.ts';
+import type { Harness } from '../../harness/harness.ts';
+import type { Project } from '../../project/find.ts';
+import type { Guard } from '../../project/guard.ts';
+import type { ChangeLock } from '../../project/state.ts';
+import type { Emit, RunPlan } from '../../ralph/events.ts';
+import type { Redactor } from '../../redact.ts';
+import type { Call } from '../command.ts';
+import type { Stops } from './signals.ts';
+
+/** What a run is about, read once when it starts. */
+export interface Brief {
+  readonly userPrompt: string;
+  readonly proposal: string;
+  readonly module: string | null;
+}
+
+export interface WorldParts {
+  readonly project: Project;
+  readonly options: Options;
+  readonly find: (name: string) => Harness;
+  readonly call: Call;
+  readonly brief: Brief;
+  readonly plan: RunPlan;
+  /** Where the prompts and the logs of this run go. */
+  readonly folder: string;
+  readonly lock: ChangeLock;
+  /** null where there is no git. */
+  readonly tree: WorkTree | null;
+  readonly stops: Stops;
+  readonly emit: Emit;
+  readonly guard: Guard;
+  readonly redactor: Redactor;
+  /** How long this run has been at work. */
+  readonly elapsedMs: () => number;
+}
+
+/** `0007.log` */
+export const fileOf = (iteration: number, ending: string) => `${String(iteration).padStart(4, '0')}.${ending}`;

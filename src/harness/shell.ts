@@ -1,0 +1,63 @@
+import { stripVTControlCharacters } from 'node:util';
+import { childEnvironment } from './environment.ts';
+import { type Launch, runProcess, type Watch } from './run.ts';
+
+export interface ShellRun extends Pick<Launch, 'cwd' | 'env' | 'tag' | 'logFile' | 'stopGraceMs' | 'redactor'> {
+  /** As the user would type it. */
+  readonly command: string;
+  readonly input?: string;
+  readonly timeoutMs: number;
+  readonly stops: Pick<Watch, 'stop' | 'kill'>;
+}
+
+export interface ShellResult {
+  readonly outcome: 'passed' | 'failed' | 'timed-out' | 'interrupted';
+  readonly exitCode: number | null;
+  /** The last lines of what it printed, without colours and secrets. */
+  readonly tail: string;
+}
+
+/** Enough for a stack trace or the failures of a test run. */
+const tailBytes = 64 * 1024;
+const tailLines = 60;
+const tailLength = 4000;
+
+/** Runs a command of the user's in a shell to its end; nothing that it started is left. */
+export const runShell = async (run: ShellRun): Promise<ShellResult> => {
+  const timeout = AbortSignal.timeout(run.timeoutMs);
+  let tail = Buffer.alloc(0);
+  const ended = await runProcess(
+    { ...run, ...shellOf(run.command), env: childEnvironment(run.env), prompt: run.input ?? '' },
+    {
+      output: async (_, chunk) => {
+        tail = Buffer.concat([tail, chunk]).subarray(-tailBytes);
+      },
+      stop: AbortSignal.any([run.stops.stop, timeout]),
+      kill: run.stops.kill,
+    },
+  );
+  const outcome =
+    ended.end === 'exited' && ended.exitCode === 0
+      ? 'passed'
+      : ended.end !== 'interrupted'
+        ? 'failed'
+        : run.stops.stop.aborted
+          ? 'interrupted'
+          : 'timed-out';
+  const printed = ended.problem ?? tail.toString('utf8');
+  return { outcome, exitCode: ended.exitCode, tail: run.redactor.text(lastLines(printed)) };
+};
+
+const shellOf = (command: string) =>
+  process.platform === 'win32'
+    ? { binary: process.env.ComSpec ?? 'cmd.exe', args: ['/d', '/s', '/c', command] }
+    : { binary: '/bin/sh', args: ['-c', command] };
+
+const lastLines = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replaceAll('\r\n', '\n')
+    .trimEnd()
+    .split('\n')
+    .slice(-tailLines)
+    .join('\n')
+    .slice(-tailLength);

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { changeFolder } from './changes.ts';
+import { ifThere, readIfThere } from './files.ts';
+import { configFile, type Project } from './find.ts';
+import { missingTasks, parseTasks } from './tasks.ts';
+
+export interface GuardRequest {
+  readonly project: Project;
+  readonly change: string;
+  /** What they name are files that the agent must leave alone. */
+  readonly commands: readonly string[];
+  /** Where it is kept, so that it outlives this process. */
+  readonly file: string;
+}
+
+/**
+ * Sees when an agent moves the goal instead of reaching it: tasks deleted or reworded, the proposal, the settings or
+ * the files that a gate command names changed. What a person changes between two iterations is as it should be.
+ */
+export interface Guard {
+  /** Called before an agent starts. */
+  before(): Promise<void>;
+  /** Called when it has ended: a sentence for everything that is not as it should be. */
+  after(): Promise<string[]>;
+}
+
+/** Hashes by path, relative to the project; null for a file that is not there. */
+type Hashes = Readonly<Record<string, string | null>>;
+
+interface Memory {
+  readonly v: 1;
+  /** An agent is at work, or was when its Spool was killed: what has changed since may be its doing. */
+  readonly working: boolean;
+  readonly expected: Hashes;
+  readonly seen: Hashes;
+  readonly expectedTasks: readonly string[];
+}
+
+export const openGuard = async ({ project, change, commands, file }: GuardRequest): Promise<Guard> => {
+  const folder = changeFolder(project, change);
+  const tasksFile = relative(project.root, join(folder, 'tasks.md'));
+  const paths = [
+    ...new Set([
+      tasksFile,
+      relative(project.root, join(folder, 'proposal.md')),
+      relative(project.root, configFile(project)),
+      ...commands.flatMap((command) => namedFiles(project.root, command)),
+    ]),
+  ];
+
+  const look = async (): Promise<Hashes> =>
+    Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await hashOf(join(project.root, path))])));
+  const readTitles = async () =>
+    parseTasks((await readIfThere(join(project.root, tasksFile))) ?? '').map(({ title }) => title);
+  const keep = async (next: Memory) => {
+    memory = next;
+    await writeFile(`${file}.draft`, JSON.stringify(next), { mode: 0o600 });
+    await rename(`${file}.draft`, file);
+  };
+
+  let memory = await load(file);
+
+  return {
+    async before() {
+      const now = await look();
+      const untouched = memory?.working ?? false;
+      const isPersons = (path: string) =>
+        !memory || (!untouched && memory.seen[path] !== now[path]) || !(path in memory.seen);
+      const expected = Object.fromEntries(
+        paths.map((path) => [path, isPersons(path) ? now[path]! : memory!.expected[path]!]),
+      );
+      const expectedTasks = isPersons(tasksFile) ? await readTitles() : memory!.expectedTasks;
+      await keep({ v: 1, working: true, expected, seen: now, expectedTasks });
+    },
+    async after() {
+      if (!memory) return [];
+      const now = await look();
+      const { expected, expectedTasks } = memory;
+      await keep({ ...memory, working: false, seen: now });
+      const changed = paths
+        .filter((path) => path !== tasksFile && expected[path] !== null && now[path] !== expected[path])
+        .map((path) => `${path} was ${now[path] === null ? 'deleted' : 'changed'} by the agent`);
+      const missing = missingTasks(expectedTasks, await readTitles());
+      return [...changed, ...missing.map((title) => `the task "${title}" was deleted or reworded instead of ticked`)];
+    },
+  };
+};
+
+/** The files below the root that a command names. */
+const namedFiles = (root: string, command: string): string[] =>
+  command
+    .split(/[\s'"`;&|()<>=]+/)
+    .map((word) => resolve(root, word))
+    .filter((path) => path.startsWith(root + sep) && isFile(path))
+    .map((path) => relative(root, path));
+
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+const hashOf = async (path: string): Promise<string | null> => {
+  const bytes = await ifThere(readFile(path));
+  return bytes && createHash('sha256').update(bytes).digest('hex');
+};
+
+const load = async (file: string): Promise<Memory | null> => {
+  try {
+    const memory = JSON.parse((await readIfThere(file)) ?? 'null') as Memory | null;
+    return memory?.v === 1 ? memory : null;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,47 @@
+import type { GateReport, GateRun } from './events.ts';
+import type { Verdict } from './iteration.ts';
+
+/** A promise that the gate does not let through is refused, with the reason. */
+export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
+  gate === null || gate.passed || !verdict.completionFound
+    ? verdict
+    : { ...verdict, completionFound: false, evidence: null, rejected: refusalOf(gate) };
+
+export const passes = ({ tampering, openTasks, runs }: Omit<GateReport, 'passed'>): boolean =>
+  tampering.length === 0 && openTasks.length === 0 && runs.every(isGreen);
+
+export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
+
+/** How many of several are named. */
+const named = 3;
+
+/** Why the promise does not count, in one line. */
+export const refusalOf = ({ tampering, openTasks, runs }: GateReport): string =>
+  [
+    ...tampering,
+    ...(openTasks.length === 0
+      ? []
+      : [`${openTasks.length} of the tasks ${openTasks.length === 1 ? 'is' : 'are'} open: ${some(openTasks)}`]),
+    ...runs.filter((run) => !isGreen(run)).map(describeRun),
+  ].join('; ');
+
+const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
+  switch (outcome) {
+    case 'passed':
+      return `"${command}" passed`;
+    case 'flaky':
+      return `"${command}" failed, and passed when it was run once more`;
+    case 'failed':
+      return `"${command}" failed twice${exitCode === null ? '' : `, with exit code ${exitCode}`}`;
+    case 'timed-out':
+      return `"${command}" took too long, twice`;
+    case 'interrupted':
+      return `"${command}" was interrupted`;
+  }
+};
+
+const some = (titles: readonly string[]) =>
+  `${titles
+    .slice(0, named)
+    .map((title) => `"${title}"`)
+    .join(', ')}${titles.length > named ? ' and more' : ''}`;

@@ -1,0 +1,76 @@
+import { addUsage, failed, type HeldAttempt, type IterationRecord, type Usage } from './events.ts';
+
+/** What a run has come to: the numbers that its limits and its summary are about. */
+export interface Tally {
+  /** The number of the last iteration in the history. */
+  readonly finished: number;
+  /** Iterations in a row that failed. */
+  readonly failures: number;
+  /** Iterations in a row that failed with the same error. */
+  readonly sameError: number;
+  /** Iterations in a row that changed nothing. */
+  readonly stalled: number;
+  /** What all attempts used together; null when none of them said. */
+  readonly usage: Usage | null;
+  /** Attempts at the next iteration that were held up. */
+  readonly held: readonly HeldAttempt[];
+  /** When the first of them was held up. */
+  readonly heldSinceMs: number | null;
+  /** The files that were changed, each once; no more than `mostFiles`. */
+  readonly files: readonly string[];
+  readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
+  readonly lastError: string | null;
+}
+
+export const emptyTally: Tally = {
+  finished: 0,
+  failures: 0,
+  sameError: 0,
+  stalled: 0,
+  usage: null,
+  held: [],
+  heldSinceMs: null,
+  files: [],
+  gateRuns: { passed: 0, flaky: 0, failed: 0 },
+  lastError: null,
+};
+
+export const mostFiles = 1000;
+
+/** What an iteration did is counted, and what held it up is its own from here on. */
+export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
+  const error = record.error?.message ?? null;
+  return {
+    finished: record.iteration,
+    failures: failed(record) ? tally.failures + 1 : 0,
+    sameError: error === null ? 0 : error === tally.lastError ? tally.sameError + 1 : 1,
+    // Without git nobody knows.
+    stalled: record.git?.filesChanged === 0 ? tally.stalled + 1 : 0,
+    usage: addUsage(tally.usage, record.usage),
+    held: [],
+    heldSinceMs: null,
+    files: addFiles(tally.files, record.git),
+    gateRuns: addRuns(tally.gateRuns, record.gate),
+    lastError: error,
+  };
+};
+
+export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tally => ({
+  ...tally,
+  usage: addUsage(tally.usage, attempt.usage),
+  files: addFiles(tally.files, attempt.git),
+  held: [...tally.held, attempt],
+  heldSinceMs: tally.heldSinceMs ?? nowMs,
+});
+
+const addFiles = (files: readonly string[], git: IterationRecord['git']): readonly string[] =>
+  git === null || git.files.length === 0 ? files : [...new Set([...files, ...git.files])].slice(0, mostFiles);
+
+const addRuns = (runs: Tally['gateRuns'], gate: IterationRecord['gate']): Tally['gateRuns'] => {
+  const count = (...outcomes: string[]) => gate?.runs.filter(({ outcome }) => outcomes.includes(outcome)).length ?? 0;
+  return {
+    passed: runs.passed + count('passed'),
+    flaky: runs.flaky + count('flaky'),
+    failed: runs.failed + count('failed', 'timed-out', 'interrupted'),
+  };
+};

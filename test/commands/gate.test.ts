@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
+const tasks = `.spool/changes/${change}/tasks.md`;
+const proposal = `.spool/changes/${change}/proposal.md`;
+
+describe('--verify', () => {
+  test('a promise counts only when every command passes; the next prompt says why not', async () => {
+    const project = createProject({ agent: [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`] });
+
+    const verify = [
+      '--verify',
+      'true',
+      '--verify',
+      'grep -q done work.txt || { echo "the work is $(cat work.txt)"; exit 3; }',
+    ];
+    const result = await project.spool(...run, ...verify);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('Complete: promised and verified in iteration 2.');
+    expect(result.stderr).toContain('  Gate        4 runs, 3 passed, 1 failed\n');
+    expect(project.history()).toMatchObject([
+      {
+        completionFound: false,
+        rejected: expect.stringMatching(/^"grep .* failed twice, with exit code 3$/),
+        gate: {
+          passed: false,
+          runs: [{ outcome: 'passed' }, { outcome: 'failed', exitCode: 3, tail: 'the work is half' }],
+        },
+      },
+      { completionFound: true, rejected: null, gate: { passed: true } },
+    ]);
+    const next = project.calls()[1]!.prompt;
+    expect(next).toContain('You printed the promise, but it was not accepted: "grep');
+    expect(next).toContain('```\nthe work is half\n```');
+  });
+
+  test('without a promise no command is run, unless --verify-each is given', async () => {
+    const project = createProject({ agent: [says('Still at it.')] });
+    const verify = [...run, '--max-iterations', '2', '--verify', 'echo x >> "$HOME/ran"; false'];
+
+    expect(await project.spool(...verify)).toMatchObject({ code: 3 });
+    expect(project.history()).toMatchObject([{ gate: null }, { gate: null }]);
+
+    expect(await project.spool(...verify, '--verify-each')).toMatchObject({ code: 3 });
+    expect(project.history().slice(2)).toMatchObject([
+      { gate: { passed: false, runs: [{ outcome: 'failed' }] }, rejected: null, error: null },
+      { gate: { passed: false } },
+    ]);
+    expect(project.calls().at(-1)!.prompt).toContain('a state that does not hold:');
+  });
+
+  test('what is red, then green is flaky: it counts, and is recorded', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const result = await project.spool(
+      ...run,
+      '--verify',
+      '[ -e "$HOME/second" ] || { touch "$HOME/second"; echo red; exit 1; }',
+    );
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([{ gate: { passed: true, runs: [{ outcome: 'flaky', tail: 'red' }] } }]);
+  });
+
+  test('a command that hangs is ended, with all that it started, and is red', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const hang = 'setsid sh -c "sleep 300" & sleep 300';
+    const limits = ['--verify-timeout', '300ms', '--stop-grace', '300ms', '--max-iterations', '1'];
+    const result = await project.spool(...run, ...limits, '--verify', hang);
+
+    expect(result).toMatchObject({ code: 3 });
+    expect(project.history()).toMatchObject([{ rejected: expect.stringContaining('took too long, twice') }]);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('Ctrl-C while it verifies ends it; the promise is not believed, and the run can go on', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const loop = project.start([...run, '--verify', 'echo $$ > "$HOME/pid"; [ -e "$HOME/go" ] || sleep 300']);
+    await loop.printed('Verifying:');
+    await eventually(() => processesWith(`HOME=${project.home}`).length > 1, 'the gate to run');
+    loop.kill('SIGINT');
+
+    expect(await loop.result).toMatchObject({ code: 130 });
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    expect(project.history()).toMatchObject([
+      { completionFound: false, rejected: expect.stringContaining('interrupted') },
+    ]);
+
+    project.write('../home/go', '');
+    const resumed = await project.spool(...run);
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(project.history().at(-1)).toMatchObject({ iteration: 2, gate: { runs: [{ outcome: 'passed' }] } });
+  });
+
+  test('commands come from the config file as well, for all changes or for one', async () => {
+    const config = { verify: ['exit 1'], changes: { [change]: { verify: ['true', 'test -e work.txt'] } } };
+    const project = createProject({
+      agent: [`touch work.txt; ${promise}`],
+      files: { '.spool/config.json': JSON.stringify(config) },
+    });
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history()[0]!.gate!.runs.map(({ command }) => command)).toEqual(['true', 'test -e work.txt']);
+
+    expect(await project.spool(...run, '--max-iterations', '1', '--verify', 'exit 7')).toMatchObject({ code: 3 });
+    expect(project.history()[1]).toMatchObject({ gate: { runs: [{ command: 'exit 7', exitCode: 7 }] } });
+  });
+
+  test('its output is bounded, in the record and in the prompt, and kept whole in a log', async () => {
+    const project = createProject({ agent: [promise] });
+
+    await project.spool(...run, '--max-iterations', '2', '--verify', 'seq 1 100000; exit 1');
+
+    const [first] = project.history();
+    expect(first!.gate!.runs[0]!.tail.length).toBeLessThanOrEqual(4000);
+    expect(first!.gate!.runs[0]!.tail).toMatch(/99999\n100000$/);
+    expect(project.calls()[1]!.prompt.length).toBeLessThan(10_000);
+    const log = project.read(`.spool/.state/ralph/${change}/runs/${first!.run}/0001.verify-1.log`);
+    expect(log.split('\n')).toHaveLength(100_001);
+  });
+});
+
+describe('--require-tasks', () => {
+  test('a promise does not count while a task is open', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [`sed -i '1s/ ]/x]/' ${tasks}; ${promise}`, `sed -i '2s/ ]/x]/' ${tasks}; ${promise}`],
+    });
+
+    const result = await project.spool(...run, '--require-tasks');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('  Tasks       2 of 2 done\n');
+    expect(project.history()).toMatchObject([
+      { rejected: '1 of the tasks is open: "two"', gate: { openTasks: ['two'], runs: [] } },
+      { completionFound: true },
+    ]);
+  });
+});
+
+describe('an agent that moves the goal', () => {
+  const once = [...run, '--max-iterations', '1', '--require-tasks', '--verify', 'sh ./check.sh'];
+  const files = { [tasks]: '- [ ] one\n- [ ] two\n', 'check.sh': 'exit 0\n' };
+
+  test.each([
+    ['deletes a task', `echo '- [x] one' > ${tasks}`, 'the task "two" was deleted or reworded instead of ticked'],
+    ['rewords a task', `printf -- '- [x] one\\n- [x] too\\n' > ${tasks}`, 'the task "two" was deleted or reworded'],
+    ['deletes all tasks', `rm ${tasks}`, 'the task "one" was deleted or reworded instead of ticked; the task "two"'],
+    [
+      'changes the proposal',
+      `echo less >> ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
+      `${proposal} was changed by the agent`,
+    ],
+    [
+      'changes the gate',
+      `echo 'exit 0 # ok' > check.sh; sed -i 's/ ]/x]/' ${tasks}`,
+      'check.sh was changed by the agent',
+    ],
+    ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted by the agent'],
+  ])('%s', async (_, trick, reason) => {
+    const project = createProject({ files, agent: [`${trick}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+
+    expect(project.history()).toMatchObject([{ completionFound: false, gate: { passed: false, runs: [] } }]);
+    expect(project.history()[0]!.rejected).toContain(reason);
+  });
+
+  test.each([
+    ['ticks its tasks and adds one', `sed -i 's/ ]/x]/' ${tasks}; echo '- [x] three' >> ${tasks}`],
+    ['adds a note to a task', `printf -- '- [x] one (see a.ts)\\n- [X] two\\n' > ${tasks}`],
+  ])('is not one that %s', async (_, work) => {
+    const project = createProject({ files, agent: [`${work}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 0 });
+  });
+
+  test('has to put back what it changed, also when it was an iteration before, or --allow-tampering is given', async () => {
+    const script = [
+      `sed -i 's/ ]/x]/' ${tasks}; echo less > ${proposal}`,
+      promise,
+      `git checkout -q HEAD~1 -- ${proposal}; ${promise}`,
+    ];
+    const project = createProject({ files, agent: script });
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([
+      { rejected: null },
+      { rejected: `${proposal} was changed by the agent` },
+      { completionFound: true },
+    ]);
+
+    const lenient = createProject({ files, agent: [`echo less > ${proposal}; ${promise}`] });
+    expect(await lenient.spool(...run, '--allow-tampering')).toMatchObject({ code: 0 });
+  });
+
+  test('is not the person who changes it between two iterations', async () => {
+    const script = [`touch ready; until [ -e go ]; do sleep 0.01; done; exit 1`, promise];
+    const project = createProject({ files, agent: script });
+    const loop = project.start([...run, '--retry-delay', '2s']);
+    await eventually(() => project.exists('ready'), 'the first iteration');
+    project.write('go', '');
+    await loop.printed('Waiting');
+    project.write(proposal, '# Another goal\n');
+    project.write(tasks, '- [ ] three\n');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+  });
+
+  test('is found out although its Spool was killed in the middle', async () => {
+    const script = [`echo less > ${proposal}; touch ready; sleep 300`, promise];
+    const project = createProject({ agent: script });
+    const loop = project.start(run);
+    await eventually(() => project.exists('ready'), 'the agent to work');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 3 });
+    expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed by the agent` }]);
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '1ms'];
+
+/** A step of OpenCode that used this much. */
+const uses = (input: number, cost: number) =>
+  says(JSON.stringify({ type: 'step_finish', part: { reason: 'stop', cost, tokens: { input, output: 0 } } }));
+
+test('the first lines say which limits hold', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const flags = [
+    '--max-duration',
+    '8h',
+    '--until',
+    '07:00',
+    '--max-cost',
+    '20',
+    '--max-tokens',
+    '2m',
+    '--verify',
+    'true',
+  ];
+  const { stderr } = await project.spool(...run, ...flags);
+
+  expect(stderr).toContain('Until        <promise>COMPLETE</promise>, verified by "true"\n');
+  expect(stderr).toMatch(
+    /^Limits {7}50 iterations, 8 h 00 min at work, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2 h 00 min an iteration, 30 min 00 s without output, 10 failures in a row, 10 iterations in a row without a change$/m,
+  );
+});
+
+test.each([
+  ['--max-cost', '1', uses(10, 0.4), 3, '--max-cost 1 reached: $1.20 spent'],
+  ['--max-tokens', '1k', uses(600, 0), 2, '--max-tokens 1000 reached: 1200 used'],
+  ['--max-duration', '1ms', says('Hi.'), 0, 'the time of --max-duration is over'],
+])('%s %s', async (flag, value, agent, iterations, detail) => {
+  const project = createProject({ agent: [agent] });
+
+  const result = await project.spool(...run, flag, value);
+
+  expect(result).toMatchObject({ code: 3 });
+  expect(result.stderr).toContain(`Not complete: ${detail}`);
+  expect(project.history()).toHaveLength(iterations);
+  expect(project.state()).toMatchObject({ status: 'limit', cause: flag.slice(2), detail });
+});
+
+test('money that is spent in the middle of an iteration ends it there', async () => {
+  const project = createProject({ agent: [`${uses(1, 3)}; ${uses(1, 3)}; sleep 300; ${promise}`] });
+
+  const result = await project.spool(...run, '--max-cost', '5');
+
+  expect(result).toMatchObject({ code: 3 });
+  expect(project.history()).toMatchObject([
+    { end: 'out-of-budget', completionFound: false, error: { kind: 'budget' }, usage: { costUsd: 6 } },
+  ]);
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+});
+
+test('an agent that works or is silent for too long is ended, and the next iteration follows', async () => {
+  const silent = createProject({ agent: ['echo hi; sleep 300', promise] });
+  expect(await silent.spool(...run, '--idle-timeout', '300ms')).toMatchObject({ code: 0 });
+  expect(silent.history()).toMatchObject([
+    { end: 'timed-out', error: { kind: 'timeout', message: expect.stringContaining('--idle-timeout') } },
+    { completionFound: true },
+  ]);
+  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was ended: it printed nothing');
+
+  const endless = createProject({ agent: ['while :; do echo hi; sleep 0.05; done', promise] });
+  expect(await endless.spool(...run, '--iteration-timeout', '500ms', '--idle-timeout', '400ms')).toMatchObject({
+    code: 0,
+  });
+  expect(endless.history()).toMatchObject([
+    { end: 'timed-out', error: { message: expect.stringContaining('--iteration-timeout') } },
+    { completionFound: true },
+  ]);
+});
+
+test('time in which the machine sleeps is not idle time', async () => {
+  const project = createProject({ agent: [`touch ready; sleep 1; echo hi; ${promise}`] });
+  const loop = project.start([...run, '--idle-timeout', '2s']);
+  await eventually(() => project.exists('ready'), 'the agent');
+  loop.kill('SIGSTOP');
+  const stopped = performance.now();
+  await eventually(() => performance.now() - stopped > 3000, 'three seconds to pass');
+  loop.kill('SIGCONT');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+});
+
+test('a time limit in the middle of an iteration ends it and the run', async () => {
+  const project = createProject({ agent: ['while :; do echo hi; sleep 0.05; done'] });
+
+  expect(await project.spool(...run, '--max-duration', '500ms')).toMatchObject({ code: 3 });
+  expect(project.history()).toMatchObject([{ end: 'out-of-budget' }]);
+  expect(project.state()).toMatchObject({ cause: 'max-duration' });
+});
+
+test('too many failures in a row', async () => {
+  const project = createProject({ agent: ['exit 1', says('Good.'), 'echo "it broke" >&2; exit 2'] });
+
+  const result = await project.spool(...run, '--max-failures', '3');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(result.stderr).toContain(
+    'Failed: 3 iterations in a row failed (--max-failures): the agent exited with code 2: it broke.',
+  );
+  expect(project.history()).toHaveLength(5);
+  expect(project.calls().at(-1)!.prompt).toContain('The same error has come 2 times in a row.');
+});
+
+test('too many iterations in a row without a change', async () => {
+  const project = createProject({ agent: [says('Hm.'), 'date +%N > work.txt', says('Hm.')] });
+
+  const result = await project.spool(...run, '--max-stalled', '3');
+
+  expect(result).toMatchObject({ code: 4 });
+  expect(result.stderr).toContain('Blocked: 3 iterations in a row changed nothing (--max-stalled).');
+  expect(project.history()).toHaveLength(5);
+  expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no file.');
+});
+
+test('limits are kept when a run is resumed, and what was used counts', async () => {
+  const script = [uses(10, 2), `${uses(10, 2)}; touch ready; sleep 300`, uses(10, 2)];
+  const project = createProject({ agent: script });
+  const loop = project.start([
+    ...run,
+    '--max-cost',
+    '7',
+    '--max-iterations',
+    '20',
+    '--max-stalled',
+    '5',
+    '--verify',
+    'true',
+  ]);
+  await eventually(() => project.exists('ready'), 'the second iteration');
+  loop.kill('SIGKILL');
+  await loop.result;
+
+  const result = await project.spool(...run);
+
+  expect(result.stderr).toMatch(/^Limits .*20 iterations.*\$7.*5 iterations in a row without/m);
+  expect(result.stderr).toContain('verified by "true"');
+  expect(result.stderr).toContain('Not complete: --max-cost 7 reached: $8.00 spent.');
+  expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4]);
+  expect(project.state()).toMatchObject({ usage: { costUsd: 8 } });
+});
+
+describe('giving up', () => {
+  test('stops the loop with exit code 4; the reason is shown, kept and told', async () => {
+    const project = createProject({
+      agent: ["printf '%s\\n' 'I tried.' '<promise>STUCK</promise>' 'The API key is missing.'"],
+    });
+
+    const tell = ['--notify', 'echo "$SPOOL_CHANGE $SPOOL_STATUS $SPOOL_CAUSE: $SPOOL_DETAIL" > told; cat > told.json'];
+    const result = await project.spool(...run, '--blocked-promise', 'STUCK', ...tell);
+
+    expect(result).toMatchObject({ code: 4 });
+    const detail = 'the agent gave up: The API key is missing.';
+    expect(result.stderr).toContain(`Blocked: ${detail}`);
+    expect(result.stderr).toContain(`--add-context`);
+    expect(project.calls()[0]!.prompt).toContain('<promise>STUCK</promise>');
+    expect(project.history()).toMatchObject([{ blocked: 'The API key is missing.' }]);
+    expect(project.state()).toMatchObject({ status: 'blocked', cause: 'blocked-promise', detail });
+    expect(project.read('told')).toBe(`${change} blocked blocked-promise: ${detail}\n`);
+    expect(JSON.parse(project.read('told.json'))).toMatchObject({ status: 'blocked', finished: 1 });
+    expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
+      `  ${detail} (blocked-promise)`,
+    );
+  });
+
+  test('a command of --notify that fails is said, and changes nothing', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const result = await project.spool(...run, '--notify', 'exit 9');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toMatch(/^spool: the command of --notify did not work \(exit code 9\); see .*notify\.log$/m);
+  });
+});
+
+test('--json prints every event on a line of its own, and why it stopped in the last', async () => {
+  const project = createProject({ agent: [`${uses(10, 1)}; ${says('Hi.')}`, promise] });
+
+  const result = await project.spool(...run, '--json');
+
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  const events = result.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string });
+  expect(events[0]).toMatchObject({ type: 'run-started', plan: { change } });
+  expect(events.filter(({ type }) => type === 'iteration-finished')).toHaveLength(2);
+  expect(events.at(-1)).toMatchObject({
+    type: 'run-ended',
+    reason: 'complete',
+    cause: 'promise',
+    view: { finished: 2 },
+  });
+
+  const status = await project.spool('ralph', '--status', '--change', change, '--json');
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    status: 'complete',
+    view: { cause: 'promise' },
+    iterations: [{}, {}],
+  });
+});

@@ -1,0 +1,41 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { change, createProject } from '../support/project.ts';
+
+test('no secret of the environment, and none that can be told by its shape, is written down', async () => {
+  const secret = 'correct-horse-battery';
+  const shaped = `ghp_${'a1'.repeat(18)}`;
+  const script = `echo "I use $DEPLOY_TOKEN and ${shaped}."; echo "$DEPLOY_TOKEN" >&2; exit 1`;
+  const project = createProject({ agent: [script] });
+  const env = { DEPLOY_TOKEN: secret };
+
+  const args = ['ralph', '--change', change, '--max-iterations', '2', '--retry-delay', '1ms', '--json'];
+  const result = await project.start([...args, '--verify-each', '--verify', 'echo "$DEPLOY_TOKEN"; exit 1'], { env })
+    .result;
+
+  expect(result.code).toBe(3);
+  const state = project.path('.spool/.state');
+  const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const { name, parentPath } of files) {
+    const text = project.read(join(parentPath, name).slice(project.folder.length + 1));
+    expect(`${name}: ${text}`).not.toContain(secret);
+    expect(`${name}: ${text}`).not.toContain(shaped);
+  }
+  expect(result.stdout).not.toContain(secret);
+  expect(project.history()).toMatchObject([{ error: { message: expect.stringContaining('[redacted]') } }, {}]);
+});
+
+test('what is written down is for its owner only', async () => {
+  const project = createProject({ agent: ['exit 1'] });
+
+  await project.spool('ralph', '--change', change, '--max-iterations', '1', '--verify-each', '--verify', 'true');
+
+  const state = project.path('.spool/.state');
+  expect(statSync(state).mode & 0o777).toBe(0o700);
+  for (const entry of readdirSync(state, { recursive: true, withFileTypes: true }))
+    expect(`${entry.name} ${(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8)}`).toBe(
+      `${entry.name} ${entry.isDirectory() ? '700' : '600'}`,
+    );
+});

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
+
+/** OpenCode at its usage limit. */
+const limited = (message: string) =>
+  `${says(JSON.stringify({ type: 'error', error: { name: 'APIError', data: { message, statusCode: 429 } } }))}; exit 1`;
+
+test('a usage limit is a wait until it ends, and not an iteration', async () => {
+  const project = createProject({
+    agent: [`touch half.txt; ${limited('usage limit reached, try again in 1s')}`, promise],
+  });
+
+  const result = await project.spool(...run, '--max-iterations', '1', '--fail-fast');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr).toMatch(
+    /^OpenCode is held up: usage limit reached, try again in 1s .* does not count as an iteration\.$/m,
+  );
+  expect(result.stderr).toMatch(/^Waiting [\d.]+ m?s: opencode is at its usage limit\.$/m);
+  expect(project.history()).toMatchObject([
+    { iteration: 1, completionFound: true, held: [{ error: { kind: 'limit' }, git: { files: ['half.txt'] } }] },
+  ]);
+});
+
+test('without a time it waits a little, then longer, and no longer than --max-wait', async () => {
+  const project = createProject({ agent: [limited('Too many requests')] });
+
+  const result = await project.spool(...run, '--max-wait', '1s');
+
+  expect(result).toMatchObject({ code: 3 });
+  expect(result.stderr).toContain('Not complete: opencode cannot work for longer than --max-wait: Too many requests');
+  expect(project.state()).toMatchObject({ status: 'limit', cause: 'max-wait', finished: 1 });
+  expect(project.history()).toMatchObject([{ iteration: 1, error: { kind: 'limit' } }]);
+  expect(project.calls().length).toBeGreaterThan(2);
+});
+
+test('a limit that lasts longer than --max-wait is not waited for at all', async () => {
+  const project = createProject({ agent: [limited('usage limit reached, try again in 3 days')] });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 3 });
+  expect(project.calls()).toHaveLength(1);
+});
+
+test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after a restart', async (signal) => {
+  const project = createProject({ agent: [limited('usage limit reached, try again in 4s'), promise] });
+  const loop = project.start(run);
+  await loop.printed('Waiting');
+  await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
+    /waiting until .*: opencode is at/,
+  );
+  loop.kill(signal);
+  await loop.result;
+  const { resting } = project.state();
+
+  const again = await project.spool(...run);
+
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.stderr).toMatch(/^Waiting \d/m);
+  expect(project.history()).toMatchObject([{ iteration: 1, held: [{ error: { kind: 'limit' } }] }]);
+  expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(resting.opencode!);
+});
