@@ -17,9 +17,10 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
 };
 
 /** A harness as it is on this machine. */
-const look = async ({ name, title, binary, install, reports }: Harness, env: NodeJS.ProcessEnv) => {
+const look = async ({ name, title, binary, install, reports, unversioned }: Harness, env: NodeJS.ProcessEnv) => {
   const path = onPath(binary, env.PATH ?? '');
-  return { name, title, path, version: path && (await versionOf(path, childEnvironment(env))), install, reports };
+  const version = path && !unversioned ? await versionOf({ binary: path, env: childEnvironment(env) }) : null;
+  return { name, title, path, version, install, reports };
 };
 
 const head = ['harness', 'installed', 'reports', 'install with'];

@@ -89,10 +89,10 @@ export const commands: readonly Command[] = [
     summary: 'check that everything a loop needs is there and works',
     options: [
       { name: 'probe', flags: '--probe', help: 'also run each agent twice for real, on a tiny task' },
-      ...ralphOptions.filter(({ name }) => name === 'harness' || name === 'model'),
+      ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll'].includes(name)),
       json,
     ],
-    examples: ['spool doctor', 'spool doctor --harness claude --probe', 'spool doctor --json'],
+    examples: ['spool doctor', 'spool doctor --harness claude --probe --allow-all', 'spool doctor --json'],
     load: () => import('./doctor/doctor.ts'),
   },
   {

@@ -7,6 +7,7 @@ export const amp: Harness = {
   title: 'Amp',
   binary: 'amp',
   install: 'npm install -g @sourcegraph/amp',
+  ownModel: true,
   reports: ['text', 'tools'],
   args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
   advice: {

@@ -1,7 +1,7 @@
 import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
-import { field, numberAt, parseObject, textAt } from './json.ts';
-import { problemEvent, truncated } from './problem.ts';
+import { field, listAt, numberAt, parseObject, textAt } from './json.ts';
+import { denied, problemEvent, truncated } from './problem.ts';
 
 /** Codex. Its sandbox is read-only by default, and says nothing when a write fails in it. */
 export const codex: Harness = {
@@ -20,7 +20,11 @@ export const codex: Harness = {
     ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
     '-',
   ],
-  advice: { auth: 'sign in with "codex login"', model: 'choose another with --model' },
+  advice: {
+    permission: 'allow it in the rules of ~/.codex',
+    auth: 'sign in with "codex login"',
+    model: 'choose another with --model',
+  },
   decoder: (title) => createDecoder(title),
 };
 
@@ -28,6 +32,7 @@ export const codex: Harness = {
 const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
+  let refused = false;
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
@@ -57,8 +62,14 @@ const createDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    stderr: (line) => [{ type: 'stderr', text: line }],
-    end: () => (started && !finished ? [truncated(title, 'no end of turn')] : []),
+    // A command that its rules forbid is seen only there.
+    stderr: (line) => {
+      refused ||= /tools::router.*\bRejected\(/.test(line);
+    },
+    end: () => {
+      if (refused) return [denied(title, 'a command')];
+      return started && !finished ? [truncated(title, 'no end of turn')] : [];
+    },
   };
 };
 
@@ -78,17 +89,19 @@ const itemCompleted = (item: unknown): AgentEvent[] | null => {
       return [{ type: 'stderr', text: textAt(item, 'message') ?? '' }];
     case 'file_change':
       return [
-        { type: 'tool', tool: 'edit', about: textAt(field(item, 'changes', '0'), 'path') ?? '' },
+        { type: 'tool', tool: 'edit', about: textAt(listAt(item, 'changes')[0], 'path') ?? '' },
         { type: 'tool-result', tool: 'edit', failed: field(item, 'status') === 'failed' },
       ];
     default: {
       const tool = toolOf(item);
-      return tool === null
-        ? []
-        : [{ type: 'tool-result', tool: tool.tool, failed: field(item, 'status') === 'failed' }];
+      if (tool === null) return silentItems.has(String(field(item, 'type'))) ? [] : null;
+      return [{ type: 'tool-result', tool: tool.tool, failed: field(item, 'status') === 'failed' }];
     }
   }
 };
+
+/** What says nothing that is shown elsewhere. */
+const silentItems = new Set(['todo_list']);
 
 const toolOf = (item: unknown): { tool: string; about: string } | null => {
   switch (field(item, 'type')) {

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '../ralph/events.ts';
+import { aboutOf } from './about.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
-import { aboutOf } from './stream-json.ts';
 
 /** GitHub Copilot CLI. It takes the prompt from stdin only without `-p`. */
 export const copilot: Harness = {
@@ -58,6 +58,8 @@ const createDecoder = (title: string): Decoder => {
       }
       case 'tool.execution_complete':
         return toolResult(data);
+      case 'session.error':
+        return [{ type: 'stderr', text: textAt(data, 'message') ?? textAt(data, 'error', 'message') ?? line }];
       case 'model.call_failure':
         lastFailure = { message: failureOf(data), status: numberAt(data, 'statusCode') };
         return [];
@@ -68,16 +70,19 @@ const createDecoder = (title: string): Decoder => {
           : [problemEvent(lastFailure ?? { message: 'it ended with an error' })];
       default:
         started ||= /^[a-z]+\./.test(type);
-        return /^(assistant|hook|model|permission|session|skill|subagent|system|tool|user)\./.test(type) ? [] : null;
+        return silent.test(type) ? [] : null;
     }
   };
 
   return {
     stdout: decode,
-    stderr: (line) => [{ type: 'stderr', text: line }],
     end: () => (started && !finished ? [truncated(title, 'no result')] : []),
   };
 };
+
+/** What says nothing that other events do not say. The words of the agent are never among them. */
+const silent =
+  /^(?:assistant\.(?:idle|intent|message_delta|message_start|reasoning_delta|streaming_delta|tool_call_delta|turn_\w+|usage)|(?:hook|model|permission|session|skill|subagent|system|tool|user)\.\w+)$/;
 
 /** Messages of subagents have a parent. */
 const messageEvents = (data: unknown): AgentEvent[] | null => {

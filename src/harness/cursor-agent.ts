@@ -6,8 +6,8 @@ export const cursorAgent: Harness = {
   name: 'cursor-agent',
   title: 'Cursor',
   binary: 'cursor-agent',
-  install: 'see the installation page of the Cursor CLI',
-  reports: ['text'],
+  install: 'curl https://cursor.com/install -fsS | bash',
+  reports: ['text', 'tools'],
   args: ({ model, allowAll }) => [
     '--print',
     '--output-format',

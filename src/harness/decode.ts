@@ -11,6 +11,8 @@ const longestLine = 16 * 1024 * 1024;
 export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => void) => {
   const seeAll = (events: readonly AgentEvent[]) => events.forEach(see);
   let plain = '';
+  let understood = false;
+  let notUnderstood = 0;
   const seePlain = () => {
     if (plain !== '') see({ type: 'text', text: plain, plain: true });
     plain = '';
@@ -20,8 +22,10 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
       const events = decoder.stdout(line);
       if (events === null) {
         plain += `${line}\n`;
+        if (line.startsWith('{"')) notUnderstood++;
         return;
       }
+      understood = true;
       seePlain();
       seeAll(events);
     },
@@ -30,7 +34,10 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
     },
   });
   const stderr = createLineSplitter({
-    line: (line) => seeAll(decoder.stderr(line)),
+    line: (line) => {
+      decoder.stderr?.(line);
+      see({ type: 'stderr', text: line });
+    },
     piece: (text) => see({ type: 'stderr', text }),
   });
   return {
@@ -42,6 +49,8 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
       stdout.end();
       seePlain();
       stderr.end();
+      if (understood && notUnderstood > 0)
+        see({ type: 'stderr', text: `${notUnderstood} lines of its output were not understood; is Spool up to date?` });
       seeAll(decoder.end());
     },
   };

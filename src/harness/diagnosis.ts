@@ -1,6 +1,6 @@
 import type { AgentError, AgentErrorKind, AgentEvent, Ended } from '../ralph/events.ts';
 import type { Harness } from './harness.ts';
-import { kindOfWords, problemEvent } from './problem.ts';
+import { problemEvent } from './problem.ts';
 
 /** How many of the last lines on stderr are looked at when an agent failed without a word in its events. */
 const keptLines = 20;
@@ -39,16 +39,25 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
 };
 
 const exitProblem = (harness: Harness, exitCode: number, stderr: readonly string[]) => {
-  const telling = stderr.find((line) => told.has(kindOfWords(line))) ?? stderr.at(-1);
-  const kind = telling === undefined ? 'unknown' : kindOfWords(telling);
+  const telling = stderr.findLast((line) => kindOnStderr(line) !== null) ?? stderr.at(-1);
+  const kind = telling === undefined ? null : kindOnStderr(telling);
   return problemEvent({
     message: `the agent exited with code ${exitCode}${telling === undefined ? '' : `: ${telling}`}`,
-    kind: harness.exitCodes?.[exitCode] ?? (told.has(kind) ? kind : 'crash'),
+    kind: harness.exitCodes?.[exitCode] ?? kind ?? 'crash',
   });
 };
 
-/** What words on stderr can be trusted to tell. A permission may be any file's. */
-const told = new Set<AgentErrorKind>(['auth', 'model', 'limit', 'overload', 'context', 'transport']);
+/** Stderr holds warnings and stack traces as well: only words that cannot mean anything else are believed. */
+const told: readonly (readonly [RegExp, AgentErrorKind])[] = [
+  [/usage limit|rate limit (exceeded|reached)|quota exceeded|too many requests/i, 'limit'],
+  [
+    /\bauth method\b|not (logged|signed) in|no authentication|authentication (failed|required)|no api key|invalid api key|missing environment variable|\b401 unauthorized/i,
+    'auth',
+  ],
+  [/model not found|unknown model|model .{0,60} (does not exist|not found)/i, 'model'],
+];
+
+const kindOnStderr = (line: string): AgentErrorKind | null => told.find(([pattern]) => pattern.test(line))?.[1] ?? null;
 
 const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, allowAll: boolean): Event => {
   const advice = harness.advice?.[event.kind];

@@ -1,8 +1,8 @@
 import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
+import { aboutOf } from './about.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from './json.ts';
-import { problemEvent, truncated } from './problem.ts';
-import { aboutOf } from './stream-json.ts';
+import { denied, problemEvent, truncated } from './problem.ts';
 
 /** Gemini CLI. In a folder that it does not trust it ends with code 55, and takes no `--yolo`. */
 export const gemini: Harness = {
@@ -49,11 +49,14 @@ const createDecoder = (title: string): Decoder => {
       }
       case 'tool_result': {
         const tool = tools.get(textAt(event, 'tool_id') ?? '') ?? 'tool';
-        return [{ type: 'tool-result', tool, failed: field(event, 'status') === 'error' }];
+        return [
+          { type: 'tool-result', tool, failed: field(event, 'status') === 'error' },
+          ...(textAt(event, 'error', 'type') === 'policy_violation' ? [denied(title, tool)] : []),
+        ];
       }
       case 'error': {
         const text = textAt(event, 'message') ?? '';
-        return [field(event, 'severity') === 'error' ? problemEvent({ message: text }) : { type: 'stderr', text }];
+        return [field(event, 'severity') === 'warning' ? { type: 'stderr', text } : problemEvent({ message: text })];
       }
       case 'result':
         finished = true;
@@ -69,9 +72,9 @@ const createDecoder = (title: string): Decoder => {
     if (type === null || !types.has(type)) return null;
     started = true;
     if (type !== 'message') return [...flush(), ...next(event)];
-    if (field(event, 'role') !== 'assistant') return flush();
+    if (field(event, 'role') === 'user') return flush();
     const content = textAt(event, 'content');
-    if (content === null) return null;
+    if (content === null || field(event, 'role') !== 'assistant') return null;
     const whole = field(event, 'delta') === true ? [] : flush();
     message += content;
     return whole;
@@ -79,7 +82,6 @@ const createDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    stderr: (line) => [{ type: 'stderr', text: line }],
     end: () => [...flush(), ...(started && !finished ? [truncated(title, 'no result')] : [])],
   };
 };
@@ -87,7 +89,7 @@ const createDecoder = (title: string): Decoder => {
 const types = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'result']);
 
 const failureOf = (event: unknown): AgentEvent[] => {
-  if (field(event, 'status') !== 'error') return [];
+  if (field(event, 'status') === 'success') return [];
   return [problemEvent({ message: textAt(event, 'error', 'message') || 'it ended with an error' })];
 };
 
@@ -96,7 +98,8 @@ const usageEvent = (stats: unknown): AgentEvent => {
   const inputTokens = numberAt(stats, 'input_tokens');
   const said = numberAt(stats, 'output_tokens');
   const total = numberAt(stats, 'total_tokens');
-  const thoughts = total === null || said === null || inputTokens === null ? null : total - inputTokens - said;
+  const rest = total === null || said === null || inputTokens === null ? -1 : total - inputTokens - said;
+  const thoughts = rest < 0 ? null : rest;
   return {
     type: 'usage',
     ...nothingKnown,

@@ -13,6 +13,10 @@ export interface Harness {
   readonly reports: readonly Report[];
   /** How it can be asked whether it is signed in. */
   readonly signIn?: SignIn;
+  /** It chooses its model itself. */
+  readonly ownModel?: true;
+  /** It is the user's own, and not asked for a version. */
+  readonly unversioned?: true;
   /** With --allow-all its flags depend on the version. */
   readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
@@ -60,7 +64,8 @@ export interface Job {
 export interface Decoder {
   /** null for a line that it does not know: that is plain text then, never an error. */
   stdout(line: string): readonly AgentEvent[] | null;
-  stderr(line: string): readonly AgentEvent[];
+  /** Learns from a line on stderr, which is an event of its own in any case. */
+  stderr?(line: string): void;
   /** Called once, after the last line. */
   end(): readonly AgentEvent[];
 }

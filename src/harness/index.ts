@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, resolve } from 'node:path';
 import { type UserError, userError } from '../errors.ts';
 import { amp } from './amp.ts';
 import { claude } from './claude.ts';
@@ -44,7 +44,7 @@ export const onPath = (binary: string, path: string): string | null => {
   for (const folder of path.split(delimiter)) {
     if (folder === '') continue;
     for (const extension of extensions) {
-      const file = join(folder, binary + extension);
+      const file = resolve(folder, binary + extension);
       if (isExecutable(file)) return file;
     }
   }

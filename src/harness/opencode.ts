@@ -36,8 +36,8 @@ export const opencode: Harness = {
 };
 
 /**
- * A permission that nobody grants ends the run of OpenCode with exit code 0 in the middle of a step: it is seen by
- * the last step, which then has not the reason "stop", and by a line on stderr that names the permission.
+ * A permission that nobody grants is named on stderr, and in the error of the tool. It ends the run of OpenCode with
+ * exit code 0, in the middle of a step, or not even that, depending on its settings.
  */
 const createDecoder = (title: string): Decoder => {
   /** Why the last step ended; "open" while it has not, null before the first. */
@@ -56,7 +56,7 @@ const createDecoder = (title: string): Decoder => {
       case 'reasoning':
         return wrap(textAt(part, 'text'), (text) => ({ type: 'reasoning', text }));
       case 'tool_use':
-        if (/rejected permission/.test(textAt(part, 'state', 'error') ?? '')) refused ??= textAt(part, 'tool');
+        if (refusals.test(textAt(part, 'state', 'error') ?? '')) refused ??= textAt(part, 'tool');
         return toolEvents(textAt(part, 'tool'), field(part, 'state'));
       case 'step_finish':
         lastStep = textAt(part, 'reason') ?? 'stop';
@@ -72,14 +72,16 @@ const createDecoder = (title: string): Decoder => {
     stdout: decode,
     stderr: (line) => {
       refused = /permission requested: (\S+)/.exec(line)?.[1] ?? refused;
-      return [{ type: 'stderr', text: line }];
     },
     end: () => {
-      if (lastStep === null || !unfinished.has(lastStep)) return [];
-      return [refused === null ? truncated(title, lastStep) : denied(title, refused)];
+      if (refused !== null) return [denied(title, refused)];
+      return lastStep !== null && unfinished.has(lastStep) ? [truncated(title, lastStep)] : [];
     },
   };
 };
+
+/** What a tool says when the user, or a rule of the user's, has refused it. */
+const refusals = /rejected permission|specified a rule which prevents/;
 
 /** What a last step ends with when the agent had more to do or to say. */
 const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);

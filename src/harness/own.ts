@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { userError } from '../errors.ts';
 import type { Decoder, Harness } from './harness.ts';
-import { field, listAt, textAt } from './json.ts';
+import { field, textAt } from './json.ts';
 
 interface ConfigFile {
   /** The folder of the project. */
@@ -10,7 +10,7 @@ interface ConfigFile {
   readonly file: string;
 }
 
-/** Turns what `harnesses` in .spool/config.json declares into harnesses; `decoders` are those of the known ones. */
+/** Turns what `harnesses` in .spool/config.json declares into harnesses; they may use the decoders of the known ones. */
 export const ownHarnesses = (declared: unknown, known: readonly Harness[], { root, file }: ConfigFile): Harness[] => {
   if (declared === undefined) return [];
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
@@ -48,13 +48,19 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
   const placeholder = { stdin: null, argument: '{prompt}', file: '{promptFile}' }[place];
   if (placeholder && !args.some((arg) => arg.includes(placeholder)))
     throw bad(`needs "${placeholder}" among its "args"`);
+  if (args.some((arg) => arg.includes('{model}') && /\{prompt(File)?\}/.test(arg)))
+    throw bad(
+      'has "{model}" and the prompt in one of its "args": without --model the prompt would be left out with it',
+    );
   return {
     name,
     title: name,
     // With a slash in it, it is a file of the project; otherwise it is looked up on PATH.
     binary: /[\\/]/.test(command) ? resolve(root, command) : command,
     install: textAt(value, 'install') ?? 'however it is installed',
-    reports: ['text'],
+    reports: reportsOf(field(value, 'decoder'), known),
+    unversioned: true,
+    ...(args.some((arg) => arg.includes('{model}')) ? {} : { ownModel: true }),
     ...(place === 'stdin' ? {} : { prompt: place }),
     args: (job) => [
       ...(job.model === null ? withoutModel(args) : args).map((arg) =>
@@ -69,11 +75,13 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
   };
 };
 
+const reportsOf = (decoder: unknown, known: readonly Harness[]): Harness['reports'] =>
+  known.find(({ name }) => name === decoder)?.reports ?? ['text'];
+
 const texts = (value: unknown, problem: () => Error): string[] => {
   if (value === undefined) return [];
-  const list = listAt({ value }, 'value');
-  if (!Array.isArray(value) || !list.every((item) => typeof item === 'string')) throw problem();
-  return list as string[];
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) throw problem();
+  return value;
 };
 
 /** Leaves out what mentions the model, and the flag before it. */
@@ -90,8 +98,4 @@ const decoderOf = (name: unknown, known: readonly Harness[], bad: (problem: stri
   return harness.decoder;
 };
 
-const plainDecoder: Decoder = {
-  stdout: () => null,
-  stderr: (line) => [{ type: 'stderr', text: line }],
-  end: () => [],
-};
+const plainDecoder: Decoder = { stdout: () => null, end: () => [] };

@@ -1,8 +1,8 @@
 import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
+import { aboutOf, unknownPart } from './about.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { problemEvent, truncated } from './problem.ts';
-import { aboutOf } from './stream-json.ts';
 
 /** pi. It asks for no permissions at all, and exits with 0 also when the provider refused. */
 export const pi: Harness = {
@@ -48,18 +48,18 @@ const createDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    stderr: (line) => [{ type: 'stderr', text: line }],
     end: () => [...problem, ...(started && !finished ? [truncated(title, 'no end')] : [])],
   };
 };
 
-const known = /^(session$|agent_|turn_|message_|tool_execution_|auto_retry_|compaction_|queue_)/;
+const known =
+  /^(?:session|(?:agent|turn|message|tool_execution|auto_retry|compaction)_(?:start|update|end)|queue_\w+)$/;
 
 const messageEvents = (message: unknown): AgentEvent[] => [
   ...listAt(message, 'content').flatMap((part): AgentEvent[] => {
     if (field(part, 'type') === 'text') return [{ type: 'text', text: textAt(part, 'text') ?? '', plain: false }];
     if (field(part, 'type') === 'thinking') return [{ type: 'reasoning', text: textAt(part, 'thinking') ?? '' }];
-    return [];
+    return field(part, 'type') === 'toolCall' ? [] : [unknownPart(part)];
   }),
   usageEvent(field(message, 'usage')),
 ];
@@ -80,6 +80,9 @@ const problemsOf = (title: string, message: unknown): AgentEvent[] => {
 const usageEvent = (usage: unknown): AgentEvent => {
   const cacheReadTokens = numberAt(usage, 'cacheRead');
   const cacheWriteTokens = numberAt(usage, 'cacheWrite');
+  // What the provider did not say comes as zero.
+  if (numberAt(usage, 'totalTokens') === 0 || (numberAt(usage, 'input') === 0 && numberAt(usage, 'output') === 0))
+    return { type: 'usage', ...nothingKnown };
   return {
     type: 'usage',
     ...nothingKnown,

@@ -9,6 +9,9 @@ export interface Problem {
   readonly kind?: AgentErrorKind | undefined;
 }
 
+/** What a provider answers may be a whole page. */
+const longestMessage = 2000;
+
 type ErrorEvent = AgentEvent & { readonly type: 'error' };
 
 /** An error event with its kind: as the agent says, by the status when there is one, or by the words. */
@@ -19,7 +22,7 @@ export const problemEvent = ({ message, status = null, ...said }: Problem): Erro
   return {
     type: 'error',
     kind,
-    message: `${message}${code}`,
+    message: `${message.slice(0, longestMessage)}${code}`,
     ...(resetsAtMs === null ? {} : { resetsAtMs }),
   };
 };
@@ -52,20 +55,23 @@ const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   ],
   [/context.?(length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
   [
-    /(status|error|http)\W{0,3}(401|403)\b|^40[13]\b|"code":40[13]\b|missing environment variable|unauthor|authenticat|auth (type|method)|\blogg?(ed)? ?in\b|api.?key/i,
+    /(status|error|http)\W{0,3}(401|403)\b|^40[13]\b|"code":40[13]\b|unauthor|authenticat|auth (type|method)|\blogg?(ed)? ?in\b|api.?key/i,
     'auth',
   ],
-  [/\b404\b|model.{0,40}(not.found|does not exist|unknown)|unknown model/i, 'model'],
+  [
+    /\b404\b|model.{0,60}(not.(found|supported|available)|does not exist|unknown)|(unknown|cannot find) model/i,
+    'model',
+  ],
   [
     /(status|error|http)\W{0,3}5\d\d\b|^5\d\d\b|"code":5\d\d\b|overload|unavailable|high demand|internal server error/i,
     'overload',
   ],
   [
-    /ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|connection error|stream disconnected/i,
+    /ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|fetch failed|network|connection (error|lost)|stream (disconnected|ended)|finish reason/i,
     'transport',
   ],
   [/permission|denied/i, 'permission'],
 ];
 
-export const kindOfWords = (message: string): AgentErrorKind =>
+const kindOfWords = (message: string): AgentErrorKind =>
   words.find(([pattern]) => pattern.test(message))?.[1] ?? 'unknown';

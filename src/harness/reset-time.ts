@@ -3,8 +3,20 @@
  * day with or without a day and a zone, or a span of time. In milliseconds since 1970; null when nothing is said.
  */
 export const resetTime = (message: string, now: Date): number | null => {
-  const seconds = /\|(\d{10})\b/.exec(message)?.[1];
-  if (seconds) return Number(seconds) * 1000;
+  const at = read(message, now);
+  // What lies further away than any limit lasts was misread.
+  return at === null || at > now.getTime() + longestMs ? null : at;
+};
+
+const longestMs = 32 * 86_400_000;
+
+const read = (message: string, now: Date): number | null => {
+  const stamp = /(?:\||resets?_at\W{1,4})(\d{10})\b/i.exec(message)?.[1];
+  if (stamp) return Number(stamp) * 1000;
+  const seconds = /(?:retry[-_ ]after|resets?_in_seconds|retry_in)["']?\W{1,4}(\d+)\b(?!\s*[a-z.\d])/i.exec(
+    message,
+  )?.[1];
+  if (seconds) return now.getTime() + Number(seconds) * 1000;
   const behind = /\b(?:resets?|retry|retrydelay|try|again)\b(.{0,120})/is.exec(message)?.[1];
   if (behind === undefined) return null;
   return dateTime(behind) ?? span(behind, now) ?? timeOfDay(behind, now);
@@ -16,21 +28,31 @@ const dateTime = (text: string): number | null => {
   return Number.isNaN(at) ? null : at;
 };
 
-const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
-
-const amount = /\d+(?:\.\d+)?\s*(?:days?|hours?|min(?:ute)?s?|sec(?:ond)?s?|[dhms])(?![a-z]{2})[\s,]*(?:and\s+)?/
-  .source;
-const amounts = new RegExp(`^(?:\\s*again)?\\W*(?:after|in)?\\W*((?:${amount})+)`, 'i');
-
-/** `in 2 days 17 hours 14 minutes`, `after 2h3m4s`, `"retryDelay":"34.5s"`, and `retry-after: 120`, which is seconds. */
-const span = (text: string, now: Date): number | null => {
-  const bare = /^-after\W{0,3}(\d+)\b/i.exec(text)?.[1];
-  const stated = amounts.exec(text)?.[1] ?? (bare && `${bare}s`);
-  if (!stated) return null;
-  const parts = [...stated.matchAll(/(\d+(?:\.\d+)?)\s*([dhms])/gi)];
-  return parts.reduce((at, [, number, unit]) => at + Number(number) * units[unit!.toLowerCase()]!, now.getTime());
+const units: Readonly<Record<string, number>> = {
+  w: 604_800_000,
+  d: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
 };
 
+const amount =
+  /\d+(?:\.\d+)?\s*(?:weeks?|days?|hours?|min(?:ute)?s?|sec(?:ond)?s?|ms|milliseconds?|[wdhms])(?![a-z])[\s,]*(?:and\s+)?/
+    .source;
+const amounts = new RegExp(`^(?:\\s*again)?\\W*(?:after|in)?\\W*((?:${amount})+)`, 'i');
+
+/** `in 2 days 17 hours 14 minutes`, `after 2h3m4s`, `"retryDelay":"34.5s"`. */
+const span = (text: string, now: Date): number | null => {
+  const stated = amounts.exec(text)?.[1];
+  if (!stated) return null;
+  const parts = [...stated.matchAll(/(\d+(?:\.\d+)?)\s*(ms|milli|[wdhms])/gi)];
+  return parts.reduce((at, [, number, unit]) => at + Number(number) * unitOf(unit!), now.getTime());
+};
+
+const unitOf = (name: string) => units[/^m(?:s|illi)/i.test(name) ? 'ms' : name.toLowerCase()]!;
+
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 /** A time of day that has just passed is meant so: the clocks differ, or the message took its time. */
@@ -84,13 +106,21 @@ const dayOf = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'>
     : european
       ? [european[2], european[1], european[3]]
       : [];
-  if (month === undefined) return null;
+  if (month === undefined) return weekdayOf(text, today);
   return {
     year: year === undefined ? today.year : Number(year),
     month: months.indexOf(month.slice(0, 3).toLowerCase()),
     day: Number(day),
     stated: year !== undefined,
   };
+};
+
+/** The next such day, or today. */
+const weekdayOf = (text: string, today: Wall) => {
+  const name = new RegExp(`\\b(${weekdays.join('|')})(?:[a-z]*day)?\\b`, 'i').exec(text)?.[1]?.toLowerCase();
+  if (name === undefined) return null;
+  const ahead = (weekdays.indexOf(name) - new Date(Date.UTC(today.year, today.month, today.day)).getUTCDay() + 7) % 7;
+  return { ...today, day: today.day + ahead, stated: true };
 };
 
 const wallClock = (at: number, timeZone: string | undefined): Wall => {

@@ -1,5 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
@@ -75,8 +76,17 @@ const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | s
     await once(child, 'spawn');
     return child;
   } catch (error) {
-    return systemProblem(error);
+    return startProblem(error, binary);
   }
+};
+
+/** The file was found before: what is missing then is what runs it. */
+const startProblem = (error: unknown, binary: string): string => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'E2BIG') return 'the prompt is too long for an argument; give it by stdin or as a file';
+  if (code === 'ENOENT' && existsSync(binary))
+    return `${binary} is there, but not the program that its first line names`;
+  return `${binary}: ${systemProblem(error)}`;
 };
 
 const followProcess = async (child: Child, launch: Launch, log: FileHandle, watch: Watch): Promise<Ended> => {

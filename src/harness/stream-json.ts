@@ -1,5 +1,5 @@
-import type { AgentEvent } from '../ralph/events.ts';
-import { nothingKnown } from '../ralph/events.ts';
+import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
+import { aboutOf, unknownPart } from './about.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
@@ -39,8 +39,10 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
           tools.set(textAt(block, 'id') ?? '', tool);
           return [{ type: 'tool', tool, about: aboutOf(field(block, 'input')) }];
         }
-        default:
+        case 'redacted_thinking':
           return [];
+        default:
+          return [unknownPart(block)];
       }
     });
   };
@@ -60,7 +62,9 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
     const refusedTool = textAt(listAt(event, 'permission_denials')[0], 'tool_name');
     return [
       ...(refusedTool === null ? [] : refusal(refusedTool)),
-      ...(field(event, 'is_error') === true ? [failure(event, resetsAtMs)] : []),
+      ...(field(event, 'is_error') === true || (textAt(event, 'subtype') ?? '').startsWith('error')
+        ? [failure(event, resetsAtMs)]
+        : []),
     ];
   };
 
@@ -82,6 +86,10 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
         if (textAt(event, 'rate_limit_info', 'status') === 'rejected' && seconds !== null) resetsAtMs = seconds * 1000;
         return [];
       }
+      case 'thinking':
+        return [{ type: 'reasoning', text: textAt(event, 'text') ?? '' }];
+      case 'tool_call':
+        return cursorTool(event);
       case 'stream_event':
         return [];
       default:
@@ -91,13 +99,20 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    stderr: (line) => [{ type: 'stderr', text: line }],
     // With agents in the background there are several results, each with the sums so far.
     end: () => [
       ...(lastResult === null ? [] : [usageEvent(lastResult)]),
       ...(started && !finished ? [truncated(title, 'no result')] : []),
     ],
   };
+};
+
+/** The one thing that Cursor says in its own way: a tool call under the name of the tool, when it starts and ends. */
+const cursorTool = (event: unknown): AgentEvent[] => {
+  const [name = 'tool', call] = Object.entries(field(event, 'tool_call') ?? {})[0] ?? [];
+  const tool = name.replace(/ToolCall$/, '');
+  if (field(event, 'subtype') === 'started') return [{ type: 'tool', tool, about: aboutOf(field(call, 'args')) }];
+  return [{ type: 'tool-result', tool, failed: field(call, 'result', 'error') !== undefined }];
 };
 
 const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
@@ -114,7 +129,10 @@ const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
 const usageEvent = (event: unknown): AgentEvent => {
   const usage = field(event, 'usage');
   const models = Object.values(field(event, 'modelUsage') ?? {});
-  const over = (key: string) => sum(0, ...models.map((model) => numberAt(model, key)));
+  const over = (key: string) => {
+    const [first = null, ...others] = models.map((model) => numberAt(model, key)).filter((value) => value !== null);
+    return sum(first, ...others);
+  };
   const cacheReadTokens = models.length > 0 ? over('cacheReadInputTokens') : numberAt(usage, 'cache_read_input_tokens');
   const cacheWriteTokens =
     models.length > 0 ? over('cacheCreationInputTokens') : numberAt(usage, 'cache_creation_input_tokens');
@@ -131,21 +149,4 @@ const usageEvent = (event: unknown): AgentEvent => {
     reasoningTokens: numberAt(usage, 'output_tokens_details', 'thinking_tokens'),
     costUsd: models.some((model) => field(model, 'costBasis') === 'unknown') ? null : numberAt(event, 'total_cost_usd'),
   };
-};
-
-/** What a tool call is about, in a few words. */
-export const aboutOf = (input: unknown): string => {
-  const keys = [
-    'command',
-    'cmd',
-    'file_path',
-    'filePath',
-    'absolute_path',
-    'path',
-    'pattern',
-    'query',
-    'url',
-    'description',
-  ];
-  return keys.map((key) => textAt(input, key)).find((text) => text) ?? '';
 };

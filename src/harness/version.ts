@@ -2,35 +2,66 @@ import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/prom
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import spawn from 'cross-spawn';
+import { signalGroup } from '../processes.ts';
 
 const patienceMs = 15_000;
 const longestAnswer = 64 * 1024;
 
-/** What a binary answers on stdout and stderr; null when it does not answer in time, or cannot be run. */
-export const answerOf = (binary: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> =>
+export interface Question {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Aborted when nobody wants to know any more. */
+  readonly stop?: AbortSignal;
+}
+
+export interface Answer {
+  readonly code: number;
+  /** What it printed on stdout, then on stderr. */
+  readonly text: string;
+}
+
+/** What a binary answers; null when it does not answer in time, or cannot be run. Nothing that it started is left. */
+export const ask = ({ binary, args, env, stop }: Question): Promise<Answer | null> =>
   new Promise((resolve) => {
-    const child = spawn(binary, args, { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    const child = spawn(binary, args, {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
     const said = { stdout: '', stderr: '' };
     for (const source of ['stdout', 'stderr'] as const)
       child[source]?.setEncoding('utf8').on('data', (text: string) => {
         said[source] = (said[source] + text).slice(0, longestAnswer);
       });
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
+    const giveUp = () => {
+      if (child.pid) signalGroup(child.pid, 'SIGKILL');
       child.stdout?.destroy();
       child.stderr?.destroy();
-    }, patienceMs);
-    child.on('error', () => resolve(null));
-    child.on('close', (code) => {
+    };
+    const timer = setTimeout(giveUp, patienceMs);
+    stop?.addEventListener('abort', giveUp);
+    const settle = (answer: Answer | null) => {
       clearTimeout(timer);
-      resolve(code === null ? null : said.stdout + said.stderr);
-    });
+      stop?.removeEventListener('abort', giveUp);
+      resolve(answer);
+    };
+    child.on('error', () => settle(null));
+    child.on('close', (code) => settle(code === null ? null : { code, text: said.stdout + said.stderr }));
+    if (stop?.aborted) giveUp();
   });
 
-/** The first line of what it answers to `--version`. */
-export const versionOf = async (binary: string, env: NodeJS.ProcessEnv): Promise<string | null> => {
-  const answer = await answerOf(binary, ['--version'], env);
-  return answer?.trim().split('\n')[0] || null;
+/** The first line with a number in it of what it answers to `--version`; null when that is no answer. */
+export const versionOf = async (question: Omit<Question, 'args'>): Promise<string | null> => {
+  const answer = await ask({ ...question, args: ['--version'] });
+  if (answer?.code !== 0) return null;
+  return (
+    answer.text
+      .split('\n')
+      .find((line) => /\d/.test(line))
+      ?.trim() ?? null
+  );
 };
 
 /** The same, asked only once for a file: agents take up to a second to say it. */
@@ -42,12 +73,12 @@ export const cachedVersion = async (binary: string, env: NodeJS.ProcessEnv): Pro
     const known = await readFile(file, 'utf8').then(parse, () => parse('{}'));
     const cached = known[key];
     if (typeof cached === 'string') return cached;
-    const version = await versionOf(binary, env);
+    const version = await versionOf({ binary, env });
     if (version !== null) await replace(file, JSON.stringify({ ...known, [key]: version }));
     return version;
   } catch {
     // A cache that cannot be used is no reason not to run.
-    return versionOf(binary, env);
+    return versionOf({ binary, env });
   }
 };
 

@@ -71,3 +71,20 @@ const essence = (line: string) =>
   stripVTControlCharacters(line)
     .replace(/^[\s>|│┃]+/, '')
     .trim();
+
+/** How much of the prompt must stand before the tag, white space aside, for it to be no chance. */
+const tellingLength = 24;
+
+/** Objects to a tag that comes with the words before it in the prompt, however its lines were broken anew. */
+export const objectToEcho = (prompt: string) => {
+  let bare: string | null = null;
+  return (words: string): string | null => {
+    const said = withoutBlanks(words);
+    const tag = said.lastIndexOf('<promise>');
+    if (tag < tellingLength) return null;
+    bare ??= withoutBlanks(prompt);
+    return bare.includes(said.slice(tag - tellingLength)) ? 'it repeats the prompt' : null;
+  };
+};
+
+const withoutBlanks = (text: string) => text.replaceAll(/\s+/g, '');

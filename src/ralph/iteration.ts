@@ -1,4 +1,4 @@
-import { createEchoFilter } from './echo.ts';
+import { createEchoFilter, objectToEcho } from './echo.ts';
 import {
   addUsage,
   nothingKnown,
@@ -22,7 +22,7 @@ type Promises = Pick<RunPlan, 'completionPromise' | 'blockedPromise'>;
 /** Watches the events of one iteration and judges them when its process has ended. */
 export const watchIteration = (promises: Promises, prompt: string) => {
   const inMessages = createSearch(promises);
-  const inPlainText = createSearch(promises);
+  const inPlainText = createSearch(promises, objectToEcho(prompt));
   const echo = createEchoFilter(prompt);
   const tools = new Map<string, number>();
   const calls = createCallCounter();
@@ -39,6 +39,8 @@ export const watchIteration = (promises: Promises, prompt: string) => {
             inPlainText.feed(echo.pass(event.text));
             return;
           }
+          if (event.text.trim() === '') return;
+          inMessages.startMessage();
           inMessages.feed(event.text);
           inMessages.endMessage();
           return;

@@ -1,14 +1,18 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /**
  * Finds `<promise>TEXT</promise>` in an agent's words, however they are cut into chunks, in constant memory.
  * White space around TEXT and ANSI codes anywhere do not matter; TEXT itself is literal.
- * The tag counts alone on its line or behind the end of a sentence. In code, in a quotation, in the middle of a
- * sentence, or with anything but blanks and emphasis marks behind it on its line, it is talk about the promise.
+ * The tag counts alone on its line or behind the end of a sentence. In code, in a quotation or a list, in the middle of
+ * a sentence, or with anything but blanks and emphasis marks behind it on its line, it is talk about the promise.
  */
 export interface PromiseDetector {
   feed(text: string): void;
   /** The words so far were a whole message: an open line or code fence ends here. */
   endMessage(): void;
   readonly found: boolean;
+  /** The words up to the tag that was found. */
+  readonly evidence: string | null;
 }
 
 /** A tag that does not count. */
@@ -18,12 +22,19 @@ export interface Mention {
   readonly why: string;
 }
 
-/** How much of the text before a mention is kept with it. */
-const wordsKept = 200;
+/** How much of the text up to a tag is kept with it. */
+const wordsKept = 300;
+
+export interface DetectorHooks {
+  /** Called for every tag that does not count. */
+  readonly mentioned?: (mention: Mention) => void;
+  /** Why these words, which end with a tag that would count, do not; null when they do. */
+  readonly objection?: (words: string) => string | null;
+}
 
 export const createPromiseDetector = (
   promise: string,
-  mentioned: (mention: Mention) => void = () => {},
+  { mentioned = () => {}, objection = () => null }: DetectorHooks = {},
 ): PromiseDetector => {
   const word = promise.trim();
   const pattern = `<promise>${word}</promise>`;
@@ -39,7 +50,9 @@ export const createPromiseDetector = (
   let words = '';
   let chunk = '';
   let index = 0;
-  const upToHere = () => chunk.slice(Math.max(0, index + 1 - wordsKept), index + 1).trim();
+  let before = '';
+  let evidence: string | null = null;
+  const upToHere = () => `${before}${chunk.slice(Math.max(0, index + 1 - wordsKept), index + 1)}`.slice(-wordsKept);
 
   const match = (char: string): void => {
     if (isBlank(char) && (matched === wordStart || matched === closeStart)) return;
@@ -50,28 +63,32 @@ export const createPromiseDetector = (
     matched = 0;
     pending = misplaced === null;
     words = upToHere();
-    if (misplaced !== null) mentioned({ words, why: misplaced });
+    if (misplaced !== null) mentioned({ words: words.trim(), why: misplaced });
   };
 
   const whereItStands = (): string | null => {
     if (fence.inside || line.inCode) return 'it stood in code';
     if (line.quoted) return 'it was quoted';
-    return fence.atLineStart || line.endsSentence ? null : 'it stood in the middle of a sentence';
+    return line.isEmpty || line.endsSentence ? null : 'it stood in the middle of a sentence';
   };
 
   const endLine = (): void => {
     fence.endLine();
     line.end();
     // The line that opens a fence is part of it.
-    if (pending && fence.inside) mentioned({ words, why: 'it stood in code' });
-    else if (pending) found = true;
+    const why = fence.inside ? 'it stood in code' : pending ? objection(words) : null;
+    if (pending && why !== null) mentioned({ words: words.trim(), why });
+    else if (pending) {
+      found = true;
+      evidence = stripVTControlCharacters(words).trimStart();
+    }
     pending = false;
   };
 
   const see = (char: string): void => {
     if (pending && !isTrailing(char)) {
       pending = false;
-      mentioned({ words, why: 'there was more behind it on its line' });
+      mentioned({ words: words.trim(), why: 'there was more behind it on its line' });
     }
     if (char === '\n') endLine();
     match(char);
@@ -82,6 +99,7 @@ export const createPromiseDetector = (
 
   return {
     feed(text) {
+      before = `${before}${chunk.slice(-wordsKept)}`.slice(-wordsKept);
       chunk = text;
       const dull = !text.includes('<') && !text.includes('`') && !text.includes('~') && !text.includes('\u001b');
       const lastLine = text.lastIndexOf('\n') + 1;
@@ -104,12 +122,17 @@ export const createPromiseDetector = (
     },
     endMessage() {
       endLine();
+      before = '';
+      chunk = '';
       fence.reset();
       ansi.reset();
       matched = 0;
     },
     get found() {
       return found;
+    },
+    get evidence() {
+      return evidence;
     },
   };
 };
@@ -131,6 +154,7 @@ const createLineTracker = () => {
   let previous = '';
   let indent = 0;
   let first = '';
+  /** The last characters that are more than white space and emphasis. */
   let ink = '';
 
   const see = (char: string): void => {
@@ -138,7 +162,7 @@ const createLineTracker = () => {
     previous = char;
     if (first === '' && isBlank(char)) indent += char === '\t' ? 4 : 1;
     else if (first === '') first = char;
-    if (!isTrailing(char)) ink = char;
+    if (!isTrailing(char)) ink = (ink + char).slice(-3);
   };
 
   return {
@@ -147,7 +171,7 @@ const createLineTracker = () => {
     skip(text: string, from: number, to: number): void {
       let last = to - 1;
       while (last > from && isTrailing(text[last]!)) last--;
-      if (last >= from) see(text[last]!);
+      for (let index = Math.max(from, last - 2); index <= last; index++) see(text[index]!);
     },
     end(): void {
       backtickOpen = false;
@@ -163,8 +187,12 @@ const createLineTracker = () => {
     get quoted() {
       return first === '>';
     },
+    get isEmpty() {
+      return ink === '';
+    },
+    /** A full stop behind a single letter ("e.g.") or another one ("...") ends no sentence. */
     get endsSentence() {
-      return /[.!?\u2026\u3002]/.test(ink);
+      return /[^.][^.]\.$|[!\u3002]$/.test(ink);
     },
   };
 };

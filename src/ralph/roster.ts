@@ -11,10 +11,10 @@ export interface RosterOptions {
 }
 
 const longestRestMs = 30 * 60_000;
-/** An agent that does not start is looked at again after this time. */
+/** An agent that does not start, or is not signed in, is tried again after this time. */
 const absentMs = 15 * 60_000;
 
-/** Who works next: the first agent that is not held up by a usage limit, or by not starting at all. */
+/** Who works next: the first agent that is not held up by a usage limit, or by not being able to work at all. */
 export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), random }: RosterOptions) => {
   const resting = new Map(restingUntil);
   const inARow = new Map<string, number>();
@@ -24,7 +24,7 @@ export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), ra
   const restUntil = (agent: AgentChoice, record: IterationRecord, nowMs: number): number => {
     const stated = record.error?.resetsAtMs ?? 0;
     if (stated > nowMs) return Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());
-    if (record.end === 'not-started') return nowMs + absentMs;
+    if (record.error?.kind !== 'limit') return nowMs + absentMs;
     const times = inARow.get(agent.harness) ?? 0;
     const rest = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(30, times));
     return Math.round(nowMs + rest * (0.8 + 0.4 * random()));
@@ -41,7 +41,8 @@ export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), ra
     /** Learns from an attempt: until when the agent is held up; null when it was not, and its record counts. */
     heldUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
       const limited = record.error?.kind === 'limit';
-      const absent = record.end === 'not-started' && agents.some((other) => other !== agent && freeAt(other) <= nowMs);
+      const useless = record.end === 'not-started' || record.error?.kind === 'auth' || record.error?.kind === 'model';
+      const absent = useless && agents.some((other) => other !== agent && freeAt(other) <= nowMs);
       if (!limited && !absent) {
         inARow.delete(agent.harness);
         return null;

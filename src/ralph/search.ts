@@ -1,38 +1,44 @@
 import { createPromiseDetector, type Mention } from './promise.ts';
 
-/** How much of the text that made it complete is kept. */
-const evidenceLength = 300;
 /** How many tags that do not count are kept. */
 const mentionsKept = 10;
 /** How far from a blocked promise its reason may stand. */
 const reasonReach = 2000;
 
 /** Looks for both promises in an agent's words, and keeps the words around them. */
-export const createSearch = ({ completionPromise, blockedPromise }: Promises) => {
+export const createSearch = (
+  { completionPromise, blockedPromise }: Promises,
+  objection: (words: string) => string | null = () => null,
+) => {
   const mentions: Mention[] = [];
-  const completion = createPromiseDetector(completionPromise, (mention) => {
+  const mentioned = (mention: Mention) => {
     if (mentions.length === mentionsKept) mentions.shift();
     mentions.push(mention);
+  };
+  const detectors = () => ({
+    completion: createPromiseDetector(completionPromise, { mentioned, objection }),
+    blocked: createPromiseDetector(blockedPromise, { objection }),
   });
-  const blocked = createPromiseDetector(blockedPromise);
+  let { completion, blocked } = detectors();
   let recent = '';
-  let evidence: string | null = null;
   let reason: string | null = null;
   let sinceBlocked = 0;
 
   const keep = () => {
-    if (completion.found && evidence === null) {
-      const end = recent.lastIndexOf('</promise>');
-      evidence =
-        end === -1
-          ? `<promise>${completionPromise}</promise>`
-          : recent.slice(0, end + '</promise>'.length).slice(-evidenceLength);
-    }
     if (blocked.found && reason === null && sinceBlocked > reasonReach) reason = reasonIn(recent, blockedPromise);
   };
 
   return {
     mentions,
+    /** What was promised in an earlier message is not the agent's last word. */
+    startMessage(): void {
+      if (!completion.found && !blocked.found) return;
+      if (completion.found) mentioned({ words: completion.evidence ?? '', why: 'the agent had more to say after it' });
+      ({ completion, blocked } = detectors());
+      recent = '';
+      reason = null;
+      sinceBlocked = 0;
+    },
     feed(text: string): void {
       if (completion.found && blocked.found) return;
       recent += text;
@@ -52,7 +58,7 @@ export const createSearch = ({ completionPromise, blockedPromise }: Promises) =>
       return completion.found;
     },
     get evidence() {
-      return evidence;
+      return completion.evidence;
     },
     /** Why the agent gave up; null when it has not. */
     get blocked() {

@@ -22,16 +22,24 @@ export const count = (number: number, noun: string, plural = `${noun}s`): string
 
 export const lineChanges = (git: GitSummary): string => `+${git.insertions} -${git.deletions}`;
 
-/** `2,000 tokens in, 100 out, $0.0022`; empty when the agent said nothing. */
+/** `2,000 tokens in (200 cached), 100 out (20 reasoning), $0.0022`; empty when the agent said nothing. */
 export const usageText = (usage: Usage | null | undefined): string => {
   if (!usage) return '';
-  const { inputTokens, outputTokens, costUsd } = usage;
+  const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens, costUsd } = usage;
   return [
-    ...(inputTokens === null ? [] : [`${grouped(inputTokens)} tokens in`]),
-    ...(outputTokens === null ? [] : [`${grouped(outputTokens)} out`]),
-    ...(costUsd === null ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
+    ...(inputTokens === null ? [] : [`${grouped(inputTokens)} tokens in${part(cacheReadTokens, 'cached')}`]),
+    ...(outputTokens === null ? [] : [`${grouped(outputTokens)} out${part(reasoningTokens, 'reasoning')}`]),
+    ...(costUsd === null ? [] : [costOf(usage)]),
   ].join(', ');
 };
+
+const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
+
+export const tokensOf = ({ inputTokens, outputTokens }: Usage): string =>
+  inputTokens === null && outputTokens === null ? '-' : grouped((inputTokens ?? 0) + (outputTokens ?? 0));
+
+export const costOf = ({ costUsd }: Usage): string =>
+  costUsd === null ? '-' : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
 
 const grouped = (number: number) => number.toLocaleString('en-US');
 

@@ -1,8 +1,19 @@
-import type { IterationRecord } from '../ralph/events.ts';
+import { type IterationRecord, nothingKnown } from '../ralph/events.ts';
 import type { ChangeOverview } from '../project/overview.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { count, duration, lineChanges, moment, oneLine, outcome, table, usageText } from './format.ts';
+import {
+  costOf,
+  count,
+  duration,
+  lineChanges,
+  moment,
+  oneLine,
+  outcome,
+  table,
+  tokensOf,
+  usageText,
+} from './format.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
@@ -42,9 +53,22 @@ const renderIterations = (records: readonly IterationRecord[]): string[] => {
     record.git === null ? '-' : String(record.git.filesChanged),
     record.git === null ? '-' : lineChanges(record.git),
     record.commit?.slice(0, 8) ?? '-',
+    tokensOf(record.usage ?? nothingKnown),
+    costOf(record.usage ?? nothingKnown),
   ]);
-  const head = ['iteration', 'outcome', 'duration', 'exit code', 'completion found', 'files', 'lines', 'commit'];
-  const lines = table([head, ...rows], [0, 2, 3, 5]);
+  const head = [
+    'iteration',
+    'outcome',
+    'duration',
+    'exit code',
+    'completion found',
+    'files',
+    'lines',
+    'commit',
+    'tokens',
+    'cost',
+  ];
+  const lines = table([head, ...rows], [0, 2, 3, 5, 8, 9]);
   const problems = records
     .filter((record) => record.error !== null)
     .map((record) => `  iteration ${record.iteration}: ${oneLine(record.error?.message ?? '')}`);

@@ -118,7 +118,7 @@ test('an agent does not find itself inside the session of another', async () => 
 test.each([
   ['1.17.11', '--dangerously-skip-permissions'],
   ['1.18.33', '--auto'],
-  ['something new', '--auto'],
+  ['build 9', '--auto'],
 ])('OpenCode %s is allowed everything with %s', async (version, flag) => {
   const project = createProject({ agent: [promise] });
   writeFileSync(join(project.home, 'agent', 'version'), version);

@@ -179,7 +179,7 @@ test('an agent that cannot be started ends the run with exit code 1', async () =
   const result = await project.start(run, { env: { PATH: `${project.path('bin')}:${project.env.PATH}` } }).result;
 
   expect(result.code).toBe(1);
-  expect(result.stderr).toContain('Failed: the agent could not be started: there is no such file');
+  expect(result.stderr).toMatch(/^Failed: the agent could not be started: .*opencode is there, but not the program/m);
   expect(project.history()).toMatchObject([{ end: 'not-started', exitCode: null, error: { kind: 'start' } }]);
 });
 

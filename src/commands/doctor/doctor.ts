@@ -23,16 +23,21 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const wanted = new Set(chosen.map(({ harness }) => harness.name));
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);
   const stops = listenForStops(() => {});
-  for (const { agent, harness } of [...chosen, ...others]) {
-    const found = await checkAgent(harness, env);
-    checks.push(...found);
-    if (probe && found[0]?.status === 'ok') checks.push(...(await probeAgent({ harness, agent, env, stops })));
-    const signal = stops.received();
-    if (signal !== null) return exitCodeOf(signal);
+  try {
+    for (const { agent, harness } of [...chosen, ...others]) {
+      if (stops.received() !== null) break;
+      const found = await checkAgent({ harness, env, stop: stops.stop });
+      const work = { harness, agent, env, stops, allowAll: options.allowAll };
+      const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
+      if (stops.received() === null) checks.push(...found, ...probed);
+    }
+  } finally {
+    stops.dispose();
   }
-  stops.dispose();
   if (json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
   else for (const check of checks) terminal.out(`${line(check, terminal)}\n`);
+  const signal = stops.received();
+  if (signal !== null) return exitCodeOf(signal);
   const agentNames = new Set(harnesses.map(({ name }) => name));
   const matters = checks.filter(({ about }) => wanted.has(about) || !agentNames.has(about));
   return matters.some(({ status }) => status === 'fail') ? 1 : 0;

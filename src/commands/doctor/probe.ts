@@ -19,25 +19,30 @@ export interface Probe {
   readonly agent: AgentChoice;
   readonly env: NodeJS.ProcessEnv;
   readonly stops: Pick<Stops, 'stop' | 'kill'>;
+  /** As a loop would have it. */
+  readonly allowAll: boolean;
 }
 
-/** Two tiny real runs through the whole path, in a temporary folder: one that may do everything, one that may not. */
+/** Two tiny real runs through the whole path, in a temporary folder: one as a loop would have it, one that may not do what it is asked. */
 export const probeAgent = async (probe: Probe): Promise<Check[]> => {
   const base = mkdtempSync(join(tmpdir(), 'spool-probe-'));
   const project = join(base, 'project');
   mkdirSync(project);
   try {
     const first = await run(probe, base, {
-      allowAll: true,
+      allowAll: probe.allowAll,
       task: `Write a file named probe.txt with the word ok into the folder ${project}.`,
     });
     if (first.error !== null)
-      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, 'what the message says')];
+      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, wayOut(first.error.kind))];
     return [...judgeFirst(probe, project, first), ...(await probeDenial(probe, base))];
   } finally {
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
   }
 };
+
+const wayOut = (kind: string) =>
+  kind === 'permission' ? 'spool doctor --probe --allow-all, if that is safe here' : 'what the message says';
 
 type Outcome = Awaited<ReturnType<typeof run>>;
 
@@ -53,11 +58,11 @@ const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ende
 
 const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
   const outside = join(base, 'outside.txt');
-  const { error } = await run(probe, base, {
+  const { error, ended } = await run(probe, base, {
     allowAll: false,
     task: `Write a file ${outside}. If you may not, say so.`,
   });
-  if (error !== null && error.kind !== 'permission')
+  if (error !== null && (error.kind !== 'permission' || ended.exitCode !== 0))
     return [
       warn(probe.harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use it with --allow-all'),
     ];
@@ -91,7 +96,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
       job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
       cwd: join(base, 'project'),
       env,
-      tag: `doctor-${process.pid}/${allowAll ? 1 : 2}`,
+      tag: `doctor-${process.pid}/${task.length}`,
       logFile: join(base, 'log'),
       stopGraceMs: 2000,
       stops,

@@ -24,6 +24,14 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
   if (version.code !== 0) return [warn('git', 'not found: nothing will be counted or committed', 'install git')];
   const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
   const about = version.stdout.trim();
+  if (/dubious ownership/.test(inside.stderr))
+    return [
+      warn(
+        'git',
+        `${about}, but it refuses this repository, as somebody else owns it`,
+        `git config --global --add safe.directory '${cwd}'`,
+      ),
+    ];
   if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is no repository`, 'git init')];
   const identity = await git(['var', 'GIT_AUTHOR_IDENT'], { cwd });
   if (identity.code !== 0)

@@ -58,7 +58,7 @@ interface LockedRequest extends RunRequest {
 const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call } = request;
   const { plan: wanted, previous, cutOff } = await planRun(request);
-  const { agents, missing } = presentAgents(wanted, request);
+  const { agents, notices } = presentAgents(wanted, request);
   const plan = { ...wanted, agents };
   const folder = makeRunFolder(project, change, plan.run);
   const userPrompt = await keepPrompt(folder, request.brief.userPrompt);
@@ -74,7 +74,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
   const { emit, view } = createEmit({ ...request, elapsedMs }, { plan, previous, cutOff }, report);
-  for (const text of missing) emit({ type: 'notice', text });
+  for (const text of notices) emit({ type: 'notice', text });
   if (previous) emit({ type: 'notice', text: resumed(plan) });
   if (cutOff !== null) await endLeftovers(cutOff, emit);
   const stops = listenForStops((signal) =>
@@ -100,10 +100,16 @@ const presentAgents = (plan: RunPlan, { find, call }: RunRequest) => {
     agent,
     problem: missingBinary(find(agent.harness), call.env.PATH ?? ''),
   }));
-  const agents = looked.filter(({ problem }) => problem === null).map(({ agent }) => agent);
+  const agents = looked
+    .filter(({ problem }) => problem === null)
+    .map(({ agent }) => (find(agent.harness).ownModel ? { ...agent, model: null } : agent));
+  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).ownModel);
   const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
-  return { agents, missing: missing.map(({ message }) => message) };
+  const ignored = modelled.map(
+    ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
+  );
+  return { agents, notices: [...missing.map(({ message }) => message), ...ignored] };
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */

@@ -192,10 +192,10 @@ describe('how the output ends', () => {
     ['a denied permission, without stderr', [started, rejected, finished('tool-calls')], '', [denied('bash')]],
     ['a denied permission in an open step', [started, rejected], asked, [denied('external_directory')]],
     [
-      'a denied permission that did not matter',
+      'a denied permission with which the agent went on',
       [started, rejected, finished('tool-calls'), started, finished('stop')],
       asked,
-      [],
+      [denied('external_directory')],
     ],
   ])('%s', (_, output, stderr, expected) => {
     const errors = decode(lines(...output), stderr).filter((event) => event.type === 'error');

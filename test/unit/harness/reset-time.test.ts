@@ -12,12 +12,11 @@ test.each([
   ["You've hit your 5-hour limit · resets 2:43am (UTC)", '2026-11-17T02:43:00.000Z'],
   ["You've hit your session limit · resets 12:50am (America/Los_Angeles)", '2026-11-16T08:50:00.000Z'],
   ["You've hit your weekly limit · resets Nov 20, 5am (Europe/Berlin)", '2026-11-20T04:00:00.000Z'],
-  ["You've hit your weekly limit · resets Jan 2, 5am (UTC)", '2027-01-02T05:00:00.000Z'],
   ['Your limit will reset at 1pm (Etc/GMT+5).', '2026-11-16T18:00:00.000Z'],
   ['Your limit will reset at 7:05am (UTC).', '2026-11-16T07:05:00.000Z'],
   ['limit reached, resets 12am (UTC)', '2026-11-17T00:00:00.000Z'],
   ['limit reached, resets 18:44 (UTC)', '2026-11-16T18:44:00.000Z'],
-  ['Weekly limit: resets 16:21 on 19 May (UTC)', '2027-05-19T16:21:00.000Z'],
+  ['Weekly limit: resets 16:21 on 19 Nov (UTC)', '2026-11-19T16:21:00.000Z'],
   ['or try again at Nov 20th, 2026 2:51 PM (UTC).', '2026-11-20T14:51:00.000Z'],
   ['or try again in 2 days 17 hours 14 minutes.', '2026-11-19T00:24:00.000Z'],
   ['or try again in 3 hours 2 minutes.', '2026-11-16T10:12:00.000Z'],
@@ -25,14 +24,23 @@ test.each([
   ['Please retry in 30.5s.', '2026-11-16T07:10:30.500Z'],
   ['"retryDelay":"34s"', '2026-11-16T07:10:34.000Z'],
   ['rate limit, retry-after: 120', '2026-11-16T07:12:00.000Z'],
+  ['retry after 30', '2026-11-16T07:10:30.000Z'],
+  ['{"retry_after": 30}', '2026-11-16T07:10:30.000Z'],
+  ['{"resets_in_seconds":300}', '2026-11-16T07:15:00.000Z'],
+  ['{"resets_at":1794800000}', new Date(1_794_800_000_000).toISOString()],
+  ['Please try again in 120ms.', '2026-11-16T07:10:00.120Z'],
+  ['try again in 1 week', '2026-11-23T07:10:00.000Z'],
+  ['Retry after 5 minutes', '2026-11-16T07:15:00.000Z'],
+  ['Your weekly limit resets Friday 9am (UTC)', '2026-11-20T09:00:00.000Z'],
 ])('%s', (message, at) => {
   expect(new Date(resetTime(message, now)!).toISOString()).toBe(at);
 });
 
 test.each([
   ['2026-03-29T00:10:00Z', 'resets 3:30am (Europe/Berlin)', '2026-03-29T01:30:00.000Z'],
+  ['2026-12-20T00:10:00Z', 'resets Jan 2, 5am (UTC)', '2027-01-02T05:00:00.000Z'],
   ['2026-10-25T00:10:00Z', 'resets 6am (Europe/Berlin)', '2026-10-25T05:00:00.000Z'],
-])('at %s, when the clocks change: %s', (at, message, expected) => {
+])('at %s: %s', (at, message, expected) => {
   expect(new Date(resetTime(message, new Date(at))!).toISOString()).toBe(expected);
 });
 
@@ -42,6 +50,7 @@ test.each([
   'please try again later',
   'limits reset every 5h and every week',
   'resets 45:99pm',
+  'try again in 900 days',
   'try again',
 ])('%s: nothing is said', (message) => {
   expect(resetTime(message, now)).toBeNull();

@@ -39,7 +39,8 @@ describe('whose words count', () => {
     ['plain text', [plain(`Done.\n${tag}\n`)], true],
     ['plain text in pieces', [plain('Done.\n<promise>COMP'), plain('LETE</promise>')], true],
     ['a message', [message(tag)], true],
-    ['a message among others', [message(tag), tool('bash'), message('Good night.')], true],
+    ['a message before a tool', [message(tag), tool('bash')], true],
+    ['the last message', [message('Hi.'), message(tag), message(' \n')], true],
     ['a tag that two messages share', [message('<promise>COMP'), message('LETE</promise>')], false],
     ['a tool', [tool('bash')], false],
     ['stderr', [stderr], false],
@@ -188,7 +189,7 @@ describe('the evidence', () => {
   test.each([
     ['at the end', `Done.\n${tag}`, `Done.\n${tag}`],
     ['before a long summary', `Done.\n${tag}\n${'word '.repeat(1000)}`, `Done.\n${tag}`],
-    ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', tag],
+    ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', `Done.\n${tag}`],
     ['after a long text', `${'x'.repeat(5000)}.\n${tag}`, `${'x'.repeat(271)}.\n${tag}`],
   ])('%s', (_, text, evidence) => {
     expect(judge([message(text)])).toMatchObject({ completionFound: true, evidence });
@@ -233,5 +234,37 @@ describe('a call over and over', () => {
     ['with another between', [...Array(10).fill(call('a')), call('b'), ...Array(10).fill(call('a'))], null],
   ])('%s', (_, events, repeated) => {
     expect(judge(events as AgentEvent[]).repeated).toEqual(repeated);
+  });
+});
+
+test('a promise that was not the last word of the agent does not count, and is recorded as such', () => {
+  const events = [
+    message(`When all is well my last line will be:\n\n${tag}`),
+    tool('bash'),
+    message('Three tests still fail.'),
+  ];
+  expect(judge(events)).toMatchObject({
+    completionFound: false,
+    rejected: 'the agent had more to say after it',
+    mentions: [{ why: 'the agent had more to say after it' }],
+    error: null,
+  });
+});
+
+test.each([
+  ['wrapped', 50],
+  ['wrapped more loosely', 100],
+])('an echo of the prompt that is %s is no promise', (_, width) => {
+  const words = `Look at the files and mend what is broken in them. When all of it is done and verified, print ${tag}`;
+  const wrapped = words.replaceAll(new RegExp(`(.{1,${width}})(?:\\s|$)`, 'g'), '$1\n');
+  expect(wrapped.split('\n')).toContain(tag);
+  expect(judge([plain(wrapped)], { sent: `# Task\n\n${words}\n` })).toMatchObject({
+    completionFound: false,
+    rejected: 'it repeats the prompt',
+  });
+  expect(
+    judge([plain(`${wrapped}\nI have done all of that, and every test passes now.\n${tag}\n`)], { sent: words }),
+  ).toMatchObject({
+    completionFound: true,
   });
 });

@@ -20,7 +20,6 @@ describe('texts that count', () => {
     ['text on later lines', `${tag}\nGood night.`],
     ['a sentence before it', `All tests pass. ${tag}`],
     ['an exclamation before it', `Done! **${tag}**`],
-    ['a numbered item', `3. ${tag}`],
     ['blanks inside', '<promise>  COMPLETE\t</promise>'],
     ['newlines inside', '<promise>\nCOMPLETE\n</promise>'],
     ['CRLF inside', '<promise>\r\nCOMPLETE\r\n</promise>\r\n'],
@@ -30,7 +29,6 @@ describe('texts that count', () => {
     ['three blanks before it, which are no code yet', `Done.\n   ${tag}`],
     ['bold', `**${tag}**`],
     ['italics', `_${tag}_ \n`],
-    ['a list item', `- ${tag}`],
     ['colours around it', `\u001b[1;32m${tag}\u001b[0m\n`],
     ['colours inside it', '<promise>\u001b[1mCOMP\u001b[0mLETE</pro\u001b[22mmise>'],
     ['a link inside it', '<promise>\u001b]8;;https://example.org\u001b\\COMPLETE\u001b]8;;\u0007</promise>'],
@@ -51,6 +49,16 @@ describe('texts that count', () => {
 
 describe('texts that do not count', () => {
   test.each([
+    ['a numbered item', `3. ${tag}`],
+    ['a list item', `- ${tag}`],
+    ['an added line of a diff', `+${tag}`],
+    ['a removed line of a diff', `-${tag}`],
+    ['a heading', `## ${tag}`],
+    ['behind an abbreviation', `I will print, e.g. ${tag}`],
+    ['behind dots', `In the end I will print ... ${tag}`],
+    ['behind an ellipsis', `Then I print… ${tag}`],
+    ['behind a question', `Shall I print this now? ${tag}`],
+    ['a quotation in a list', `- > ${tag}`],
     ['nothing', ''],
     ['the bare word', 'COMPLETE'],
     ['no closing tag', '<promise>COMPLETE'],

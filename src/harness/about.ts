@@ -1,0 +1,26 @@
+import type { AgentEvent } from '../ralph/events.ts';
+import { textAt } from './json.ts';
+
+/** What a tool call is about, in a few words. */
+export const aboutOf = (input: unknown): string => {
+  const keys = [
+    'command',
+    'cmd',
+    'file_path',
+    'filePath',
+    'absolute_path',
+    'path',
+    'pattern',
+    'query',
+    'url',
+    'description',
+  ];
+  return keys.map((key) => textAt(input, key)).find((text) => text) ?? '';
+};
+
+/** A part of a message that the decoder does not know: shown, not searched, never lost. */
+export const unknownPart = (part: unknown): AgentEvent => ({
+  type: 'text',
+  text: `${JSON.stringify(part)}\n`,
+  plain: true,
+});
