@@ -116,6 +116,19 @@ const table = {
     text: (pid: number, host: string, file: string) =>
       `Process ${pid} on ${host} is creating something. If it is gone, delete ${file}.`,
   },
+  'no-git': { exit: 2, text: (folder: string, problem: string) => `No git work tree at ${folder}: ${problem}.` },
+  'no-checkpoint': {
+    exit: 2,
+    text: (change: string, name: string | null, there: readonly string[]) =>
+      there.length === 0
+        ? `No checkpoint of ${change} yet: a run makes them.`
+        : `No checkpoint ${quote(name ?? '')} of ${change}. There are: ${some(there)}.`,
+  },
+  'half-rewound': {
+    exit: 1,
+    text: (files: string, back: string) => `Not all could be put back: ${files}. Undo it with: ${back}`,
+  },
+  'yes-required': { exit: 2, text: (what: string) => `This ${what}: give --yes when nobody can be asked.` },
   'bad-state': {
     exit: 2,
     text: (file: string, problem: string) =>

@@ -189,6 +189,13 @@ export const flags = {
     help: 'do not commit what an iteration changed',
     from: 'flag, env, config',
   },
+  commitMessage: {
+    kind: 'text',
+    value: '<text>',
+    help: 'the message of a commit; {change}, {iteration}, {run} and {summary} are filled in',
+    fallback: 'ralph({change}): iteration {iteration}\n\n{summary}\n\nSpool-Run: {run}',
+    from: 'flag, env, config',
+  },
   stream: {
     kind: 'switch',
     on: true,

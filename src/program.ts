@@ -10,9 +10,9 @@ export type Surroundings = Pick<Call, 'cwd' | 'env'>;
 /** Finds the command that was typed and runs it; answers with the exit code. */
 export const runCommandLine = async (argv: readonly string[], surroundings: Surroundings): Promise<number> => {
   let exitCode = 0;
-  const program = buildProgram(async (command, argument, typed) => {
+  const program = buildProgram(async (command, [argument, second], typed) => {
     const { run } = await command.load();
-    exitCode = await run({ ...surroundings, argument, typed, terminal: createTerminal(surroundings.env) });
+    exitCode = await run({ ...surroundings, argument, second, typed, terminal: createTerminal(surroundings.env) });
   });
   if (argv.length === 0) {
     program.outputHelp();
@@ -28,7 +28,7 @@ export const runCommandLine = async (argv: readonly string[], surroundings: Surr
   return exitCode;
 };
 
-type Invoke = (command: Command, argument: string | undefined, typed: Call['typed']) => Promise<void>;
+type Invoke = (command: Command, args: readonly string[], typed: Call['typed']) => Promise<void>;
 
 const buildProgram = (invoke: Invoke): Parser => {
   const program = newParser('spool')
@@ -53,13 +53,11 @@ const buildProgram = (invoke: Invoke): Parser => {
 const buildCommand = (command: Command, name: string, invoke: Invoke): Parser => {
   const parser = newParser(name).description(command.summary);
   if (command.alias) parser.alias(command.alias);
-  if (command.argument) {
-    const { name: argument, help, optional } = command.argument;
-    parser.argument(optional ? `[${argument}]` : `<${argument}>`, help);
-  }
+  for (const argument of [command.argument, command.second])
+    if (argument) parser.argument(argument.optional ? `[${argument.name}]` : `<${argument.name}>`, argument.help);
   for (const option of command.options) for (const parsed of optionsOf(option)) parser.addOption(parsed);
   parser.addHelpText('after', `\nExamples:\n${command.examples.map((example) => `  ${example}`).join('\n')}`);
-  parser.action(async () => invoke(command, parser.args[0], typedOptions(parser, command.options)));
+  parser.action(async () => invoke(command, parser.args, typedOptions(parser, command.options)));
   return parser;
 };
 

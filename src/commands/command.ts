@@ -5,10 +5,17 @@ export interface Command {
   readonly name: string;
   readonly alias?: string;
   readonly summary: string;
-  readonly argument?: { readonly name: string; readonly help: string; readonly optional?: true };
+  readonly argument?: Argument;
+  readonly second?: Argument;
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
   readonly load: () => Promise<{ run: (call: Call) => Promise<number> }>;
+}
+
+interface Argument {
+  readonly name: string;
+  readonly help: string;
+  readonly optional?: true;
 }
 
 export interface CommandOption {
@@ -26,6 +33,7 @@ export interface CommandOption {
 /** One call of a command. `run` answers with the exit code. */
 export interface Call {
   readonly argument: string | undefined;
+  readonly second: string | undefined;
   /** Only what was typed. */
   readonly typed: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly cwd: string;

@@ -12,6 +12,7 @@ const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
 });
 
 const json: CommandOption = { name: 'json', flags: '--json', help: 'print JSON for programs' };
+const runOption: CommandOption = { name: 'run', flags: '--run <id>', help: 'of this run; the last one without it' };
 const moduleOption: CommandOption = {
   name: 'module',
   flags: '--module <id>',
@@ -94,6 +95,34 @@ export const commands: readonly Command[] = [
     ],
     examples: ['spool doctor', 'spool doctor --harness claude --probe --allow-all', 'spool doctor --json'],
     load: () => import('./doctor/doctor.ts'),
+  },
+  {
+    name: 'diff',
+    summary: 'show what an iteration changed',
+    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    second: { name: 'n', help: 'an iteration, or "a..b" for several; the last one without it', optional: true },
+    options: [runOption, { name: 'stat', flags: '--stat', help: 'only the files, and how many lines' }],
+    examples: ['spool diff 002-01', 'spool diff 002-01 7', 'spool diff 002-01 0..7 --stat'],
+    load: () => import('./diff.ts'),
+  },
+  {
+    name: 'rewind',
+    summary: 'put the work tree back to where it was after an iteration',
+    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    second: { name: 'n', help: 'after iteration n; 0 is before the first, r1 before the first rewind' },
+    options: [runOption, { name: 'dryRun', flags: '--dry-run', help: 'only show what would change' }],
+    examples: ['spool rewind 002-01 6 --dry-run', 'spool rewind 002-01 6', 'spool rewind 002-01 r1'],
+    load: () => import('./rewind.ts'),
+  },
+  {
+    name: 'prune',
+    summary: 'drop the checkpoints, prompts and logs of old runs; the history stays',
+    options: [
+      { name: 'keep', flags: '--keep <n>', help: 'how many runs of each change stay', fallback: '3' },
+      { name: 'yes', flags: '--yes', help: 'do not ask' },
+    ],
+    examples: ['spool prune', 'spool prune --keep 1 --yes'],
+    load: () => import('./prune.ts'),
   },
   {
     name: 'archive',

@@ -37,9 +37,12 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   }
   if (unknown.length > 0)
     await git(['rm', '--cached', '--quiet', '--ignore-unmatch', ...fromInput], { cwd, input: literally(unknown) });
-  const why = (commit.stderr || readable(commit.stdout)).trim().split('\n').at(-1);
-  return { kind: 'refused', why: why || `git commit ended with code ${commit.code}` };
+  const said = `${commit.stderr}\n${readable(commit.stdout)}`.trim().slice(-longestReason);
+  return { kind: 'refused', why: said || `git commit ended with code ${commit.code}` };
 };
+
+/** What a hook says may be the output of a whole test run. */
+const longestReason = 2000;
 
 const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 

@@ -32,7 +32,14 @@ const pipeGraceMs = 500;
 export const git = async (args: readonly string[], call: GitCall): Promise<GitResult> => {
   // In English, so that an answer can be told from another; but hooks get the user's own language.
   const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
-  const child = spawn('git', args, { cwd: call.cwd, env, stdio: 'pipe', detached: process.platform !== 'win32' });
+  // Hooks of the user's are for what the user would do as well, and for nothing else.
+  const quiet = call.hooks ? [] : ['-c', 'core.hooksPath=/dev/null'];
+  const child = spawn('git', [...quiet, ...args], {
+    cwd: call.cwd,
+    env,
+    stdio: 'pipe',
+    detached: process.platform !== 'win32',
+  });
   let ending = false;
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
   const end = () => {
@@ -68,14 +75,28 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   }
 };
 
+/** Lets git speak to the terminal itself, with its colours and its pager; answers with its exit code. */
+export const showGit = async (args: readonly string[], cwd: string): Promise<number> => {
+  const child = spawn('git', args, { cwd, env: withoutSurroundingGit(), stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+};
+
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
 export const readable = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
 
 export const splitNames = (output: string): string[] => output.split('\0').filter((name) => name !== '');
 
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
-const quietEnvironment = (): NodeJS.ProcessEnv => {
+const quietEnvironment = (): NodeJS.ProcessEnv => ({
+  ...withoutSurroundingGit(),
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_EDITOR: 'true',
+  GIT_OPTIONAL_LOCKS: '0',
+});
+
+const withoutSurroundingGit = (): NodeJS.ProcessEnv => {
   const env = { ...process.env };
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name];
-  return { ...env, GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', GIT_OPTIONAL_LOCKS: '0' };
+  return env;
 };

@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import type { GitSummary } from '../ralph/events.ts';
-import { git, readable, splitNames } from './git.ts';
+import { join, resolve } from 'node:path';
+import { git, readable } from './git.ts';
 
 /** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
 export interface WorkTree {
   readonly root: string;
   readonly index: string;
+  /** Where git keeps what belongs to this work tree. */
+  readonly gitFolder: string;
   readonly scratch: string;
 }
 
@@ -17,9 +19,12 @@ export type Found =
 
 /** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
 export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
-  const { code, stdout, stderr } = await git(['rev-parse', '--show-toplevel', '--git-path', 'index'], { cwd });
-  const [root, index] = readable(stdout).split('\n');
-  if (code === 0 && root && index) return { kind: 'found', tree: { root, index: resolve(cwd, index), scratch } };
+  const { code, stdout, stderr } = await git(['rev-parse', '--show-toplevel', '--git-path', 'index', '--git-dir'], {
+    cwd,
+  });
+  const [root, index, gitFolder] = readable(stdout).split('\n');
+  if (code === 0 && root && index && gitFolder)
+    return { kind: 'found', tree: { root, index: resolve(cwd, index), gitFolder: resolve(cwd, gitFolder), scratch } };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
@@ -46,28 +51,31 @@ const copyIndex = async (index: string, scratch: string): Promise<void> => {
   await utimes(scratch, time, time);
 };
 
-/** A changed file; its name as git gave it. */
-export interface FileChange {
-  readonly name: string;
-  readonly insertions: number;
-  readonly deletions: number;
-}
-
-export const changesBetween = async ({ root }: WorkTree, before: string, after: string): Promise<FileChange[]> => {
-  const args = ['diff-tree', '-r', '-z', '--numstat', '--no-renames', before, after];
-  const { stdout } = await git(args, { cwd: root });
-  return splitNames(stdout).map((line) => {
-    const [insertions, deletions, ...name] = line.split('\t');
-    return { name: name.join('\t'), insertions: lines(insertions), deletions: lines(deletions) };
-  });
+/** The commit that is checked out; null in a repository without commits. */
+export const headOf = async ({ root }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: root });
+  return code === 0 ? stdout.trim() : null;
 };
 
-export const summarise = (changes: readonly FileChange[]): GitSummary => ({
-  filesChanged: changes.length,
-  files: changes.map(({ name }) => readable(name)),
-  insertions: changes.reduce((sum, change) => sum + change.insertions, 0),
-  deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
-});
+const mostCommits = 100;
 
-/** git shows "-" for a binary file. */
-const lines = (count: string | undefined) => (count === '-' ? 0 : Number(count));
+/** What was committed since, oldest first. */
+export const commitsSince = async (tree: WorkTree, before: string | null): Promise<string[]> => {
+  const after = await headOf(tree);
+  if (after === null || after === before) return [];
+  const not = before === null ? [] : [`^${before}`];
+  const args = ['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not];
+  return (await git(args, { cwd: tree.root })).stdout.split('\n').filter(Boolean);
+};
+
+/** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
+export const unfinished = ({ gitFolder }: WorkTree): string | null =>
+  Object.entries(signs).find(([file]) => existsSync(join(gitFolder, file)))?.[1] ?? null;
+
+const signs = {
+  MERGE_HEAD: 'a merge',
+  'rebase-merge': 'a rebase',
+  'rebase-apply': 'a rebase',
+  CHERRY_PICK_HEAD: 'a cherry-pick',
+  REVERT_HEAD: 'a revert',
+};

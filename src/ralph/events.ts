@@ -91,6 +91,16 @@ export interface GitSummary {
   readonly files: readonly string[];
   readonly insertions: number;
   readonly deletions: number;
+  readonly changes: readonly FileChange[];
+  /** What the agent committed by itself, oldest first. */
+  readonly commits: readonly string[];
+}
+
+export interface FileChange {
+  readonly status: 'added' | 'modified' | 'deleted' | 'renamed';
+  readonly path: string;
+  /** Where a renamed file was before. */
+  readonly from?: string;
 }
 
 /** One line of history.jsonl. The names are a contract; what is not known is null. */
@@ -114,6 +124,9 @@ export interface IterationRecord {
   readonly mentions: readonly Mention[];
   readonly git: GitSummary | null;
   readonly commit: string | null;
+  /** Why git refused to commit; null when it did not. */
+  readonly commitProblem: string | null;
+  /** The commit that holds the work tree as the iteration left it. */
   readonly checkpoint: string | null;
   readonly usage: Usage | null;
   /** Calls by tool; null when the harness does not report them. */

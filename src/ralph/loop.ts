@@ -5,7 +5,6 @@ import {
   type Emit,
   type Ended,
   type GateReport,
-  type GitSummary,
   type Halt,
   type HeldAttempt,
   type IterationRecord,
@@ -59,10 +58,7 @@ interface AgentJob {
   readonly deadlines: Deadlines;
 }
 
-export interface Work {
-  readonly git: GitSummary | null;
-  readonly commit: string | null;
-}
+export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
 
 /** Where a run stands when it starts or goes on. */
 export interface Standing {
@@ -130,7 +126,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     return event.type === 'usage' ? budgetHalt(plan.limits, addUsage(tally.usage, watch.usage())) : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
-  const { git, commit } = await workDone();
+  const work = await workDone();
   const verdict = watch.judge(ended);
   const gate = await world.gate(iteration, verdict.completionFound);
   return {
@@ -143,9 +139,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     exitCode: ended.exitCode,
     signal: ended.signal,
     end: ended.end,
-    git,
-    commit,
-    checkpoint: null,
+    ...work,
     ...applyGate(verdict, gate),
     gate,
     held: tally.held,

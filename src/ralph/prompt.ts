@@ -55,7 +55,9 @@ export const buildPromptPreamble = ({
 /** What the next iteration should be told of this one; null when there is nothing worth saying. */
 export const describeResult = (record: IterationRecord | null, tally: Pick<Tally, 'stalled' | 'sameError'>) => {
   if (record === null) return null;
-  const parts = [outcomeOf(record), ...stuckSigns(record, tally), ...gateOutput(record.gate)];
+  const refused =
+    record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
+  const parts = [outcomeOf(record), refused, ...stuckSigns(record, tally), ...gateOutput(record.gate)];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 

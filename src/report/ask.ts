@@ -1,4 +1,4 @@
-import { isCancel, select } from '@clack/prompts';
+import { confirm as askYesOrNo, isCancel, select } from '@clack/prompts';
 
 export interface Choice {
   readonly value: string;
@@ -10,4 +10,10 @@ export const ask = async (message: string, choices: readonly Choice[]): Promise<
   const options = choices.map((choice) => ({ ...choice, label: choice.value }));
   const chosen = await select({ message, options, maxItems: 12, output: process.stderr });
   return isCancel(chosen) ? null : chosen;
+};
+
+/** No when it was cancelled. */
+export const confirm = async (message: string): Promise<boolean> => {
+  const answer = await askYesOrNo({ message, initialValue: false, output: process.stderr });
+  return !isCancel(answer) && answer;
 };

@@ -2,19 +2,18 @@ import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { commitFiles } from '../../git/commit.ts';
-import { changesBetween, summarise, takeTree, type WorkTree } from '../../git/worktree.ts';
 import { runAgent } from '../../harness/agent.ts';
 import { readTasks } from '../../project/changes.ts';
 import { loadContext } from '../../project/context.ts';
 import { appendRecord } from '../../project/history.ts';
 import { makeRunFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
-import type { Work, World } from '../../ralph/loop.ts';
+import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
 import { makeGate } from './gate.ts';
 import { fileOf, type WorldParts } from './parts.ts';
 import type { Stops } from './signals.ts';
+import { makeWork } from './work.ts';
 
 /** Node's timers do not go further. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -34,7 +33,7 @@ export const makeWorld = (parts: WorldParts): World => ({
   stopSignal: () => parts.stops.received(),
   prompt: makePrompt(parts),
   runAgent: runHarness(parts),
-  watchWork: watchWork(parts),
+  watchWork: makeWork(parts),
   gate: makeGate(parts),
   withoutSecrets: (record) => parts.redactor.data(record),
   save: (record) => appendRecord(parts.project, parts.plan.change, record),
@@ -91,35 +90,6 @@ const runHarness =
     }
     return ended;
   };
-
-const watchWork =
-  (parts: WorldParts): World['watchWork'] =>
-  async (iteration) => {
-    const { tree } = parts;
-    const before = tree && (await takeTree(tree));
-    return async () => (tree && before ? workSince(parts, tree, before, iteration) : { git: null, commit: null });
-  };
-
-const workSince = async (
-  { options, plan, stops, emit }: WorldParts,
-  tree: WorkTree,
-  before: string,
-  iteration: number,
-): Promise<Work> => {
-  const after = await takeTree(tree);
-  if (!after) return { git: null, commit: null };
-  const changes = await changesBetween(tree, before, after);
-  const git = summarise(changes);
-  if (!options.commit || changes.length === 0) return { git, commit: null };
-  const result = await commitFiles(tree, {
-    names: changes.map(({ name }) => name),
-    treeId: after,
-    message: `ralph(${plan.change}): iteration ${iteration}`,
-    kill: stops.kill,
-  });
-  if (result.kind === 'refused') emit({ type: 'notice', text: `No commit: ${result.why}` });
-  return { git, commit: result.kind === 'committed' ? result.hash : null };
-};
 
 const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
 

@@ -74,7 +74,7 @@ const run = async (
     tasks: async () => null,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
-    watchWork: async () => async () => ({ git: null, commit: null }),
+    watchWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
       workers.push(agent.harness);

@@ -173,7 +173,7 @@ describe('properties of the prompt', () => {
 });
 
 describe('what is said of the iteration before', () => {
-  const nothingChanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0 };
+  const nothingChanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0, changes: [], commits: [] };
 
   test.each([
     ['there is none', null, null],

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { userError } from '../errors.ts';
+import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
+import { findWorkTree, type WorkTree } from '../git/worktree.ts';
+import { resolveChange } from '../project/changes.ts';
+import { findProject, type Project, stateFolder } from '../project/find.ts';
+import { hideStateFromGit } from '../project/state.ts';
+import type { Call } from './command.ts';
+
+/** A run of a change, with what was kept of it. */
+export interface Kept {
+  readonly project: Project;
+  readonly tree: WorkTree;
+  readonly change: string;
+  readonly run: string;
+  /** By name. */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+/** The checkpoints that a command is about: those of --run, or of the last run of the change. */
+export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> => {
+  const project = findProject(cwd);
+  const change = await resolveChange(project, argument!);
+  const tree = await openTree(project);
+  const all = await listCheckpoints(tree, change);
+  const runs = [...new Set(all.map(({ run }) => run))].toSorted();
+  const run = typed.run === undefined ? runs.at(-1) : runs.find((id) => id === typed.run);
+  if (run === undefined)
+    throw userError('no-checkpoint', change, typed.run === undefined ? null : String(typed.run), runs);
+  const own = all.filter((checkpoint) => checkpoint.run === run);
+  return { project, tree, change, run, checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])) };
+};
+
+/** An error that lists what there is when it is not there. */
+export const pick = ({ change, checkpoints }: Kept, name: string): Checkpoint => {
+  const found = checkpoints.get(name);
+  if (!found) throw userError('no-checkpoint', change, name, [...checkpoints.keys()].toSorted(byNumber));
+  return found;
+};
+
+const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+
+/** The number of the last iteration that was kept. */
+export const lastIteration = ({ checkpoints }: Kept): number =>
+  Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
+
+export const openTree = async (project: Project): Promise<WorkTree> => {
+  hideStateFromGit(project);
+  const found = await findWorkTree(project.root, join(stateFolder(project), `index.${randomUUID()}`));
+  if (found.kind === 'found') return found.tree;
+  throw userError('no-git', project.root, found.kind === 'refused' ? found.why : 'it is no git repository');
+};

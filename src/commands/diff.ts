@@ -1,0 +1,21 @@
+import { userError } from '../errors.ts';
+import { showGit } from '../git/git.ts';
+import type { Call } from './command.ts';
+import { findKept, type Kept, lastIteration, pick } from './checkpoints.ts';
+
+export const run = async (call: Call): Promise<number> => {
+  const kept = await findKept(call);
+  const [from, to] = rangeOf(kept, call.second ?? String(lastIteration(kept)));
+  const flags = call.typed.stat ? ['--stat'] : [];
+  return showGit(['diff', '--find-renames', ...flags, from, to], kept.tree.root);
+};
+
+/** Two commits. What one iteration did is the difference to its parent, which has what a person did in between. */
+const rangeOf = (kept: Kept, text: string): [string, string] => {
+  const [first = '', second, ...more] = text.split('..');
+  if (more.length > 0) throw userError('bad-value', 'n', 'takes an iteration such as 7, or two such as 3..7', text);
+  if (second !== undefined) return [pick(kept, first).commit, pick(kept, second).commit];
+  const { commit } = pick(kept, first);
+  if (first === '0') throw userError('bad-value', 'n', 'takes an iteration from 1 on', text);
+  return [`${commit}^`, commit];
+};

@@ -1,0 +1,71 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { userError } from '../errors.ts';
+import { parseValue, wanted } from '../flags.ts';
+import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
+import { findWorkTree, type WorkTree } from '../git/worktree.ts';
+import { folderNames } from '../project/files.ts';
+import { findProject, type Project, stateFolder } from '../project/find.ts';
+import { loopOwner, ralphFolder } from '../project/state.ts';
+import { count } from '../report/format.ts';
+import type { Call } from './command.ts';
+
+/** What is dropped of one change. */
+interface Old {
+  readonly change: string;
+  readonly runs: readonly string[];
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
+  const raw = typeof typed.keep === 'string' ? typed.keep : '3';
+  const keep = parseValue('count', raw);
+  if (typeof keep !== 'number') throw userError('bad-value', '--keep', wanted.count, raw);
+  const project = findProject(cwd);
+  const found = await findWorkTree(project.root, join(stateFolder(project), 'index.prune'));
+  const tree = found.kind === 'found' ? found.tree : null;
+  const old = await findOld(project, tree, keep);
+  if (old.length === 0) {
+    terminal.out(`Nothing to drop: no change has more than ${count(keep, 'run')}.\n`);
+    return 0;
+  }
+  const what = describe(old);
+  if (!typed.yes && !(await confirmed(what, terminal.canAsk))) {
+    terminal.out('Nothing was dropped.\n');
+    return 0;
+  }
+  for (const { change, runs, checkpoints } of old) {
+    if (tree) await dropCheckpoints(tree, change, checkpoints);
+    for (const id of runs) rmSync(join(ralphFolder(project, change), 'runs', id), { recursive: true, force: true });
+  }
+  terminal.out(`Dropped ${what}. The history stays.\n`);
+  return 0;
+};
+
+/** Every change that has state, also one that is archived or gone; but none on which a loop runs. */
+const findOld = async (project: Project, tree: WorkTree | null, keep: number): Promise<Old[]> => {
+  const changes = await folderNames(join(stateFolder(project), 'ralph'));
+  const all = await Promise.all(
+    changes.map(async (change) => {
+      if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
+      const checkpoints = tree ? await listCheckpoints(tree, change) : [];
+      const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
+      const runs = [...new Set([...folders, ...checkpoints.map(({ run: id }) => id)])].toSorted();
+      const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
+      return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
+    }),
+  );
+  return all.filter(({ runs }) => runs.length > 0);
+};
+
+const describe = (old: readonly Old[]): string => {
+  const runs = old.reduce((sum, { runs: ids }) => sum + ids.length, 0);
+  const checkpoints = old.reduce((sum, { checkpoints: kept }) => sum + kept.length, 0);
+  return `${count(runs, 'run')} of ${count(old.length, 'change')}, with ${count(checkpoints, 'checkpoint')}`;
+};
+
+const confirmed = async (what: string, canAsk: boolean): Promise<boolean> => {
+  if (!canAsk) throw userError('yes-required', `would drop ${what}`);
+  const { confirm } = await import('../report/ask.ts');
+  return confirm(`Drop ${what}? The history stays.`);
+};

@@ -1,0 +1,89 @@
+import { changesBetween, type Difference, namesOf, summarise } from '../../git/changes.ts';
+import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
+import { commitFiles } from '../../git/commit.ts';
+import { readable } from '../../git/git.ts';
+import { findWithheld } from '../../git/withheld.ts';
+import { commitsSince, headOf, takeTree, unfinished, type WorkTree } from '../../git/worktree.ts';
+import type { Work, World } from '../../ralph/loop.ts';
+import { count, lineChanges } from '../../report/format.ts';
+import type { WorldParts } from './parts.ts';
+
+const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
+
+/** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
+export const makeWork = (parts: WorldParts): World['watchWork'] => {
+  const { tree, plan } = parts;
+  if (tree === null) return async () => async () => nothing;
+  const named = new Set<string>();
+  let checkpoints: Checkpoints | null = null;
+  return async (iteration) => {
+    checkpoints ??= await openCheckpoints(tree, plan.change, plan.run);
+    const before = await takeTree(tree);
+    if (before === null) return async () => nothing;
+    const head = await headOf(tree);
+    await checkpoints.before(before);
+    const iterationWork = { ...parts, tree, checkpoints, iteration, before, head, named };
+    return () => workSince(iterationWork);
+  };
+};
+
+interface IterationWork extends WorldParts {
+  readonly tree: WorkTree;
+  readonly checkpoints: Checkpoints;
+  readonly iteration: number;
+  readonly before: string;
+  readonly head: string | null;
+  /** Files of which it was said that they are not committed. */
+  readonly named: Set<string>;
+}
+
+const workSince = async (work: IterationWork): Promise<Work> => {
+  const { tree, before, head, checkpoints, iteration } = work;
+  const after = await takeTree(tree);
+  if (after === null) return nothing;
+  const changes = after === before ? [] : await changesBetween(tree, [before, after], { renames: true });
+  const git = summarise(changes, await commitsSince(tree, head));
+  const checkpoint = await checkpoints.after(iteration, after);
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git })) };
+};
+
+const commitWork = async (
+  work: IterationWork,
+  after: string,
+  { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
+): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
+  const { tree, options, plan, iteration, stops, emit, redactor } = work;
+  if (!options.commit || changes.length === 0) return { commit: null, commitProblem: null };
+  const busy = unfinished(tree);
+  if (busy !== null) {
+    emit({ type: 'notice', text: `No commit: ${busy} is in progress.` });
+    return { commit: null, commitProblem: null };
+  }
+  const withheld = await findWithheld(tree, changes, redactor);
+  for (const { name, why } of withheld) sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
+  const kept = new Set(withheld.map(({ name }) => name));
+  const result = await commitFiles(tree, {
+    names: namesOf(changes.filter(({ name }) => !kept.has(name))),
+    treeId: after,
+    message: fillIn(options.commitMessage, {
+      change: plan.change,
+      run: plan.run,
+      iteration: String(iteration),
+      summary: `${count(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
+    }),
+    kill: stops.kill,
+  });
+  if (result.kind !== 'refused')
+    return { commit: result.kind === 'committed' ? result.hash : null, commitProblem: null };
+  emit({ type: 'notice', text: `No commit: ${result.why.split('\n').at(-1)}` });
+  return { commit: null, commitProblem: result.why };
+};
+
+const sayOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {
+  if (named.has(name)) return;
+  named.add(name);
+  emit({ type: 'notice', text });
+};
+
+const fillIn = (template: string, facts: Readonly<Record<string, string>>): string =>
+  template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => facts[name] ?? placeholder);

@@ -1,0 +1,80 @@
+import type { FileChange, GitSummary } from '../ralph/events.ts';
+import { git, readable } from './git.ts';
+import type { WorkTree } from './worktree.ts';
+
+/** A file that differs between two trees; names as git gave them. */
+export interface Difference {
+  readonly status: FileChange['status'];
+  readonly name: string;
+  /** Its name before, when it was renamed. */
+  readonly from: string | null;
+  readonly insertions: number;
+  readonly deletions: number;
+  /** A repository of its own, of which only the commit is known. */
+  readonly nested: boolean;
+}
+
+/** What differs. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
+export const changesBetween = async (
+  { root }: WorkTree,
+  [before, after]: readonly [string, string],
+  { renames }: { renames: boolean },
+): Promise<Difference[]> => {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
+  const { stdout } = await git([...args, before, after], { cwd: root });
+  return parseDifferences(stdout);
+};
+
+export const summarise = (changes: readonly Difference[], commits: readonly string[]): GitSummary => ({
+  filesChanged: changes.length,
+  files: changes.map(({ name }) => readable(name)),
+  insertions: changes.reduce((sum, change) => sum + change.insertions, 0),
+  deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
+  changes: changes.map(({ status, name, from }) => ({
+    status,
+    path: readable(name),
+    ...(from === null ? {} : { from: readable(from) }),
+  })),
+  commits,
+});
+
+/** Every name that takes part, the old ones of renamed files too. */
+export const namesOf = (changes: readonly Difference[]): string[] =>
+  changes.flatMap(({ name, from }) => (from === null ? [name] : [from, name]));
+
+/** First a list of states, ":100644 100644 <id> <id> M", then one of line counts, in the same order; all between NULs. */
+const parseDifferences = (output: string): Difference[] => {
+  const fields = output.split('\0');
+  const states: Omit<Difference, 'insertions' | 'deletions'>[] = [];
+  let at = 0;
+  while (fields[at]?.startsWith(':')) {
+    const [oldMode, newMode, , , letter = ''] = fields[at]!.split(' ');
+    const moved = letter.startsWith('R') || letter.startsWith('C');
+    const nested = oldMode === ':160000' || newMode === '160000';
+    const name = fields[at + (moved ? 2 : 1)]!;
+    states.push({ status: statusOf(letter), name, from: moved ? fields[at + 1]! : null, nested });
+    at += moved ? 3 : 2;
+  }
+  return states.map((state) => {
+    const [insertions, deletions] = fields[at]!.split('\t');
+    at += state.from === null ? 1 : 3;
+    return { ...state, insertions: lines(insertions), deletions: lines(deletions) };
+  });
+};
+
+const statusOf = (letter: string): FileChange['status'] => {
+  switch (letter[0]) {
+    case 'A':
+      return 'added';
+    case 'D':
+      return 'deleted';
+    case 'R':
+    case 'C':
+      return 'renamed';
+    default:
+      return 'modified';
+  }
+};
+
+/** git shows "-" for a binary file. */
+const lines = (count: string | undefined) => (count === '-' ? 0 : Number(count));

@@ -1,0 +1,127 @@
+import { git } from './git.ts';
+import { takeTree, type WorkTree } from './worktree.ts';
+
+/** A work tree as it was, as a commit that no branch knows. */
+export interface Checkpoint {
+  /** `0` is before the first iteration, `7` after the seventh, `r1` before the first rewind. */
+  readonly name: string;
+  readonly run: string;
+  readonly commit: string;
+}
+
+export interface Checkpoints {
+  /** Keeps the work tree as it is before an iteration; it is checkpoint 0 when it is the first. */
+  before(treeId: string): Promise<void>;
+  /** Answers with the commit; null when git refuses. */
+  after(iteration: number, treeId: string): Promise<string | null>;
+}
+
+/**
+ * The checkpoints of one run. Each has the one before as its parent; what a person changed in between is a commit of
+ * its own between the two, so that the difference to the parent is what the iteration did.
+ */
+export const openCheckpoints = async (tree: WorkTree, change: string, run: string): Promise<Checkpoints> => {
+  const known = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
+  const newest = known.filter(({ name }) => /^\d+$/.test(name)).toSorted((a, b) => Number(b.name) - Number(a.name))[0];
+  let last = newest?.commit ?? null;
+  let lastTree = last && (await treeOf(tree, last));
+
+  const add = async (treeId: string, message: string): Promise<string | null> => {
+    const commit = await commitTree(tree, { treeId, parent: last, message: `spool checkpoint: ${change}, ${message}` });
+    if (commit === null) return null;
+    [last, lastTree] = [commit, treeId];
+    return commit;
+  };
+
+  return {
+    async before(treeId) {
+      if (last !== null && treeId === lastTree) return;
+      const first = last === null;
+      const commit = await add(treeId, first ? 'before the first iteration' : 'between two iterations');
+      if (first && commit !== null) await setRef(tree, refOf(change, run, '0'), commit);
+    },
+    async after(iteration, treeId) {
+      const commit = await add(treeId, `iteration ${iteration}`);
+      if (commit !== null) await setRef(tree, refOf(change, run, String(iteration)), commit);
+      return commit;
+    },
+  };
+};
+
+/** Keeps the present as the next `r1`, `r2`, … of a run. */
+export const keepPresent = async (tree: WorkTree, change: string, run: string): Promise<Checkpoint | null> => {
+  const taken = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
+  const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
+  const name = `r${Math.max(0, ...numbers) + 1}`;
+  const treeId = await takeTree(tree);
+  if (treeId === null) return null;
+  const commit = await commitTree(tree, {
+    treeId,
+    parent: null,
+    message: `spool checkpoint: ${change}, before a rewind`,
+  });
+  if (commit === null) return null;
+  await setRef(tree, refOf(change, run, name), commit);
+  return { name, run, commit };
+};
+
+/** All checkpoints of a change, of all its runs. */
+export const listCheckpoints = async ({ root }: WorkTree, change: string): Promise<Checkpoint[]> => {
+  const prefix = `refs/spool/${refSafe(change)}/`;
+  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', prefix], { cwd: root });
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [commit = '', ref = ''] = line.split(' ');
+      const [run = '', name = ''] = ref.slice(prefix.length).split('/');
+      return { name, run, commit };
+    });
+};
+
+/** Forgets checkpoints; git collects what nothing else refers to in its own time. */
+export const dropCheckpoints = async (
+  { root }: WorkTree,
+  change: string,
+  checkpoints: readonly Checkpoint[],
+): Promise<void> => {
+  const input = checkpoints.map(({ run, name, commit }) => `delete ${refOf(change, run, name)} ${commit}\n`).join('');
+  if (input !== '') await git(['update-ref', '--stdin'], { cwd: root, input });
+};
+
+export const treeOf = async ({ root }: WorkTree, commit: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], { cwd: root });
+  return code === 0 ? stdout.trim() : null;
+};
+
+const refOf = (change: string, run: string, name: string) => `refs/spool/${refSafe(change)}/${run}/${name}`;
+
+/** A folder may be called what a ref may not. */
+const refSafe = (change: string) =>
+  encodeURIComponent(change).replaceAll(/[~*'()!]|\.(?=\.|$)|^\.|\.lock$/g, (text) =>
+    [...text].map((char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
+  );
+
+interface NewCommit {
+  readonly treeId: string;
+  readonly parent: string | null;
+  readonly message: string;
+}
+
+const commitTree = async ({ root }: WorkTree, { treeId, parent, message }: NewCommit): Promise<string | null> => {
+  const parents = parent === null ? [] : ['-p', parent];
+  const call = { cwd: root, env: checkpointer };
+  const { code, stdout } = await git(['commit-tree', treeId, ...parents, '-m', message], call);
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** Nobody's work: it must not need, or show, an identity of the user's. */
+const checkpointer = {
+  GIT_AUTHOR_NAME: 'Spool',
+  GIT_AUTHOR_EMAIL: 'spool@localhost',
+  GIT_COMMITTER_NAME: 'Spool',
+  GIT_COMMITTER_EMAIL: 'spool@localhost',
+};
+
+const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<void> =>
+  void (await git(['update-ref', ref, commit], { cwd: root }));

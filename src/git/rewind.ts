@@ -1,0 +1,45 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Difference, changesBetween } from './changes.ts';
+import { git, readable } from './git.ts';
+import { takeTree, type WorkTree } from './worktree.ts';
+
+/** What a rewind would do: differences from the present to the target, moved files as deleted and added. */
+export const planRewind = (tree: WorkTree, present: string, target: string): Promise<Difference[]> =>
+  changesBetween(tree, [present, target], { renames: false });
+
+/**
+ * Puts the work tree back to a tree. Branch and index stay as they are, and so do ignored files and repositories
+ * inside the repository. Answers with the names that could not be put back.
+ */
+export const rewind = async (tree: WorkTree, target: string, plan: readonly Difference[]): Promise<string[]> => {
+  const own = plan.filter(({ nested }) => !nested);
+  for (const { name } of own.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
+  const wanted = own.filter(({ status }) => status !== 'deleted').map(({ name }) => name);
+  if (wanted.length > 0) await checkOut(tree, target, wanted);
+  const reached = await takeTree(tree);
+  if (reached === null || reached === target) return [];
+  const rest = await changesBetween(tree, [reached, target], { renames: false });
+  return rest.map(({ name }) => readable(name));
+};
+
+/** The file, and the folders that it leaves empty. Names are bytes. */
+const removeFile = (root: string, name: string): void => {
+  rmSync(pathOf(root, name), { force: true });
+  for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
+    try {
+      rmdirSync(pathOf(root, folder));
+    } catch {
+      return;
+    }
+  }
+};
+
+const pathOf = (root: string, name: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
+
+const checkOut = async ({ root, scratch }: WorkTree, target: string, names: readonly string[]): Promise<void> => {
+  const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
+  await git(['read-tree', target], call);
+  await git(['checkout-index', '--force', '-z', '--stdin'], { ...call, input: names.join('\0') });
+  rmSync(scratch, { force: true });
+};

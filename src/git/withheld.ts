@@ -1,0 +1,48 @@
+import { lstatSync, readFileSync } from 'node:fs';
+import type { Redactor } from '../redact.ts';
+import type { Difference } from './changes.ts';
+import { git, readable } from './git.ts';
+import type { WorkTree } from './worktree.ts';
+
+/** A file that is not committed, and why. */
+export interface Withheld {
+  readonly name: string;
+  readonly why: string;
+}
+
+const mostBytes = 5 * 1024 * 1024;
+
+/** Which of these files are too large for a commit, or look like secrets. What was committed so before is let through. */
+export const findWithheld = async (
+  tree: WorkTree,
+  changes: readonly Difference[],
+  redactor: Redactor,
+): Promise<Withheld[]> => {
+  const found: Withheld[] = [];
+  for (const change of changes) {
+    if (change.status === 'deleted' || change.nested) continue;
+    const why = await reasonAgainst(tree, change.name, redactor);
+    if (why !== null) found.push({ name: change.name, why });
+  }
+  return found;
+};
+
+const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
+  const path = Buffer.concat([Buffer.from(`${tree.root}/`), Buffer.from(name, 'latin1')]);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return null;
+  if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
+  const byName = isEnvFile(readable(name));
+  if (!byName && !hasSecret(readFileSync(path, 'latin1'), redactor)) return null;
+  const old = await git(['cat-file', 'blob', `HEAD:${name}`], { cwd: tree.root });
+  if (old.code === 0 && (byName || hasSecret(old.stdout, redactor))) return null;
+  return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
+};
+
+/** `.env` and its like, but not the examples that projects keep. */
+const isEnvFile = (name: string): boolean => {
+  const base = name.split('/').at(-1) ?? '';
+  return /^\.env(?:\..*)?$/.test(base) && !/\.(?:example|sample|template|dist|defaults?)$/.test(base);
+};
+
+const hasSecret = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;

@@ -1,0 +1,362 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { promise, says, waitsFor } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
+
+/** Every file below a folder, but for git and Spool, with its kind, mode and content. Names are bytes. */
+const treeOf = (folder: string): Record<string, string> => {
+  const found: Record<string, string> = {};
+  const walk = (path: Buffer, name: string) => {
+    for (const entry of readdirSync(path, { encoding: 'buffer' })) {
+      const below = Buffer.concat([path, Buffer.from('/'), entry]);
+      const key = `${name}${entry.toString('latin1')}`;
+      if (key === '.git' || key === '.spool') continue;
+      const stats = lstatSync(below);
+      if (stats.isDirectory()) walk(below, `${key}/`);
+      else if (stats.isSymbolicLink()) found[key] = `link ${readlinkSync(below, 'latin1')}`;
+      else found[key] = `${stats.mode & 0o111 ? 'x' : '-'} ${readFileSync(below, 'latin1')}`;
+    }
+  };
+  walk(Buffer.from(folder), '');
+  return found;
+};
+
+const gitState = (project: TestProject) => ({
+  head: project.git('rev-parse', 'HEAD'),
+  branch: project.git('symbolic-ref', 'HEAD'),
+  index: project.git('ls-files', '--stage'),
+  stash: project.git('stash', 'list'),
+});
+
+test('every iteration leaves a checkpoint, with a difference of its own; neither branch nor index move', async () => {
+  const project = createProject({
+    files: { 'a.txt': 'one\n', 'gone.txt': 'x\n' },
+    agent: [
+      'echo two >> a.txt; echo new > new.txt',
+      'rm gone.txt; git mv a.txt b.txt 2>/dev/null || mv a.txt b.txt',
+      promise,
+    ],
+  });
+  project.write('staged.txt', 'staged\n');
+  project.git('add', 'staged.txt');
+  const before = gitState(project);
+
+  expect(await project.spool(...run, '--no-commit')).toMatchObject({ code: 0 });
+
+  expect(gitState(project)).toEqual({ ...before, index: expect.stringContaining('staged.txt') });
+  const [first, second, third] = project.history();
+  expect(first!.git).toMatchObject({
+    filesChanged: 2,
+    changes: [
+      { status: 'modified', path: 'a.txt' },
+      { status: 'added', path: 'new.txt' },
+    ],
+    commits: [],
+  });
+  expect(second!.git!.changes).toContainEqual({ status: 'renamed', path: 'b.txt', from: 'a.txt' });
+  expect(second!.git!.changes).toContainEqual({ status: 'deleted', path: 'gone.txt' });
+  expect(third!.git).toMatchObject({ filesChanged: 0 });
+  const refs = project.git('for-each-ref', '--format=%(refname:lstrip=4) %(objectname)', 'refs/spool').split('\n');
+  expect(refs.map((line) => line.split(' ')[0])).toEqual(['0', '1', '2', '3']);
+  expect(refs[2]).toContain(second!.checkpoint);
+
+  const diff = await project.spool('diff', change, '2', '--stat');
+  expect(diff).toMatchObject({ code: 0 });
+  expect(diff.stdout).toMatch(/a\.txt => b\.txt/);
+  expect(diff.stdout).not.toContain('new.txt');
+  const all = await project.spool('diff', change, '0..2');
+  expect(all.stdout).toContain('+++ b/new.txt');
+  expect((await project.spool('diff', change)).stdout).toBe('');
+});
+
+test('what a person changes between two iterations is not part of either', async () => {
+  const project = createProject({ agent: ['echo 1 > agent.txt; exit 1', 'echo 2 > agent.txt', promise] });
+  const loop = project.start([...run, '--retry-delay', '1s']);
+  await loop.printed('Waiting');
+  project.write('person.txt', 'mine\n');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  expect(project.history().map(({ git }) => git!.files)).toEqual([['agent.txt'], ['agent.txt'], []]);
+  expect((await project.spool('diff', change, '2')).stdout).not.toContain('person.txt');
+  expect((await project.spool('diff', change, '1..2')).stdout).toContain('person.txt');
+  expect(project.git('status', '--porcelain')).toBe('?? person.txt');
+});
+
+test('the commits that an agent makes by itself are in the record', async () => {
+  const project = createProject({
+    agent: [`git commit -q --allow-empty -m one; git commit -q --allow-empty -m two; ${promise}`],
+  });
+
+  await project.spool(...run);
+
+  const commits = project.git('log', '--reverse', '--format=%H', '-2').split('\n');
+  expect(project.history()[0]!.git).toMatchObject({ filesChanged: 0, commits });
+});
+
+describe('a rewind', () => {
+  test('puts the work tree back, keeps the present, and can be rewound', async () => {
+    const project = createProject({
+      files: { 'a.txt': 'one\n', '.gitignore': 'ignored\n' },
+      agent: ['echo 1 > new.txt; echo 1 > a.txt; mkdir -p d/e; echo x > d/e/f', 'rm -r d; rm a.txt', promise],
+    });
+    await project.spool(...run);
+    project.write('ignored', 'stays\n');
+    project.write('person.txt', 'mine\n');
+    project.git('add', 'person.txt');
+    const now = treeOf(project.folder);
+    const state = gitState(project);
+
+    const dry = await project.spool('rewind', change, '1', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, stdout: 'A  a.txt\nA  d/e/f\nD  person.txt\n' });
+    expect(treeOf(project.folder)).toEqual(now);
+
+    const back = await project.spool('rewind', change, '1');
+    expect(back).toMatchObject({ code: 0, stderr: '' });
+    expect(back.stdout).toContain(`Back again with: spool rewind ${change} r1\n`);
+    expect(treeOf(project.folder)).toEqual({
+      '.gitignore': '- ignored\n',
+      'README.md': '- A project.\n',
+      'a.txt': '- 1\n',
+      'd/e/f': '- x\n',
+      'new.txt': '- 1\n',
+      ignored: '- stays\n',
+    });
+    expect(gitState(project)).toEqual(state);
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(treeOf(project.folder)).not.toHaveProperty('new.txt');
+    expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
+    expect(treeOf(project.folder)).toEqual(now);
+    expect((await project.spool('rewind', change, 'r1')).stdout).toContain('as it was at r1 already');
+  });
+
+  test('is refused while a loop runs, and where there is nothing to go back to', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    expect(await project.spool('rewind', change, '1')).toMatchObject({
+      code: 2,
+      stderr: `spool: No checkpoint of ${change} yet: a run makes them.\n`,
+    });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    const refused = await project.spool('rewind', change, '0');
+    project.write('go-on', '');
+    await loop.result;
+
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Another run is on ${change}`) });
+    expect(await project.spool('rewind', change, '9')).toMatchObject({
+      code: 2,
+      stderr: `spool: No checkpoint "9" of ${change}. There are: 0, 1.\n`,
+    });
+    const none = createProject({ git: false });
+    expect(await none.spool('rewind', change, '1')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/No git work tree/),
+    });
+  });
+
+  test('gives exactly the tree of that iteration, whatever was in it', async () => {
+    const name = fc.constantFrom(
+      'a',
+      'b',
+      'dir/a',
+      'dir/b',
+      'dir/deep/c',
+      'sp ace',
+      'qu"ote',
+      'new\nline',
+      'ta\tb',
+      'ümlaut',
+      '*star',
+      ':colon',
+      '-dash',
+      'back\\slash',
+      'caf\xe9',
+      '\xff\xfe',
+    );
+    const content = fc.constantFrom('', 'x\n', 'line\nline\n', '\0binary\xff', 'crlf\r\n');
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('write' as const), name, content, executable: fc.boolean() }),
+      fc.record({ kind: fc.constant('link' as const), name, content: fc.constantFrom('a', '../outside', 'no such') }),
+      fc.record({ kind: fc.constant('delete' as const), name }),
+    );
+    const iterations = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 2, maxLength: 4 });
+
+    await fc.assert(
+      fc.asyncProperty(iterations, fc.array(step, { maxLength: 3 }), async (rounds, dirt) => {
+        const project = createProject();
+        const apply = (steps: typeof dirt) => {
+          for (const each of steps) {
+            const path = Buffer.concat([Buffer.from(`${project.folder}/`), Buffer.from(each.name, 'latin1')]);
+            const folder = path.subarray(0, path.lastIndexOf('/'));
+            rmSync(path as unknown as string, { recursive: true, force: true });
+            if (each.kind === 'delete') continue;
+            mkdirSync(folder as unknown as string, { recursive: true });
+            if (each.kind === 'link') symlinkSync(each.content, path);
+            else {
+              writeFileSync(path, Buffer.from(each.content, 'latin1'));
+              chmodSync(path, each.executable ? 0o755 : 0o644);
+            }
+          }
+        };
+        apply(dirt);
+        const before = gitState(project);
+        const trees = [treeOf(project.folder)];
+        const agent = waitsFor('../home/next');
+        writeFileSync(join(project.home, 'agent', '1.sh'), `echo ready > "$HOME/ready"; ${agent}; rm "$HOME/next"`);
+        const loop = project.start([...run, '--no-commit', '--max-iterations', String(rounds.length), '--no-stream']);
+        for (const round of rounds) {
+          await waitFor(join(project.home, 'ready'));
+          rmSync(join(project.home, 'ready'));
+          apply(round);
+          trees.push(treeOf(project.folder));
+          writeFileSync(join(project.home, 'next'), '');
+        }
+        expect(await loop.result).toMatchObject({ code: 3 });
+        expect(gitState(project)).toEqual(before);
+
+        for (const n of [...trees.keys()].toReversed()) {
+          expect(await project.spool('rewind', change, String(n))).toMatchObject({ code: 0 });
+          expect(treeOf(project.folder)).toEqual(trees[n]);
+        }
+        expect(gitState(project)).toEqual(before);
+      }),
+      { numRuns: 6, endOnFailure: true },
+    );
+  });
+});
+
+const waitFor = async (file: string): Promise<void> => {
+  const { eventually } = await import('../support/eventually.ts');
+  const { existsSync } = await import('node:fs');
+  await eventually(() => existsSync(file), file);
+};
+
+describe('the commit', () => {
+  test('has a short body, or the message of a template', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${promise}`, `echo b > b.txt; ${promise}`] });
+
+    await project.spool(...run);
+    const { run: id } = project.history()[0]!;
+    expect(project.git('log', '-1', '--format=%B')).toBe(
+      `ralph(${change}): iteration 1\n\n1 file changed, +1 -0\n\nSpool-Run: ${id}`,
+    );
+
+    await project.spool(...run, '--commit-message', 'chore({change}): #{iteration} {unknown}');
+    expect(project.git('log', '-1', '--format=%B')).toBe(`chore(${change}): #1 {unknown}`);
+  });
+
+  test('leaves out secrets and large files, and names each once', async () => {
+    const token = `ghp_${'a1'.repeat(18)}`;
+    const script = [
+      `echo KEY=1 > .env; echo KEY= > .env.example; echo 'const key = "${token}"' > key.js; head -c 6000000 /dev/zero > big.bin; echo fine > fine.txt`,
+      `echo KEY=2 >> .env; echo more >> fine.txt`,
+      promise,
+    ];
+    const project = createProject({ files: { 'old.js': `// ${token}\n` }, agent: script });
+
+    const result = await project.spool(...run);
+
+    expect(project.git('log', '--format=', '--name-only', '-2').split('\n').filter(Boolean).toSorted()).toEqual([
+      '.env.example',
+      'fine.txt',
+      'fine.txt',
+    ]);
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Not committed'));
+    expect(named.toSorted()).toEqual([
+      'Not committed: .env (its name says that it holds secrets).',
+      'Not committed: big.bin (5.7 MB, more than 5 MB).',
+      'Not committed: key.js (it holds what looks like a key).',
+    ]);
+  });
+
+  test('is not made in the middle of a merge, which is said', async () => {
+    const project = createProject({ files: { 'a.txt': 'start\n' }, agent: [`echo new > new.txt; ${promise}`] });
+    project.git('checkout', '-q', '-b', 'side');
+    project.write('a.txt', 'side\n');
+    project.git('commit', '-qam', 'side');
+    project.git('checkout', '-q', 'main');
+    project.write('a.txt', 'main\n');
+    project.git('commit', '-qam', 'main');
+    try {
+      execFileSync('git', ['merge', 'side'], { cwd: project.folder, env: project.env, stdio: 'ignore' });
+    } catch {
+      // It conflicts.
+    }
+    const before = project.git('status', '--porcelain');
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('No commit: a merge is in progress.');
+    expect(project.git('status', '--porcelain')).toBe(`${before}\n?? new.txt`);
+    expect(project.history()[0]).toMatchObject({ commit: null, git: { files: ['new.txt'] } });
+  });
+
+  test('that a hook refuses is reported in the next prompt', async () => {
+    const project = createProject({ agent: [`echo new > new.txt; ${says('Hi.')}`, promise] });
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\necho "lint: new.txt has no newline"; exit 1\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+    await project.spool(...run);
+
+    expect(project.history()[0]).toMatchObject({
+      commit: null,
+      commitProblem: expect.stringContaining('lint: new.txt'),
+    });
+    expect(project.calls()[1]!.prompt).toContain('could not be committed:\n\n```\nlint: new.txt has no newline\n```');
+  });
+});
+
+test('prune drops the checkpoints and logs of old runs, asks first, and keeps the history', async () => {
+  const project = createProject({ agent: [`echo $$ > work.txt; ${promise}`] });
+  for (let count = 0; count < 4; count++) await project.spool(...run);
+  const folder = project.stateFile('runs');
+
+  expect(await project.spool('prune')).toMatchObject({
+    code: 2,
+    stderr: 'spool: This would drop 1 run of 1 change, with 2 checkpoints: give --yes when nobody can be asked.\n',
+  });
+  expect(readdirSync(folder)).toHaveLength(4);
+
+  expect(await project.spool('prune', '--keep', '2', '--yes')).toMatchObject({
+    code: 0,
+    stdout: 'Dropped 2 runs of 1 change, with 4 checkpoints. The history stays.\n',
+  });
+  expect(readdirSync(folder)).toHaveLength(2);
+  expect(project.git('for-each-ref', 'refs/spool').split('\n')).toHaveLength(4);
+  expect(project.history()).toHaveLength(4);
+  expect((await project.spool('prune', '--keep', '2')).stdout).toBe(
+    'Nothing to drop: no change has more than 2 runs.\n',
+  );
+});
+
+test.each([
+  ['a linked worktree', ['worktree', 'add', '-q', '../linked']],
+  ['a detached HEAD', ['checkout', '-q', '--detach']],
+])('works in %s', async (where, args) => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  project.git(...args);
+  const cwd = where === 'a linked worktree' ? '../linked' : '.';
+
+  const result = await project.start(run, { cwd }).result;
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(project.git('-C', cwd, 'log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  expect((await project.start(['diff', change, '1'], { cwd }).result).stdout).toContain('+++ b/x.txt');
+  expect(await project.start(['rewind', change, '0'], { cwd }).result).toMatchObject({ code: 0 });
+  expect(project.exists(join(cwd, 'x.txt'))).toBe(false);
+});
