@@ -45,7 +45,7 @@ const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: t
 export const lastIteration = ({ checkpoints }: Kept): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
-export const openTree = async (project: Project): Promise<WorkTree> => {
+const openTree = async (project: Project): Promise<WorkTree> => {
   hideStateFromGit(project);
   const found = await findWorkTree(project.root, join(stateFolder(project), `index.${randomUUID()}`));
   if (found.kind === 'found') return found.tree;
