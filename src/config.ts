@@ -112,7 +112,8 @@ export const readConfig = async (project: Project): Promise<Config> => {
     throw userError('bad-config', file, systemProblem(error));
   });
   if (text === null) return noConfig;
-  const { $schema: _, harnesses: declared, changes = {}, ...rest } = parseJson(text, file);
+  const { $schema: _, harnesses: declared, changes = {}, worktree, ...others } = parseJson(text, file);
+  const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
   if (!isObject(changes))
     throw userError('bad-config', file, '"changes" takes an object: an id, and settings, for each');
   return {
@@ -120,6 +121,12 @@ export const readConfig = async (project: Project): Promise<Config> => {
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
     own: ownHarnesses(declared, harnesses, { root: project.root, file }),
   };
+};
+
+/** `"worktree": { "setup": "npm ci" }` is the long way to write `"worktreeSetup": "npm ci"`. */
+const setupIn = (file: string, worktree: unknown): unknown => {
+  if (isObject(worktree) && Object.keys(worktree).every((key) => key === 'setup')) return worktree.setup;
+  throw userError('bad-config', file, '"worktree" takes an object with "setup"');
 };
 
 const settingsOf = (file: string, id: string, value: unknown): ConfigValues => {

@@ -117,6 +117,12 @@ const table = {
       `Process ${pid} on ${host} is creating something. If it is gone, delete ${file}.`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `No git work tree at ${folder}: ${problem}.` },
+  'bad-branch': { exit: 2, text: (branch: string, problem: string) => `Cannot work on branch ${branch}: ${problem}` },
+  'setup-failed': {
+    exit: 1,
+    text: (command: string, log: string) =>
+      `The setup of the worktree failed (${command}): see ${log}. Nothing was started.`,
+  },
   'no-checkpoint': {
     exit: 2,
     text: (change: string, name: string | null, there: readonly string[]) =>

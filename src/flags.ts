@@ -189,6 +189,23 @@ export const flags = {
     help: 'do not commit what an iteration changed',
     from: 'flag, env, config',
   },
+  worktree: {
+    kind: 'switch',
+    help: 'work in .spool/worktrees/<change>, on a branch of its own',
+    from: 'flag, env',
+  },
+  branch: {
+    kind: 'name',
+    value: '<name>',
+    help: 'work on this branch, which is made when there is none; ralph/<change> with --worktree',
+    from: 'flag, env',
+  },
+  worktreeSetup: {
+    kind: 'text',
+    value: '<command>',
+    help: 'run this command in a new worktree before the first iteration',
+    from: 'flag, env, config',
+  },
   commitMessage: {
     kind: 'text',
     value: '<text>',

@@ -9,6 +9,11 @@ export const configSchema = () => ({
   properties: {
     $schema: { type: 'string' },
     ...settings(),
+    worktree: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { setup: { type: 'string', minLength: 1, description: flags.worktreeSetup.help } },
+    },
     changes: {
       type: 'object',
       description: 'settings for single changes, by their ids',

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { hideStateFromGit } from '../project/state.ts';
+import { hideStateFromGit, readState } from '../project/state.ts';
 import type { Call } from './command.ts';
 
 /** A run of a change, with what was kept of it. */
@@ -22,7 +23,8 @@ export interface Kept {
 export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
-  const tree = await openTree(project);
+  const place = (await readState(project, change))?.place ?? null;
+  const tree = await openTree(project, place?.worktree && existsSync(place.root) ? place.root : project.root);
   const all = await listCheckpoints(tree, change);
   const runs = [...new Set(all.map(({ run }) => run))].toSorted();
   const run = typed.run === undefined ? runs.at(-1) : runs.find((id) => id === typed.run);
@@ -45,9 +47,9 @@ const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: t
 export const lastIteration = ({ checkpoints }: Kept): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
-const openTree = async (project: Project): Promise<WorkTree> => {
+const openTree = async (project: Project, root: string): Promise<WorkTree> => {
   hideStateFromGit(project);
-  const found = await findWorkTree(project.root, join(stateFolder(project), `index.${randomUUID()}`));
+  const found = await findWorkTree(root, join(stateFolder(project), `index.${randomUUID()}`));
   if (found.kind === 'found') return found.tree;
-  throw userError('no-git', project.root, found.kind === 'refused' ? found.why : 'it is no git repository');
+  throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };

@@ -107,30 +107,30 @@ export interface ChangeLock {
 /** How often a lock shows that its owner lives. */
 const beatMs = 30_000;
 
-/** Takes the change and the work tree for one loop. */
-export const lockChange = (project: Project, changeId: string): ChangeLock => {
+/** Takes the change for one loop, and the project's folder unless the loop works `apart` from it. */
+export const lockChange = (project: Project, changeId: string, { apart = false } = {}): ChangeLock => {
   const owner = loopOwner(project, changeId);
   if (owner) throw lockedBy(changeId, owner);
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
   if (change.kind === 'taken') throw lockedBy(changeId, change.by);
-  const tree = acquireLock(treeLockFile(project), changeId);
-  if (tree.kind === 'taken') {
+  const tree = apart ? null : acquireLock(treeLockFile(project), changeId);
+  if (tree?.kind === 'taken') {
     change.release();
     throw userError('tree-locked', tree.by.purpose, ownerText(tree.by, '.spool/.state/lock'));
   }
-  const beat = setInterval(() => [change, tree].forEach((lock) => lock.beat()), beatMs).unref();
+  const beat = setInterval(() => [change, tree].forEach((lock) => lock?.beat()), beatMs).unref();
   return {
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      const other = change.keep() ?? tree.keep();
+      const other = change.keep() ?? tree?.keep();
       if (other) throw lockedBy(changeId, other);
       return deleted;
     },
     release: () => {
       clearInterval(beat);
-      tree.release();
+      tree?.release();
       change.release();
     },
   };

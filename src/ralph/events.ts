@@ -182,6 +182,16 @@ export interface AgentChoice {
   readonly model: string | null;
 }
 
+/** Where the agents of a run work. */
+export interface Place {
+  /** The folder in which they are started. */
+  readonly root: string;
+  /** The branch that was asked for, or made; null for whatever is checked out. */
+  readonly branch: string | null;
+  /** The linked work tree; null for the project's own folder. */
+  readonly worktree: string | null;
+}
+
 /** What a run is, fixed when it starts. */
 export interface RunPlan {
   readonly run: string;
@@ -258,7 +268,7 @@ export interface Stop {
 
 /** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
 export type RunEvent =
-  | { readonly type: 'run-started'; readonly plan: RunPlan; readonly at: string }
+  | { readonly type: 'run-started'; readonly plan: RunPlan; readonly place: Place; readonly at: string }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly agent: AgentChoice; readonly at: string }
   | { readonly type: 'agent'; readonly event: AgentEvent }
   | { readonly type: 'notice'; readonly text: string }

@@ -3,6 +3,7 @@ import type {
   GatePlan,
   IterationRecord,
   Limits,
+  Place,
   RunEvent,
   RunPlan,
   Stop,
@@ -36,6 +37,8 @@ export interface RunView extends Tally {
   readonly blockedPromise: string;
   readonly limits: { readonly [Name in keyof Limits]: number | null };
   readonly gate: GatePlan;
+  /** null before it is known. */
+  readonly place: Place | null;
   /** How many tasks were done when it ended; null while it runs, and when there are none. */
   readonly tasks: TaskCount | null;
   /** How long the run was at work when this was written, also before it was interrupted. */
@@ -75,6 +78,7 @@ export const initialView = (
     Object.entries(plan.limits).map(([name, limit]) => [name, limit === Infinity ? null : limit]),
   ) as RunView['limits'],
   gate: plan.gate,
+  place: facts.previous?.place ?? null,
   tasks: null,
   elapsedMs: facts.previous?.elapsedMs ?? 0,
   waiting: null,
@@ -107,7 +111,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
       return { ...view, status: reason, cause, detail, tasks, waiting: null, updatedAt: at, endedAt: at };
     }
     case 'run-started':
-      return { ...view, updatedAt: event.at };
+      return { ...view, place: event.place, updatedAt: event.at };
     case 'agent':
     case 'notice':
     case 'gate-started':

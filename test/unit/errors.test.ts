@@ -34,6 +34,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'missing-binary': [text, text, [text]],
   locked: [text, text],
   'no-git': [text, text],
+  'bad-branch': [text, text],
+  'setup-failed': [text, text],
   'no-checkpoint': [text, text, [text]],
   'half-rewound': [text, text],
   'yes-required': [text],

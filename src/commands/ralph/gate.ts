@@ -20,8 +20,8 @@ export const makeGate =
     return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
   };
 
-const openTasksOf = async ({ project }: WorldParts, change: string): Promise<string[]> =>
-  ((await readTasks(project, change)) ?? []).filter(({ done }) => !done).map(({ title }) => title);
+const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> =>
+  ((await readTasks(work, change)) ?? []).filter(({ done }) => !done).map(({ title }) => title);
 
 const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
   const { verify } = parts.plan.gate;
@@ -44,14 +44,10 @@ const runTwice = async (parts: WorldParts, command: string, name: string): Promi
   return { command, outcome: again ? 'flaky' : 'passed', exitCode, durationMs, tail: again ? first.tail : '' };
 };
 
-const runOnce = (
-  { project, options, call, plan, folder, stops, redactor }: WorldParts,
-  command: string,
-  name: string,
-) =>
+const runOnce = ({ work, options, call, plan, folder, stops, redactor }: WorldParts, command: string, name: string) =>
   runShell({
     command,
-    cwd: project.root,
+    cwd: work.root,
     env: call.env,
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),

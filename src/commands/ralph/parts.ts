@@ -17,7 +17,10 @@ export interface Brief {
 }
 
 export interface WorldParts {
+  /** Where the state is kept. */
   readonly project: Project;
+  /** Where the agents work: the same folder, or that of a linked work tree. */
+  readonly work: Project;
   readonly options: Options;
   readonly find: (name: string) => Harness;
   readonly call: Call;

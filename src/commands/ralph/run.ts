@@ -9,6 +9,7 @@ import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
 import { openGuard } from '../../project/guard.ts';
+import type { Project } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
 import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../../project/state.ts';
@@ -23,6 +24,7 @@ import type { Report } from '../../report/report.ts';
 import { createRedactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import { notify } from './notify.ts';
+import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
@@ -41,8 +43,10 @@ const leftoverGraceMs = 2000;
 export const startRun = async (request: RunRequest): Promise<number> => {
   const { project, change } = request;
   const brief = await readBrief(request);
-  presentAgents((await planRun(request)).plan, request);
-  const lock = lockChange(project, change);
+  const planned = await planRun(request);
+  presentAgents(planned.plan, request);
+  const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
+  const lock = lockChange(project, change, { apart });
   try {
     return await runLocked({ ...request, brief, lock });
   } finally {
@@ -81,12 +85,28 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
   );
   try {
-    const tree = await openWorkTree(request, emit);
-    const guard = await openGuard({ project, change, commands: plan.gate.verify, file: join(folder, 'guard.json') });
+    const place = await openPlace({
+      ...request,
+      previous: previous?.view.place ?? null,
+      folder,
+      stops,
+      redactor,
+      emit,
+    });
+    const work = { root: place.root };
+    const tree = await openWorkTree({ ...request, work }, emit);
+    const guard = await openGuard({
+      project: work,
+      change,
+      commands: plan.gate.verify,
+      file: join(folder, 'guard.json'),
+    });
     const brief = { ...request.brief, userPrompt };
-    const parts = { ...request, brief, plan, folder, tree, stops, emit, guard, redactor, elapsedMs };
-    emit({ type: 'run-started', plan, at: new Date().toISOString() });
+    const parts = { ...request, work, brief, plan, folder, tree, stops, emit, guard, redactor, elapsedMs };
+    emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
     const reason = await runLoop(plan, standingOf(previous), makeWorld(parts));
+    const left = await leavePlace(project, place, reason === 'complete');
+    if (left !== null) emit({ type: 'notice', text: left });
     if (options.notify !== null) await notify(options.notify, { ...parts, view: view() });
     return exitCode(reason, stops);
   } finally {
@@ -113,9 +133,12 @@ const presentAgents = (plan: RunPlan, { find, call }: RunRequest) => {
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */
-const openWorkTree = async ({ project, change }: RunRequest, emit: Emit): Promise<WorkTree | null> => {
+const openWorkTree = async (
+  { project, work, change }: RunRequest & { work: Project },
+  emit: Emit,
+): Promise<WorkTree | null> => {
   const scratch = join(ralphFolder(project, change), `index.${randomUUID()}`);
-  const found = await findWorkTree(project.root, scratch);
+  const found = await findWorkTree(work.root, scratch);
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
   return found.kind === 'found' ? found.tree : null;
 };

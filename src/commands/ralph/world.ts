@@ -38,7 +38,7 @@ export const makeWorld = (parts: WorldParts): World => ({
   withoutSecrets: (record) => parts.redactor.data(record),
   save: (record) => appendRecord(parts.project, parts.plan.change, record),
   tasks: async () => {
-    const tasks = await readTasks(parts.project, parts.plan.change);
+    const tasks = await readTasks(parts.work, parts.plan.change);
     return tasks && countTasks(tasks);
   },
   emit: parts.emit,
@@ -64,7 +64,20 @@ const makePrompt =
   };
 
 const runHarness =
-  ({ project, options, find, call, plan, folder, lock, stops, emit, guard, redactor }: WorldParts): World['runAgent'] =>
+  ({
+    project,
+    work,
+    options,
+    find,
+    call,
+    plan,
+    folder,
+    lock,
+    stops,
+    emit,
+    guard,
+    redactor,
+  }: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
     await guard.before();
     const { allowAll, change, run } = plan;
@@ -73,7 +86,7 @@ const runHarness =
       {
         harness: find(agent.harness),
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
-        cwd: project.root,
+        cwd: work.root,
         env: call.env,
         tag: `${run}/${iteration}`,
         logFile: await setAside(join(folder, fileOf(iteration, 'log'))),

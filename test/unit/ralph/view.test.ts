@@ -54,6 +54,7 @@ describe('before the first event', () => {
       blockedPromise: 'BLOCKED',
       limits: { ...Object.fromEntries(Object.keys(noLimits).map((name) => [name, null])), maxCostUsd: 5 },
       gate: noGate,
+      place: null,
       tasks: null,
       elapsedMs: 0,
       waiting: null,
@@ -78,6 +79,8 @@ describe('before the first event', () => {
   });
 });
 
+const place = { root: '/p', branch: null, worktree: null };
+
 const attempt: HeldAttempt = {
   startedAt,
   durationMs: 5,
@@ -91,7 +94,10 @@ const attempt: HeldAttempt = {
 
 describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
-    [{ type: 'run-started', plan, at }, { updatedAt: at }],
+    [
+      { type: 'run-started', plan, place, at },
+      { place, updatedAt: at },
+    ],
     [
       { type: 'iteration-started', iteration: 7, agent: { harness: 'claude', model: null }, at },
       { iteration: 7, harness: 'claude', model: null, updatedAt: at },

@@ -1,0 +1,71 @@
+import { git } from './git.ts';
+
+/** Every question about branches and linked work trees. What git refuses comes as the reason. */
+
+export type GitOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/** The branch that is checked out; null for a detached HEAD. */
+export const currentBranch = async (cwd: string): Promise<string | null> => {
+  const { code, stdout } = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { cwd });
+  return code === 0 ? stdout.trim() : null;
+};
+
+export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
+  (await git(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`], { cwd })).code === 0;
+
+/** Goes to a branch, which is made when there is none. */
+export const switchTo = async (cwd: string, branch: string): Promise<GitOutcome> => {
+  if ((await currentBranch(cwd)) === branch) return { ok: true };
+  const create = (await branchExists(cwd, branch)) ? [] : ['-c'];
+  return outcome(await git(['switch', '--quiet', ...create, branch], { cwd, hooks: true }));
+};
+
+/** A linked work tree at `path` on a branch, which is made from HEAD when there is none. */
+export const addWorktree = async (cwd: string, path: string, branch: string): Promise<GitOutcome> => {
+  await git(['worktree', 'prune'], { cwd });
+  const args = (await branchExists(cwd, branch)) ? [path, branch] : ['-b', branch, path];
+  return outcome(await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true }));
+};
+
+export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
+  outcome(await git(['worktree', 'remove', '--force', path], { cwd }));
+
+/** Whether this folder is a linked work tree of the repository. */
+export const isWorktree = async (cwd: string, path: string): Promise<boolean> => {
+  const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
+  return stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
+};
+
+/** Untracked files that the patterns of a file name, relative to the folder; ignored or not. */
+export const filesNamedBy = async (cwd: string, patterns: string): Promise<string[]> => {
+  const args = ['ls-files', '--others', '--ignored', `--exclude-from=${patterns}`, '-z'];
+  return (await git(args, { cwd })).stdout.split('\0').filter(Boolean);
+};
+
+/** Paths that differ from HEAD or are untracked, relative to the root of the work tree. */
+export const dirtyPaths = async (cwd: string): Promise<string[]> => {
+  const { stdout } = await git(['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'], { cwd });
+  return stdout
+    .split('\0')
+    .filter(Boolean)
+    .map((line) => line.slice(3));
+};
+
+/** Where a branch began, so that it can be landed there. */
+export const rememberBase = async (cwd: string, branch: string, base: string): Promise<void> =>
+  void (await git(['config', `branch.${branch}.spoolBase`, base], { cwd }));
+
+export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
+  const { code, stdout } = await git(['config', '--get', `branch.${branch}.spoolBase`], { cwd });
+  return code === 0 ? stdout.trim() : null;
+};
+
+const outcome = ({ code, stderr }: { code: number; stderr: string }): GitOutcome =>
+  code === 0 ? { ok: true } : { ok: false, why: lastLine(stderr) };
+
+const lastLine = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .at(-1)
+    ?.replace(/^(?:fatal|error): /, '') ?? '';

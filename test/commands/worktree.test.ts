@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change];
+const worktree = `.spool/worktrees/${change}`;
+const branch = `ralph/${change}`;
+
+test('--worktree works in a place of its own, and leaves the commits on a branch', async () => {
+  const project = createProject({
+    files: { '.gitignore': '.env\nnode_modules\n', '.worktreeinclude': '.env\n', '.env': 'KEY=1\n' },
+    agent: [`cp .env seen.txt; cat setup.txt >> seen.txt; pwd > "$HOME/cwd"; ${promise}`],
+  });
+  project.write('.spool/config.json', JSON.stringify({ worktree: { setup: 'echo ready > setup.txt' } }));
+  project.write(`.spool/changes/${change}/proposal.md`, '# Not committed yet\n');
+  project.write('mine.txt', 'of the user\n');
+  const before = project.git('status', '--porcelain');
+  const head = project.git('rev-parse', 'HEAD');
+
+  const result = await project.spool(...run, '--worktree', '--verify', 'test -e seen.txt');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(readFileSync(join(project.home, 'cwd'), 'utf8').trim()).toBe(project.path(worktree));
+  expect(project.git('show', `${branch}:seen.txt`)).toBe('KEY=1\nready');
+  expect(project.git('status', '--porcelain')).toBe(before);
+  expect(project.git('rev-parse', 'HEAD')).toBe(head);
+  expect(project.calls()[0]!.prompt).toContain('# Not committed yet');
+  expect(result.stderr).toContain(`${worktree} stays: there is uncommitted work in it, such as setup.txt.`);
+});
+
+test('a worktree is removed after success when it is clean, and kept with its path said otherwise', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; exit 1`, `echo y > y.txt; ${promise}`] });
+
+  const failed = await project.spool(...run, '--worktree', '--fail-fast');
+  expect(failed).toMatchObject({ code: 1 });
+  expect(failed.stderr).toContain(`The work is in ${worktree}, on branch ${branch}.`);
+  expect(existsSync(project.path(`${worktree}/x.txt`))).toBe(true);
+
+  const done = await project.spool(...run, '--worktree');
+  expect(done).toMatchObject({ code: 0 });
+  expect(done.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+  expect(project.exists(worktree)).toBe(false);
+  expect(project.git('log', '--format=%s', branch).split('\n')).toHaveLength(3);
+  expect(project.git('status', '--porcelain')).toBe('');
+});
+
+test('an interrupted run goes on in its worktree, and a rewind is made there', async () => {
+  const project = createProject({ agent: ['echo x > x.txt', 'kill -INT $PPID; sleep 5', `echo y > y.txt; exit 3`] });
+
+  expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 130 });
+  expect(await project.spool(...run, '--fail-fast')).toMatchObject({ code: 1 });
+
+  expect(existsSync(project.path(`${worktree}/y.txt`))).toBe(true);
+  expect(project.exists('y.txt')).toBe(false);
+  expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+  expect(existsSync(project.path(`${worktree}/x.txt`))).toBe(false);
+  expect(project.git('status', '--porcelain')).toBe('');
+});
+
+test('two changes can be worked on at once, one of them in a worktree', async () => {
+  const other = '002-02_another';
+  const project = createProject({
+    files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n' },
+    agent: [`echo waiting; until [ -e "$HOME/go" ]; do sleep 0.01; done; ${promise}`],
+  });
+  const first = project.start(run);
+  await first.printed('waiting');
+  const second = project.start(['ralph', '--change', other, '--worktree']);
+  await second.printed('waiting');
+  project.write('../home/go', '');
+
+  expect(await first.result).toMatchObject({ code: 0 });
+  expect(await second.result).toMatchObject({ code: 0 });
+});
+
+test.each([
+  [
+    'a setup that fails',
+    ['--worktree', '--worktree-setup', 'echo no; exit 3'],
+    1,
+    /The setup of the worktree failed \(echo no; exit 3\): see .*setup\.log/,
+  ],
+  ['a branch that git refuses', ['--branch', 'bad..name'], 2, /Cannot work on branch bad\.\.name: /],
+])('%s is one line, and no agent starts', async (_, args, code, message) => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.spool(...run, ...args);
+
+  expect(result).toMatchObject({ code, stdout: '' });
+  expect(result.stderr).toMatch(message);
+  expect(project.calls()).toEqual([]);
+});
+
+test('--branch makes the branch, or goes to it, with what the user has in the tree', async () => {
+  const project = createProject({ agent: [`echo $$ > x.txt; ${promise}`] });
+  project.write('mine.txt', 'of the user\n');
+
+  expect(await project.spool(...run, '--branch', 'feature/x')).toMatchObject({ code: 0 });
+  expect(project.git('symbolic-ref', '--short', 'HEAD')).toBe('feature/x');
+  project.git('switch', '-q', 'main');
+  expect(await project.spool(...run, '--branch', 'feature/x')).toMatchObject({ code: 0 });
+
+  expect(project.git('log', '--format=%s', 'main..feature/x').split('\n')).toHaveLength(2);
+  expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
+});
+
+test('without a repository, or without a commit in it, a worktree is refused', async () => {
+  const none = createProject({ git: false, agent: [promise] });
+  expect(await none.spool(...run, '--worktree')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('a worktree needs a git repository'),
+  });
+});
