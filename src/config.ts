@@ -73,7 +73,10 @@ const fromFlag = (name: FlagName, typed: TypedFlags): Value | null => {
   const raw = typed[name];
   if (raw === undefined) return null;
   if (typeof raw === 'boolean') return raw;
-  return parsed(name, flagOf(name), typeof raw === 'string' ? raw : raw.join('\n'));
+  if (typeof raw === 'string') return parsed(name, flagOf(name), raw);
+  if (raw.some((command) => command.trim() === ''))
+    throw userError('bad-value', flagOf(name), wanted[flags[name].kind], '');
+  return raw;
 };
 
 const fromEnv = (name: FlagName, env: NodeJS.ProcessEnv): Value | null => {
@@ -159,9 +162,10 @@ const configValue = (file: string, key: string, value: unknown): Value => {
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }
   const { kind } = flags[name];
-  const text = kind === 'commands' && Array.isArray(value) && value.every(isText) ? value.join('\n') : value;
-  const wellTyped = kind === 'switch' ? typeof text === 'boolean' : isText(text) || typeof text === 'number';
-  const result = wellTyped ? parseValue(kind, String(text)) : null;
+  if (kind === 'commands' && Array.isArray(value) && value.every((item) => isText(item) && item.trim() !== ''))
+    return value;
+  const wellTyped = kind === 'switch' ? typeof value === 'boolean' : isText(value) || typeof value === 'number';
+  const result = wellTyped ? parseValue(kind, String(value)) : null;
   if (result === null) throw userError('bad-config', file, `"${key}" ${wanted[kind]}, not ${JSON.stringify(value)}`);
   return result;
 };

@@ -330,7 +330,8 @@ const thousands = { '': 1, k: 1000, m: 1_000_000 } as const;
 const parseCount = (text: string): number | null => {
   const match = /^(\d+(?:\.\d+)?)([km]?)$/i.exec(text);
   const count = match ? Number(match[1]) * thousands[match[2]!.toLowerCase() as keyof typeof thousands] : 0;
-  return count >= 1 && Number.isSafeInteger(count) ? count : null;
+  const whole = Math.round(count);
+  return whole >= 1 && Math.abs(count - whole) < 1e-6 && Number.isSafeInteger(whole) ? whole : null;
 };
 
 const parseMoney = (text: string): number | null => {

@@ -1,4 +1,4 @@
-/** Takes secrets out of what is written down. What the agent is sent, and what is searched, is not touched. */
+/** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
   text(text: string): string;
   /** A copy of plain data, with every text in it cleaned. */
@@ -26,7 +26,7 @@ const shapes = [
   String.raw`xox[abeprs]-[\w-]{10,}`,
   String.raw`npm_\w{36}`,
   String.raw`eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`,
-  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]{0,16384}-----END [A-Z ]*PRIVATE KEY-----`,
+  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`,
 ];
 
 /** Variables whose value is a secret, and not a path, a number or a switch. */
@@ -36,7 +36,7 @@ const shortestSecret = 8;
 export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   const values = Object.entries(env)
     .filter(([name, value]) => secretName.test(name) && looksSecret(value ?? ''))
-    .map(([, value]) => value!)
+    .flatMap(([, value]) => spellings(value!))
     .toSorted((a, b) => b.length - a.length);
   const inText = patternOf(values);
   const inBytes = patternOf(values.map((value) => Buffer.from(value).toString('latin1')));
@@ -54,7 +54,17 @@ const mapTexts = (data: unknown, change: (text: string) => string): unknown => {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapTexts(value, change)]));
 };
 
-const looksSecret = (value: string) => value.length >= shortestSecret && !/^(?:[/~.]|https?:|[\d.]+$)/.test(value);
+/** A value stands in JSON with its quotes and newlines escaped; one of several lines may be printed line by line. */
+const spellings = (value: string): string[] => {
+  const lines = value.split('\n').filter((line) => line.length >= shortestSecret);
+  return [...new Set([JSON.stringify(value).slice(1, -1), ...lines])];
+};
+
+/** Long enough, and more than a plain word, a path or a number. */
+const looksSecret = (value: string) =>
+  value.length >= shortestSecret &&
+  !/^(?:[/~.]|https?:|[\d.]+$)/.test(value) &&
+  (value.length >= 20 || !/^[a-z]+$/i.test(value));
 
 const patternOf = (values: readonly string[]) =>
   new RegExp(

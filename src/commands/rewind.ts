@@ -18,7 +18,7 @@ export const run = async (call: Call): Promise<number> => {
   const { project, tree, change } = kept;
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
   if (call.typed.dryRun) {
-    show(await planRewind(tree, await presentTree(kept), target), call.terminal);
+    show(await planOf(kept, target), call.terminal);
     return 0;
   }
   const lock = lockChange(project, change);
@@ -31,7 +31,7 @@ export const run = async (call: Call): Promise<number> => {
 
 const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call): Promise<number> => {
   const { tree, change, run: runId } = kept;
-  const plan = await planRewind(tree, await presentTree(kept), target);
+  const plan = await planOf(kept, target);
   if (plan.length === 0) {
     terminal.out(`The work tree is as it was at ${second} already.\n`);
     return 0;
@@ -46,6 +46,12 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   if (left.length === 0) return 0;
   const names = left.slice(0, shown).map((name) => oneLine(name));
   throw userError('half-rewound', names.join(', '), `spool rewind ${change} ${present.name}`);
+};
+
+const planOf = async (kept: Kept, target: string): Promise<Difference[]> => {
+  const plan = await planRewind(kept.tree, await presentTree(kept), target);
+  if (plan === null) throw userError('no-git', kept.tree.root, 'git cannot compare the two');
+  return plan;
 };
 
 const presentTree = async ({ tree }: Kept): Promise<string> => {

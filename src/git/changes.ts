@@ -14,15 +14,15 @@ export interface Difference {
   readonly nested: boolean;
 }
 
-/** What differs. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
+/** What differs; null when git cannot tell. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
 export const changesBetween = async (
   { root }: WorkTree,
   [before, after]: readonly [string, string],
   { renames }: { renames: boolean },
-): Promise<Difference[]> => {
+): Promise<Difference[] | null> => {
   const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
-  const { stdout } = await git([...args, before, after], { cwd: root });
-  return parseDifferences(stdout);
+  const { code, stdout } = await git([...args, before, after], { cwd: root });
+  return code === 0 ? parseDifferences(stdout) : null;
 };
 
 export const summarise = (changes: readonly Difference[], commits: readonly string[]): GitSummary => ({

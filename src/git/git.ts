@@ -55,7 +55,7 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   child.stdin.on('error', () => {});
   child.stdin.end(call.input ?? '', 'latin1');
   try {
-    const closed = once(child, 'close');
+    const closed = once(child, 'close').catch(() => {});
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
     const said = Buffer.concat(stderr).toString('utf8').trim();

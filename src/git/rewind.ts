@@ -5,7 +5,7 @@ import { git, readable } from './git.ts';
 import { takeTree, type WorkTree } from './worktree.ts';
 
 /** What a rewind would do: differences from the present to the target, moved files as deleted and added. */
-export const planRewind = (tree: WorkTree, present: string, target: string): Promise<Difference[]> =>
+export const planRewind = (tree: WorkTree, present: string, target: string): Promise<Difference[] | null> =>
   changesBetween(tree, [present, target], { renames: false });
 
 /**
@@ -20,7 +20,7 @@ export const rewind = async (tree: WorkTree, target: string, plan: readonly Diff
   const reached = await takeTree(tree);
   if (reached === null || reached === target) return [];
   const rest = await changesBetween(tree, [reached, target], { renames: false });
-  return rest.map(({ name }) => readable(name));
+  return (rest ?? []).map(({ name }) => readable(name));
 };
 
 /** The file, and the folders that it leaves empty. Names are bytes. */

@@ -35,7 +35,8 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   const { harness, job, env, stops } = run;
   const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
   const cleanEnv = childEnvironment(env);
-  const version = harness.versioned && job.allowAll ? await cachedVersion(binary, cleanEnv) : null;
+  const version =
+    harness.versioned && job.allowAll ? await cachedVersion({ binary, env: cleanEnv, stop: stops.stop }) : null;
   const halting = new AbortController();
   const halt = (why: Halt | null) => {
     if (why) halting.abort(why);

@@ -17,6 +17,9 @@ export interface ShellResult {
   readonly tail: string;
 }
 
+/** Node's timers do not go further. */
+const longestTimerMs = 2 ** 31 - 1;
+
 /** Enough for a stack trace or the failures of a test run. */
 const tailBytes = 64 * 1024;
 const tailLines = 60;
@@ -24,7 +27,7 @@ const tailLength = 4000;
 
 /** Runs a command of the user's in a shell to its end; nothing that it started is left. */
 export const runShell = async (run: ShellRun): Promise<ShellResult> => {
-  const timeout = AbortSignal.timeout(run.timeoutMs);
+  const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, longestTimerMs));
   let tail = Buffer.alloc(0);
   const ended = await runProcess(
     { ...run, ...shellOf(run.command), env: childEnvironment(run.env), prompt: run.input ?? '' },

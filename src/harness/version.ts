@@ -12,7 +12,7 @@ export interface Question {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** Aborted when nobody wants to know any more. */
-  readonly stop?: AbortSignal;
+  readonly stop?: AbortSignal | undefined;
 }
 
 export interface Answer {
@@ -45,6 +45,7 @@ export const ask = ({ binary, args, env, stop }: Question): Promise<Answer | nul
     const settle = (answer: Answer | null) => {
       clearTimeout(timer);
       stop?.removeEventListener('abort', giveUp);
+      if (child.pid) signalGroup(child.pid, 'SIGKILL');
       resolve(answer);
     };
     child.on('error', () => settle(null));
@@ -64,8 +65,11 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
   );
 };
 
+/** Binaries that did not say it: asking again would take as long again. */
+const unanswered = new Set<string>();
+
 /** The same, asked only once for a file: agents take up to a second to say it. */
-export const cachedVersion = async (binary: string, env: NodeJS.ProcessEnv): Promise<string | null> => {
+export const cachedVersion = async ({ binary, env, stop }: Omit<Question, 'args'>): Promise<string | null> => {
   const file = join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'spool', 'versions.json');
   try {
     const path = await realpath(binary);
@@ -73,12 +77,14 @@ export const cachedVersion = async (binary: string, env: NodeJS.ProcessEnv): Pro
     const known = await readFile(file, 'utf8').then(parse, () => parse('{}'));
     const cached = known[key];
     if (typeof cached === 'string') return cached;
-    const version = await versionOf({ binary, env });
+    if (unanswered.has(key)) return null;
+    const version = await versionOf({ binary, env, stop });
+    if (version === null) unanswered.add(key);
     if (version !== null) await replace(file, JSON.stringify({ ...known, [key]: version }));
     return version;
   } catch {
     // A cache that cannot be used is no reason not to run.
-    return versionOf({ binary, env });
+    return versionOf({ binary, env, stop });
   }
 };
 

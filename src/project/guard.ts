@@ -54,7 +54,7 @@ export const openGuard = async ({ project, change, commands, file }: GuardReques
   const look = async (): Promise<Hashes> =>
     Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await hashOf(join(project.root, path))])));
   const readTitles = async () =>
-    parseTasks((await readIfThere(join(project.root, tasksFile))) ?? '').map(({ title }) => title);
+    parseTasks((await readIfThere(join(project.root, tasksFile)).catch(() => null)) ?? '').map(({ title }) => title);
   const keep = async (next: Memory) => {
     memory = next;
     await writeFile(`${file}.draft`, JSON.stringify(next), { mode: 0o600 });
@@ -66,9 +66,9 @@ export const openGuard = async ({ project, change, commands, file }: GuardReques
   return {
     async before() {
       const now = await look();
-      const untouched = memory?.working ?? false;
+      const agentWasAtWork = memory?.working ?? false;
       const isPersons = (path: string) =>
-        !memory || (!untouched && memory.seen[path] !== now[path]) || !(path in memory.seen);
+        !memory || (!agentWasAtWork && memory.seen[path] !== now[path]) || !(path in memory.seen);
       const expected = Object.fromEntries(
         paths.map((path) => [path, isPersons(path) ? now[path]! : memory!.expected[path]!]),
       );
@@ -99,9 +99,14 @@ const namedFiles = (root: string, command: string): string[] =>
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
+/** What cannot be read is not what it was. */
 const hashOf = async (path: string): Promise<string | null> => {
-  const bytes = await ifThere(readFile(path));
-  return bytes && createHash('sha256').update(bytes).digest('hex');
+  try {
+    const bytes = await ifThere(readFile(path));
+    return bytes && createHash('sha256').update(bytes).digest('hex');
+  } catch (error) {
+    return `unreadable: ${(error as NodeJS.ErrnoException).code}`;
+  }
 };
 
 const load = async (file: string): Promise<Memory | null> => {

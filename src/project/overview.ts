@@ -1,5 +1,6 @@
 import { UserError } from '../errors.ts';
 import type { Usage } from '../ralph/events.ts';
+import { totalUsage } from '../ralph/tally.ts';
 import { currentStatus } from '../ralph/view.ts';
 import { listChanges, readTasks } from './changes.ts';
 import type { Project } from './find.ts';
@@ -42,7 +43,8 @@ const lastRunOf = async (project: Project, id: string): Promise<ChangeOverview['
   try {
     const view = await readState(project, id);
     if (view === null) return null;
-    const { run, iteration, startedAt, endedAt, usage = null } = view;
+    const { run, iteration, startedAt, endedAt } = view;
+    const usage = totalUsage(view);
     return { run, status: currentStatus(view, loopOwner(project, id) !== null), iteration, startedAt, endedAt, usage };
   } catch (error) {
     // One bad file must not hide the other changes.

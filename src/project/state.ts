@@ -86,7 +86,11 @@ const parse = (text: string): RunView | null => {
     const texts = [value.run, value.change, value.status, value.startedAt, value.harness, value.completionPromise];
     const numbers = [value.iteration, value.finished, value.minIterations];
     const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
-    return (ours && Array.isArray(value.agents)) || value.v !== 1 ? value : null;
+    const lists = [value.agents, value.held, value.files, value.gate?.verify];
+    const objects = [value.limits, value.gate, value.gateRuns, value.resting];
+    const whole =
+      lists.every((list) => Array.isArray(list)) && objects.every((part) => part && typeof part === 'object');
+    return (ours && whole) || value.v !== 1 ? value : null;
   } catch {
     return null;
   }

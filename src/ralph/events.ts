@@ -149,10 +149,7 @@ export interface RepeatedCall {
 }
 
 /** An attempt that does not count as an iteration. What it changed and used is not lost. */
-export type HeldAttempt = Pick<
-  IterationRecord,
-  'startedAt' | 'durationMs' | 'harness' | 'model' | 'error' | 'usage' | 'git' | 'commit'
->;
+export type HeldAttempt = Omit<IterationRecord, 'held'>;
 
 /** What must hold before a promise is believed, and whether it did. */
 export interface GateReport {
@@ -182,6 +179,9 @@ export interface AgentChoice {
   readonly model: string | null;
 }
 
+/** `claude:opus`: as it is written on the command line. */
+export const agentKey = ({ harness, model }: AgentChoice): string => (model === null ? harness : `${harness}:${model}`);
+
 /** Where the agents of a run work. */
 export interface Place {
   /** The folder in which they are started. */
@@ -206,6 +206,8 @@ export interface RunPlan {
   readonly maxIterations: number;
   readonly limits: Limits;
   readonly failFast: boolean;
+  /** What iterations change is committed. */
+  readonly commit: boolean;
   readonly retryDelayMs: number;
   readonly firstIteration: number;
   readonly gate: GatePlan;

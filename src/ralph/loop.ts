@@ -1,12 +1,12 @@
 import {
   addUsage,
   type AgentChoice,
+  agentKey,
   type AgentEvent,
   type Emit,
   type Ended,
   type GateReport,
   type Halt,
-  type HeldAttempt,
   type IterationRecord,
   type RunPlan,
   type Stop,
@@ -17,9 +17,9 @@ import {
 import { applyGate } from './gate.ts';
 import { watchIteration } from './iteration.ts';
 import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
-import { decide } from './policy.ts';
+import { decide, outOfIterations, settledBy } from './policy.ts';
 import { createRoster } from './roster.ts';
-import { addHeld, addRecord, type Tally } from './tally.ts';
+import { addHeld, addRecord, type Tally, totalUsage } from './tally.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
 export interface World {
@@ -64,7 +64,7 @@ export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'c
 export interface Standing {
   readonly tally: Tally;
   readonly last: IterationRecord | null;
-  /** When agents that are at their usage limit are free, by harness. */
+  /** When agents that are held up are free, by their keys. */
   readonly restingUntil: ReadonlyMap<string, number>;
 }
 
@@ -72,15 +72,15 @@ export interface Standing {
 export const runLoop = async (plan: RunPlan, standing: Standing, world: World): Promise<StopReason> => {
   const roster = createRoster({ ...plan, ...standing, firstRestMs: 30 * plan.retryDelayMs, random: world.random });
   let { tally, last } = standing;
-  let heldRecord: IterationRecord | null = null;
+  const settled = last && settledBy(plan, last);
+  if (settled) return end(settled, tally, world);
   for (;;) {
     const early = stopBefore(plan, tally, world);
-    if (early) return end(early, world);
+    if (early) return end(early, tally, world);
     const { agent, freeAtMs } = roster.next(nowMs(world));
     if (freeAtMs > nowMs(world)) {
       const tooLong = waitsTooLong(plan, tally, { agent, freeAtMs });
-      if (tooLong && heldRecord) await keep(heldRecord, world);
-      if (tooLong) return end(tooLong, world);
+      if (tooLong) return end(tooLong, tally, world);
       await waitForAgent(plan, { agent, freeAtMs }, world);
       continue;
     }
@@ -88,18 +88,17 @@ export const runLoop = async (plan: RunPlan, standing: Standing, world: World): 
     const record = world.withoutSecrets(await runIteration({ plan, agent, tally, last }, world));
     const untilMs = roster.heldUntil(agent, record, nowMs(world));
     if (untilMs !== null) {
-      const attempt = attemptOf(record);
+      const { held: _, ...attempt } = record;
       tally = addHeld(tally, attempt, nowMs(world));
-      heldRecord = record;
       world.emit({ type: 'held-up', attempt, untilMs, atMs: nowMs(world), at: world.now().toISOString() });
       continue;
     }
     await keep(record, world);
-    [tally, last, heldRecord] = [addRecord(tally, record), record, null];
+    [tally, last] = [addRecord(tally, record), record];
 
     const spent = { elapsedMs: world.elapsedMs(), nowMs: nowMs(world) };
     const decision = decide({ plan, record, tally, spent, stopSignal: world.stopSignal() });
-    if (decision.next === 'stop') return end(decision.stop, world);
+    if (decision.next === 'stop') return end(decision.stop, tally, world);
     if (decision.waitMs > 0) await backOff(decision.waitMs, world);
   }
 };
@@ -123,7 +122,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
   const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     watch.see(event);
     world.emit({ type: 'agent', event });
-    return event.type === 'usage' ? budgetHalt(plan.limits, addUsage(tally.usage, watch.usage())) : null;
+    return event.type === 'usage' ? budgetHalt(plan.limits, addUsage(totalUsage(tally), watch.usage())) : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
   const work = await workDone();
@@ -156,7 +155,8 @@ const keep = async (record: IterationRecord, world: World): Promise<void> => {
 const stopBefore = (plan: RunPlan, tally: Tally, world: World): Stop | null => {
   const signal = world.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
-  return limitReached(plan.limits, { elapsedMs: world.elapsedMs(), nowMs: nowMs(world), usage: tally.usage });
+  if (tally.finished >= plan.maxIterations) return outOfIterations(plan.maxIterations);
+  return limitReached(plan.limits, { elapsedMs: world.elapsedMs(), nowMs: nowMs(world), usage: totalUsage(tally) });
 };
 
 interface Resting {
@@ -167,11 +167,11 @@ interface Resting {
 const waitsTooLong = ({ limits }: RunPlan, tally: Tally, { agent, freeAtMs }: Resting): Stop | null => {
   if (tally.heldSinceMs === null || freeAtMs - tally.heldSinceMs <= limits.maxWaitMs) return null;
   const why = tally.held.at(-1)?.error?.message ?? 'its usage limit';
-  return { cause: 'max-wait', detail: `${agent.harness} cannot work for longer than --max-wait: ${why}` };
+  return { cause: 'max-wait', detail: `${agentKey(agent)} cannot work for longer than --max-wait: ${why}` };
 };
 
 const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: Resting, world: World): Promise<void> => {
-  const why = `${agent.harness} is at its usage limit`;
+  const why = `${agentKey(agent)} is held up`;
   const leftMs = limits.maxDurationMs - world.elapsedMs();
   const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(world) + leftMs);
   world.emit({ type: 'waiting', untilMs, why, at: world.now().toISOString() });
@@ -184,15 +184,13 @@ const backOff = async (ms: number, world: World): Promise<void> => {
   await world.wait(ms);
 };
 
-const attemptOf = (record: IterationRecord): HeldAttempt => {
-  const { startedAt, durationMs, harness, model, error, usage, git, commit } = record;
-  return { startedAt, durationMs, harness, model, error, usage, git, commit };
-};
-
 const nowMs = (world: World) => world.now().getTime();
 
-const end = async (stop: Stop, world: World): Promise<StopReason> => {
+/** What was tried last, and is in no record yet, is recorded, unless the run can go on with it. */
+const end = async (stop: Stop, { held }: Tally, world: World): Promise<StopReason> => {
   const reason = stopCauses[stop.cause];
+  const tried = held.at(-1);
+  if (tried && reason !== 'interrupted') await keep({ ...tried, held: held.slice(0, -1) }, world);
   const tasks = await world.tasks();
   world.emit({ type: 'run-ended', reason, ...stop, tasks, at: world.now().toISOString() });
   return reason;

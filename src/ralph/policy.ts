@@ -23,9 +23,8 @@ export interface Progress {
 export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): Decision => {
   const { limits } = plan;
   const { iteration } = record;
-  if (record.completionFound && iteration >= plan.minIterations)
-    return stop('promise', `promised${record.gate?.runs.length ? ' and verified' : ''} in iteration ${iteration}`);
-  if (record.blocked !== null) return stop('blocked-promise', `the agent gave up: ${record.blocked}`);
+  const settled = settledBy(plan, record);
+  if (settled) return { next: 'stop', stop: settled };
   if (stopSignal !== null) return stop('signal', `stopped by ${stopSignal}`);
   if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
   if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
@@ -37,12 +36,27 @@ export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): De
     );
   if (tally.stalled >= limits.maxStalled)
     return stop('max-stalled', `${tally.stalled} iterations in a row changed nothing (--max-stalled)`);
-  if (iteration >= plan.maxIterations)
-    return stop('max-iterations', `--max-iterations ${plan.maxIterations} reached without a promise that counts`);
+  if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations) };
   const reached = limitReached(limits, { ...spent, usage: tally.usage });
   if (reached) return { next: 'stop', stop: reached };
   return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, tally.failures) : 0 };
 };
+
+/** What the agent itself says of the work, which ends the run whatever else holds; also one that was cut off right then. */
+export const settledBy = ({ minIterations }: Pick<RunPlan, 'minIterations'>, record: IterationRecord): Stop | null => {
+  const { iteration, completionFound, gate, blocked } = record;
+  if (completionFound && iteration >= minIterations)
+    return {
+      cause: 'promise',
+      detail: `promised${gate?.runs.length ? ' and verified' : ''} in iteration ${iteration}`,
+    };
+  return blocked === null ? null : { cause: 'blocked-promise', detail: `the agent gave up: ${blocked}` };
+};
+
+export const outOfIterations = (maxIterations: number): Stop => ({
+  cause: 'max-iterations',
+  detail: `--max-iterations ${maxIterations} reached without a promise that counts`,
+});
 
 const stop = (cause: Stop['cause'], detail: string): Decision => ({ next: 'stop', stop: { cause, detail } });
 

@@ -1,16 +1,17 @@
-import type { AgentChoice, IterationRecord } from './events.ts';
+import { type AgentChoice, agentKey, type IterationRecord } from './events.ts';
 
 export interface RosterOptions {
   readonly agents: readonly AgentChoice[];
   /** How long an agent that hits its usage limit is left alone at first when nobody says for how long; doubles. */
   readonly firstRestMs: number;
-  /** When the agents that were at their limit before are free. */
+  /** When the agents that were held up before are free, by their keys. */
   readonly restingUntil?: ReadonlyMap<string, number>;
   /** From 0 to 1, another one each time. */
   readonly random: () => number;
 }
 
 const longestRestMs = 30 * 60_000;
+const shortestRestMs = 100;
 /** An agent that does not start, or is not signed in, is tried again after this time. */
 const absentMs = 15 * 60_000;
 
@@ -18,16 +19,19 @@ const absentMs = 15 * 60_000;
 export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), random }: RosterOptions) => {
   const resting = new Map(restingUntil);
   const inARow = new Map<string, number>();
-  const freeAt = (agent: AgentChoice) => resting.get(agent.harness) ?? 0;
+  const absent = new Set<string>();
+  const freeAt = (agent: AgentChoice) => resting.get(agentKey(agent)) ?? 0;
 
-  /** Somewhat later than stated: not all loops of a user should start in the same second. */
+  /** Somewhat later than stated: not all loops of a user should start in the same second. Longer each time. */
   const restUntil = (agent: AgentChoice, record: IterationRecord, nowMs: number): number => {
-    const stated = record.error?.resetsAtMs ?? 0;
-    if (stated > nowMs) return Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());
     if (record.error?.kind !== 'limit') return nowMs + absentMs;
-    const times = inARow.get(agent.harness) ?? 0;
-    const rest = Math.min(longestRestMs, firstRestMs * 2 ** Math.min(30, times));
-    return Math.round(nowMs + rest * (0.8 + 0.4 * random()));
+    const times = inARow.get(agentKey(agent)) ?? 0;
+    const rest = Math.min(longestRestMs, Math.max(shortestRestMs, firstRestMs) * 2 ** Math.min(30, times));
+    const unstated = Math.round(nowMs + rest * (0.8 + 0.4 * random()));
+    const stated = record.error.resetsAtMs ?? 0;
+    if (stated <= nowMs) return unstated;
+    const late = Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());
+    return times === 0 ? late : Math.max(late, unstated);
   };
 
   return {
@@ -40,16 +44,20 @@ export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), ra
 
     /** Learns from an attempt: until when the agent is held up; null when it was not, and its record counts. */
     heldUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
-      const limited = record.error?.kind === 'limit';
+      const key = agentKey(agent);
       const useless = record.end === 'not-started' || record.error?.kind === 'auth' || record.error?.kind === 'model';
-      const absent = useless && agents.some((other) => other !== agent && freeAt(other) <= nowMs);
-      if (!limited && !absent) {
-        inARow.delete(agent.harness);
+      // An agent that cannot work at all is passed over only for one that can, now or when its limit ends.
+      const othersCan = agents.some((other) => other !== agent && !absent.has(agentKey(other)));
+      if (record.error?.kind !== 'limit' && !(useless && othersCan)) {
+        inARow.delete(key);
+        absent.delete(key);
         return null;
       }
       const until = restUntil(agent, record, nowMs);
-      inARow.set(agent.harness, (inARow.get(agent.harness) ?? 0) + 1);
-      resting.set(agent.harness, until);
+      inARow.set(key, (inARow.get(key) ?? 0) + 1);
+      if (useless) absent.add(key);
+      else absent.delete(key);
+      resting.set(key, until);
       return until;
     },
   };

@@ -10,9 +10,9 @@ export interface Tally {
   readonly sameError: number;
   /** Iterations in a row that changed nothing. */
   readonly stalled: number;
-  /** What all attempts used together; null when none of them said. */
+  /** What the iterations in the history used together; null when none of them said. */
   readonly usage: Usage | null;
-  /** Attempts at the next iteration that were held up. */
+  /** The last attempts at the next iteration that were held up; no more than `mostHeld`. */
   readonly held: readonly HeldAttempt[];
   /** When the first of them was held up. */
   readonly heldSinceMs: number | null;
@@ -46,7 +46,7 @@ export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
     sameError: error === null ? 0 : error === tally.lastError ? tally.sameError + 1 : 1,
     // Without git nobody knows.
     stalled: record.git?.filesChanged === 0 ? tally.stalled + 1 : 0,
-    usage: addUsage(tally.usage, record.usage),
+    usage: addUsage(tally.usage, usageOf([record, ...record.held])),
     held: [],
     heldSinceMs: null,
     files: addFiles(tally.files, record.git),
@@ -55,13 +55,26 @@ export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
   };
 };
 
-export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tally => ({
-  ...tally,
-  usage: addUsage(tally.usage, attempt.usage),
-  files: addFiles(tally.files, attempt.git),
-  held: [...tally.held, attempt],
-  heldSinceMs: tally.heldSinceMs ?? nowMs,
-});
+export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tally => {
+  const held = [...tally.held, attempt];
+  const dropped = held.slice(0, Math.max(0, held.length - mostHeld));
+  return {
+    ...tally,
+    usage: addUsage(tally.usage, usageOf(dropped)),
+    files: addFiles(tally.files, attempt.git),
+    held: held.slice(-mostHeld),
+    heldSinceMs: tally.heldSinceMs ?? nowMs,
+  };
+};
+
+const mostHeld = 20;
+
+/** What the run has used, with the attempts that are in no record yet. */
+export const totalUsage = ({ usage, held }: Pick<Tally, 'usage' | 'held'>): Usage | null =>
+  addUsage(usage, usageOf(held));
+
+const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
+  attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);
 
 const addFiles = (files: readonly string[], git: IterationRecord['git']): readonly string[] =>
   git === null || git.files.length === 0 ? files : [...new Set([...files, ...git.files])].slice(0, mostFiles);

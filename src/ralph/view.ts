@@ -1,14 +1,15 @@
-import type {
-  AgentChoice,
-  GatePlan,
-  IterationRecord,
-  Limits,
-  Place,
-  RunEvent,
-  RunPlan,
-  Stop,
-  StopReason,
-  TaskCount,
+import {
+  type AgentChoice,
+  agentKey,
+  type GatePlan,
+  type IterationRecord,
+  type Limits,
+  type Place,
+  type RunEvent,
+  type RunPlan,
+  type Stop,
+  type StopReason,
+  type TaskCount,
 } from './events.ts';
 import { addHeld, addRecord, emptyTally, type Tally } from './tally.ts';
 
@@ -39,13 +40,16 @@ export interface RunView extends Tally {
   readonly gate: GatePlan;
   /** null before it is known. */
   readonly place: Place | null;
+  readonly failFast: boolean;
+  /** What iterations change is committed. */
+  readonly commit: boolean;
   /** How many tasks were done when it ended; null while it runs, and when there are none. */
   readonly tasks: TaskCount | null;
   /** How long the run was at work when this was written, also before it was interrupted. */
   readonly elapsedMs: number;
   /** Until when the run waits, in milliseconds since 1970, and for what; null when it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
-  /** When agents that were held up are free, in milliseconds since 1970, by harness. */
+  /** When agents that were held up are free, in milliseconds since 1970, by their keys. */
   readonly resting: Readonly<Record<string, number>>;
   readonly pid: number;
   readonly startedAt: string;
@@ -79,6 +83,8 @@ export const initialView = (
   ) as RunView['limits'],
   gate: plan.gate,
   place: facts.previous?.place ?? null,
+  failFast: plan.failFast,
+  commit: plan.commit,
   tasks: null,
   elapsedMs: facts.previous?.elapsedMs ?? 0,
   waiting: null,
@@ -101,7 +107,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'iteration-finished':
       return { ...view, ...addRecord(view, event.record), updatedAt: event.at };
     case 'held-up': {
-      const resting = { ...view.resting, [event.attempt.harness]: event.untilMs };
+      const resting = { ...view.resting, [agentKey(event.attempt)]: event.untilMs };
       return { ...view, ...addHeld(view, event.attempt, event.atMs), resting, updatedAt: event.at };
     }
     case 'waiting':

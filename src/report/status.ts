@@ -1,5 +1,6 @@
 import { type IterationRecord, nothingKnown } from '../ralph/events.ts';
 import type { ChangeOverview } from '../project/overview.ts';
+import { totalUsage } from '../ralph/tally.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
 import {
@@ -29,7 +30,7 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${moment(view.startedAt)}`,
     ...(status === 'running' ? [] : summarise({ ...view, status })),
-    ...(status === 'running' && usageText(view.usage) ? [`  used ${usageText(view.usage)}`] : []),
+    ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
     '',
     ...renderIterations(records),
   ];

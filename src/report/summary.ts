@@ -1,4 +1,4 @@
-import { mostFiles } from '../ralph/tally.ts';
+import { mostFiles, totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count, duration, usageText } from './format.ts';
 
@@ -7,7 +7,7 @@ export const summarise = (view: RunView): string[] => {
   const next = wayOn(view);
   return [
     `  Iterations  ${view.finished}, ${duration(view.elapsedMs)} at work`,
-    ...(usageText(view.usage) ? [`  Used        ${usageText(view.usage)}`] : []),
+    ...(usageText(totalUsage(view)) ? [`  Used        ${usageText(totalUsage(view))}`] : []),
     ...(view.files.length > 0 ? [`  Changed     ${filesText(view.files.length)}`] : []),
     ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.all} done`] : []),
     ...(gateText(view) ? [`  Gate        ${gateText(view)}`] : []),

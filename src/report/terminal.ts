@@ -8,8 +8,11 @@ export interface Terminal {
   out(text: string): void;
   /** Talk: what Spool itself has to say. */
   say(text: string): void;
-  /** Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory. */
-  drained(): Promise<void>;
+  /**
+   * Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory.
+   * When `stop` is aborted, it resolves at once: one that does not read at all must not keep us from ending.
+   */
+  drained(stop: AbortSignal): Promise<void>;
   paint(style: Style, text: string): string;
   /** A person is there to be asked. */
   readonly canAsk: boolean;
@@ -26,8 +29,8 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
   return {
     out: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
-    drained: async () => {
-      for (const stream of [stdout, stderr]) if (stream.writableNeedDrain) await drain(stream);
+    drained: async (stop) => {
+      for (const stream of [stdout, stderr]) if (stream.writableNeedDrain && !stop.aborted) await drain(stream, stop);
     },
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
@@ -37,11 +40,13 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
 };
 
 /** A reader that has left will never drain it. */
-const drain = (stream: NodeJS.WriteStream): Promise<void> =>
+const drain = (stream: NodeJS.WriteStream, stop: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
       for (const event of ['drain', 'close', 'error']) stream.off(event, done);
+      stop.removeEventListener('abort', done);
       resolve();
     };
     for (const event of ['drain', 'close', 'error']) stream.on(event, done);
+    stop.addEventListener('abort', done);
   });

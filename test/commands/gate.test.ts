@@ -127,6 +127,26 @@ describe('--verify', () => {
   });
 });
 
+test('a gate that cleans the state away does not end the run', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.spool(...run, '--verify', 'rm -rf .spool/.state');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr).toContain('The state folder was deleted');
+  expect(project.history()).toMatchObject([{ completionFound: true }]);
+});
+
+test('a gate takes no longer than the run may', async () => {
+  const project = createProject({ agent: [promise] });
+
+  expect(
+    await project.spool(...run, '--max-duration', '2s', '--verify', 'sleep 60', '--stop-grace', '100ms'),
+  ).toMatchObject({ code: 3 });
+  expect(project.state()).toMatchObject({ cause: 'max-duration' });
+  expect(project.history()[0]!.durationMs).toBeLessThan(2000);
+});
+
 describe('--require-tasks', () => {
   test('a promise does not count while a task is open', async () => {
     const project = createProject({
@@ -162,6 +182,11 @@ describe('an agent that moves the goal', () => {
       'changes the gate',
       `echo 'exit 0 # ok' > check.sh; sed -i 's/ ]/x]/' ${tasks}`,
       'check.sh was changed by the agent',
+    ],
+    [
+      'makes a folder of the proposal',
+      `rm ${proposal}; mkdir ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
+      `${proposal} was changed`,
     ],
     ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted by the agent'],
   ])('%s', async (_, trick, reason) => {

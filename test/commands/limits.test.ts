@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, root } from '../support/project.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '1ms'];
 
@@ -208,4 +210,65 @@ test('--json prints every event on a line of its own, and why it stopped in the 
     view: { cause: 'promise' },
     iterations: [{}, {}],
   });
+});
+
+test('--until ends an agent in the middle of its work', async () => {
+  const project = createProject({ agent: ['touch ready; while :; do echo hi; sleep 0.05; done'] });
+  const offset = join(project.home, 'offset');
+  writeFileSync(offset, '0');
+  const clock = { NODE_OPTIONS: `--import ${join(root, 'test/fixtures/clock.mjs')}`, CLOCK_OFFSET: offset };
+  const soon = new Date(Date.now() + 3_600_000).toISOString().slice(11, 16);
+  const loop = project.start([...run, '--until', soon], { env: clock });
+  await eventually(() => project.exists('ready'), 'the agent to work');
+  writeFileSync(offset, '3700000');
+
+  expect(await loop.result).toMatchObject({ code: 3 });
+  expect(project.history()).toMatchObject([{ end: 'out-of-budget', error: { kind: 'budget' } }]);
+  expect(project.state()).toMatchObject({ cause: 'until' });
+});
+
+test('a run that was killed right after its last record is not run again', async () => {
+  const project = createProject({ agent: [promise] });
+  await project.spool(...run);
+  writeFileSync(
+    project.stateFile('state.json'),
+    JSON.stringify({ ...project.state(), status: 'running', cause: null, finished: 0 }),
+  );
+
+  const again = await project.spool(...run);
+
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.stderr).toContain('Complete: promised in iteration 1.');
+  expect(project.calls()).toHaveLength(1);
+  expect(project.state()).toMatchObject({ status: 'complete', finished: 1 });
+});
+
+test('a resumed run keeps --no-commit and --fail-fast, and has no more iterations than it had', async () => {
+  const script = ['echo $$ > work.txt; kill -INT $PPID; sleep 5', 'echo $$ > work.txt; exit 1'];
+  const project = createProject({ agent: script });
+  expect(await project.spool(...run, '--no-commit', '--fail-fast', '--max-iterations', '2')).toMatchObject({
+    code: 130,
+  });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 1 });
+  expect(project.git('log', '--format=%s')).toBe('start');
+
+  const last = createProject({ agent: script });
+  expect(await last.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 130 });
+  const none = await last.spool(...run);
+  expect(none).toMatchObject({ code: 3 });
+  expect(none.stderr).toContain('Not complete: --max-iterations 1 reached');
+  expect(last.calls()).toHaveLength(1);
+});
+
+test('--notify is told of a run that ends by an error, too', async () => {
+  const project = createProject({
+    agent: [`rm -rf .spool/.state/ralph/${change}; touch .spool/.state/ralph/${change}`],
+  });
+
+  const result = await project.spool(...run, '--notify', 'echo "$SPOOL_STATUS" > told');
+
+  expect(result.code).toBe(1);
+  expect(result.stderr).toMatch(/^spool: /m);
+  expect(project.read('told')).toBe('failed\n');
 });

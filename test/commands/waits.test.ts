@@ -20,7 +20,7 @@ test('a usage limit is a wait until it ends, and not an iteration', async () => 
   expect(result.stderr).toMatch(
     /^OpenCode is held up: usage limit reached, try again in 1s .* does not count as an iteration\.$/m,
   );
-  expect(result.stderr).toMatch(/^Waiting [\d.]+ m?s: opencode is at its usage limit\.$/m);
+  expect(result.stderr).toMatch(/^Waiting [\d.]+ m?s: opencode is held up\.$/m);
   expect(project.history()).toMatchObject([
     { iteration: 1, completionFound: true, held: [{ error: { kind: 'limit' }, git: { files: ['half.txt'] } }] },
   ]);
@@ -51,7 +51,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after 
   await loop.printed('Waiting');
   await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /waiting until .*: opencode is at/,
+    /waiting until .*: opencode is held up/,
   );
   loop.kill(signal);
   await loop.result;
@@ -63,4 +63,29 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after 
   expect(again.stderr).toMatch(/^Waiting \d/m);
   expect(project.history()).toMatchObject([{ iteration: 1, held: [{ error: { kind: 'limit' } }] }]);
   expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(resting.opencode!);
+});
+
+test('what was tried is in the history, and counted once, whatever ends the wait', async () => {
+  const step = says(
+    JSON.stringify({ type: 'step_finish', part: { reason: 'stop', cost: 1, tokens: { input: 100, output: 0 } } }),
+  );
+  const agent = [`${step}; touch half.txt; ${limited('usage limit reached, try again in 1 hour')}`];
+
+  const waited = createProject({ agent });
+  expect(await waited.spool(...run, '--max-wait', '1m')).toMatchObject({ code: 3 });
+  const timed = createProject({ agent });
+  expect(await timed.spool(...run, '--max-duration', '1s')).toMatchObject({ code: 3 });
+
+  for (const project of [waited, timed]) {
+    expect(project.history()).toMatchObject([{ iteration: 1, usage: { costUsd: 1 }, git: { files: ['half.txt'] } }]);
+    expect(project.state()).toMatchObject({ finished: 1, usage: { costUsd: 1, inputTokens: 100 }, held: [] });
+  }
+});
+
+test('a limit that comes again and again is asked about less and less often', async () => {
+  const project = createProject({ agent: [limited('rate limit, retry after 0.01s')] });
+
+  await project.spool('ralph', '--change', change, '--retry-delay', '0s', '--max-wait', '3s');
+
+  expect(project.calls().length).toBeLessThan(8);
 });

@@ -1,11 +1,12 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, createProject, spoolProgram, startProcess } from '../support/project.ts';
+import { change, createProject, root, spoolProgram, startProcess } from '../support/project.ts';
 
 const run = ['ralph', 'Build it.', '--change', change];
 
@@ -137,7 +138,7 @@ test('an agent that deletes the state folder does not end the run', async () => 
   const result = await project.spool(...run);
 
   expect(result.code).toBe(0);
-  expect(result.stderr).toContain('The agent deleted the state folder');
+  expect(result.stderr).toContain('The state folder was deleted');
   expect(project.history()).toMatchObject([
     { iteration: 1, git: { files: ['work.txt'] } },
     { iteration: 2, completionFound: true },
@@ -272,6 +273,22 @@ test('the state is for its owner only', async () => {
   });
   expect(paths.length).toBeGreaterThan(10);
   expect(open).toEqual([]);
+});
+
+test('without a git binary everything works as well', async () => {
+  const project = createProject({ agent: [`${says('Hi.')}; ${promise}`] });
+  // All that is needed but git.
+  for (const name of ['node', 'sh', 'cat', 'env', 'mkdir', 'mv', 'printf']) {
+    const found = execFileSync('which', [name], { encoding: 'utf8' }).trim();
+    symlinkSync(found, join(project.home, name));
+  }
+  const path = `${join(root, 'test/fixtures/bin')}:${project.home}`;
+
+  const result = await project.start([...run, '--verbose'], { env: { PATH: path } }).result;
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(project.history()).toMatchObject([{ git: null, commit: null, checkpoint: null }]);
+  expect((await project.start(['doctor'], { env: { PATH: path } }).result).stdout).toMatch(/^warn {2}git +not found/m);
 });
 
 test('without git everything works, and the git fields are null', async () => {

@@ -20,8 +20,10 @@ export const makeGate =
     return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
   };
 
-const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> =>
-  ((await readTasks(work, change)) ?? []).filter(({ done }) => !done).map(({ title }) => title);
+const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
+  const tasks = await readTasks(work, change).catch(() => [{ title: 'tasks.md cannot be read', done: false }]);
+  return (tasks ?? []).filter(({ done }) => !done).map(({ title }) => title);
+};
 
 const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
   const { verify } = parts.plan.gate;
@@ -36,7 +38,8 @@ const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRu
 const runTwice = async (parts: WorldParts, command: string, name: string): Promise<GateRun> => {
   const started = performance.now();
   const first = await runOnce(parts, command, name);
-  const again = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const red = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const again = red && leftMs(parts) > 0;
   const last = again ? await runOnce(parts, command, `${name}-again`) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;
@@ -44,15 +47,21 @@ const runTwice = async (parts: WorldParts, command: string, name: string): Promi
   return { command, outcome: again ? 'flaky' : 'passed', exitCode, durationMs, tail: again ? first.tail : '' };
 };
 
-const runOnce = ({ work, options, call, plan, folder, stops, redactor }: WorldParts, command: string, name: string) =>
-  runShell({
+/** What the limits of the run leave for a gate. */
+const leftMs = ({ plan: { limits }, elapsedMs }: WorldParts): number =>
+  Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
+
+const runOnce = (parts: WorldParts, command: string, name: string) => {
+  const { work, options, call, plan, folder, stops, redactor } = parts;
+  return runShell({
     command,
     cwd: work.root,
     env: call.env,
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
-    timeoutMs: options.verifyTimeout,
+    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),
     stopGraceMs: options.stopGrace,
     stops,
     redactor,
   });
+};

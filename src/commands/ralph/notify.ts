@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
 import type { RunView } from '../../ralph/view.ts';
 import type { WorldParts } from './parts.ts';
@@ -26,7 +27,7 @@ export const notify = async (command: string, parts: WorldParts & { view: RunVie
     // Also after Ctrl-C, unless it is pressed twice.
     stops: { stop: stops.kill, kill: stops.kill },
     redactor,
-  });
+  }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
   call.terminal.say(`spool: the command of --notify did not work (${why}); see ${join(folder, 'notify.log')}\n`);

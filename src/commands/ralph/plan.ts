@@ -28,14 +28,12 @@ interface Previous {
   readonly last: IterationRecord | null;
 }
 
-/** A new run, or the last one again if it was cut off and has iterations left. Only for who holds the lock. */
+/** A new run, or the last one again if it was cut off. What it says is sure only for who holds the lock. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const last = await lastCutOff(request);
   const cutOff = last?.view.run ?? null;
   const previous = request.options.fresh ? null : last;
-  const resumed = previous && makePlan(request, previous);
-  if (resumed && resumed.firstIteration <= resumed.maxIterations) return { plan: resumed, previous, cutOff };
-  return { plan: makePlan(request, null), previous: null, cutOff };
+  return { plan: makePlan(request, previous), previous, cutOff };
 };
 
 const lastCutOff = async ({ project, change }: PlanRequest): Promise<Previous | null> => {
@@ -62,10 +60,12 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     maxIterations: kept && !asked.has('maxIterations') ? (kept.maxIterations ?? Infinity) : options.maxIterations,
     limits: limitsOf(options, asked, kept),
     gate: gateOf(options, asked, kept),
-    failFast: options.failFast,
+    failFast: kept && !asked.has('failFast') ? kept.failFast : options.failFast,
+    commit: kept && !asked.has('commit') ? kept.commit : options.commit,
     retryDelayMs: options.retryDelay,
     firstIteration: (previous?.last?.iteration ?? 0) + 1,
   };
+  if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
   return plan;
 };

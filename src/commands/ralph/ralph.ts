@@ -6,7 +6,7 @@ import { addContext, clearContext } from '../../project/context.ts';
 import { findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readState } from '../../project/state.ts';
-import { currentStatus, type RunView } from '../../ralph/view.ts';
+import { currentStatus } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
 import { agentsOf } from './plan.ts';
@@ -62,24 +62,11 @@ const showStatus = async (
   { terminal, json }: Pick<Call, 'terminal'> & { json: boolean },
 ): Promise<number> => {
   const view = await readState(project, change);
-  if (json) return printStatus(project, change, { terminal, view });
-  if (view === null) {
-    terminal.out(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
-    return 0;
-  }
-  const records = (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const alive = loopOwner(project, change) !== null;
-  terminal.out(`${renderStatus(view, records, alive).join('\n')}\n`);
-  return 0;
-};
-
-const printStatus = async (
-  project: Project,
-  change: string,
-  { terminal, view }: Pick<Call, 'terminal'> & { view: RunView | null },
-): Promise<number> => {
-  const records = view && (await lastRecords(project, change, shown)).filter(({ run: of }) => of === view.run);
-  const status = view && currentStatus(view, loopOwner(project, change) !== null);
-  terminal.out(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
+  const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
+  const status = view && currentStatus(view, alive);
+  if (json) terminal.out(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
+  else if (view && records) terminal.out(`${renderStatus(view, records, alive).join('\n')}\n`);
+  else terminal.out(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
   return 0;
 };

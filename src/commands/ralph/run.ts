@@ -12,17 +12,16 @@ import { openGuard } from '../../project/guard.ts';
 import type { Project } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
-import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, writeState } from '../../project/state.ts';
+import { type ChangeLock, lockChange, makeRunFolder, ralphFolder } from '../../project/state.ts';
 import type { Emit, RunPlan, StopReason } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';
-import { initialView, reduceView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
-import type { Report } from '../../report/report.ts';
-import { createRedactor } from '../../redact.ts';
+import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
+import { createEmitter, type Emitter } from './emit.ts';
 import { notify } from './notify.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
@@ -63,54 +62,60 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call } = request;
   const { plan: wanted, previous, cutOff } = await planRun(request);
   const { agents, notices } = presentAgents(wanted, request);
-  const plan = { ...wanted, agents };
-  const folder = makeRunFolder(project, change, plan.run);
-  const userPrompt = await keepPrompt(folder, request.brief.userPrompt);
+  const planned = { plan: { ...wanted, agents }, previous, cutOff };
+  const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
   const report = options.json
     ? createJsonReport(call.terminal, redactor)
-    : createLiveReport(call.terminal, {
-        stream: options.stream,
-        verbose: options.verbose,
-        harness: find,
-        folder: relative(call.cwd, folder) || '.',
-      });
+    : createLiveReport(call.terminal, { ...options, harness: find, folder: relative(call.cwd, folder) || '.' });
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
-  const { emit, view } = createEmit({ ...request, elapsedMs }, { plan, previous, cutOff }, report);
+  const emitter = createEmitter({ project, planned, report, elapsedMs });
+  const { emit } = emitter;
   for (const text of notices) emit({ type: 'notice', text });
-  if (previous) emit({ type: 'notice', text: resumed(plan) });
+  if (previous) emit({ type: 'notice', text: resumed(wanted) });
   if (cutOff !== null) await endLeftovers(cutOff, emit);
   const stops = listenForStops((signal) =>
     emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
   );
   try {
-    const place = await openPlace({
-      ...request,
-      previous: previous?.view.place ?? null,
-      folder,
-      stops,
-      redactor,
-      emit,
-    });
-    const work = { root: place.root };
-    const tree = await openWorkTree({ ...request, work }, emit);
-    const guard = await openGuard({
-      project: work,
-      change,
-      commands: plan.gate.verify,
-      file: join(folder, 'guard.json'),
-    });
-    const brief = { ...request.brief, userPrompt };
-    const parts = { ...request, work, brief, plan, folder, tree, stops, emit, guard, redactor, elapsedMs };
-    emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
+    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops });
+  } finally {
+    emitter.dispose();
+    stops.dispose();
+  }
+};
+
+interface PlannedRequest extends LockedRequest, Planned {
+  readonly folder: string;
+  readonly redactor: Redactor;
+  readonly elapsedMs: () => number;
+  readonly emitter: Emitter;
+  readonly emit: Emit;
+  readonly stops: Stops;
+}
+
+const runPlanned = async (request: PlannedRequest): Promise<number> => {
+  const { project, change, options, plan, previous, folder, emitter, emit, stops } = request;
+  const place = await openPlace({ ...request, previous: previous?.view.place ?? null });
+  const work = { root: place.root };
+  const tree = await openWorkTree({ ...request, work }, emit);
+  const commands = plan.gate.verify;
+  const guard = await openGuard({ project: work, change, commands, file: join(folder, 'guard.json') });
+  const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
+  const parts = { ...request, work, brief, tree, guard };
+  emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
+  try {
     const reason = await runLoop(plan, standingOf(previous), makeWorld(parts));
     const left = await leavePlace(project, place, reason === 'complete');
     if (left !== null) emit({ type: 'notice', text: left });
-    if (options.notify !== null) await notify(options.notify, { ...parts, view: view() });
+    if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
     return exitCode(reason, stops);
-  } finally {
-    stops.dispose();
+  } catch (error) {
+    // The run can be gone on with, so its state is left as it is; but nobody should wait for it in vain.
+    const view = { ...emitter.view(), status: 'failed', cause: null, detail: systemProblem(error) } as const;
+    if (options.notify !== null) await notify(options.notify, { ...parts, view });
+    throw error;
   }
 };
 
@@ -179,34 +184,11 @@ const readPromptFile = async (cwd: string, path: string): Promise<string> => {
   return text;
 };
 
-const standingOf = (previous: Planned['previous']): Standing => ({
-  tally: previous?.view ?? emptyTally,
-  last: previous?.last ?? null,
-  restingUntil: new Map(Object.entries(previous?.view.resting ?? {})),
-});
-
-/** state.json first, then the readers: none of them shows what is not on disk, and none can stop the run. */
-const createEmit = (
-  { project, elapsedMs }: Pick<RunRequest, 'project'> & { elapsedMs: () => number },
-  { plan, previous }: Planned,
-  report: Report,
-) => {
-  const at = new Date().toISOString();
-  const startedAt = previous?.view.startedAt ?? at;
-  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, at });
-  const emit: Emit = (event) => {
-    const next = reduceView(view, event);
-    if (next !== view) {
-      view = { ...next, elapsedMs: elapsedMs() };
-      writeState(project, view);
-    }
-    try {
-      report(event, view);
-    } catch {
-      // A terminal that is gone.
-    }
-  };
-  return { emit, view: () => view };
+/** What it waited while nobody ran it does not count. */
+const standingOf = (previous: Planned['previous']): Standing => {
+  const { view = null, last = null } = previous ?? {};
+  const tally = view ? { ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() } : emptyTally;
+  return { tally, last, restingUntil: new Map(Object.entries(view?.resting ?? {})) };
 };
 
 const exitCode = (reason: StopReason, stops: Stops): number => {

@@ -42,6 +42,7 @@ const workSince = async (work: IterationWork): Promise<Work> => {
   const after = await takeTree(tree);
   if (after === null) return nothing;
   const changes = after === before ? [] : await changesBetween(tree, [before, after], { renames: true });
+  if (changes === null) return nothing;
   const git = summarise(changes, await commitsSince(tree, head));
   const checkpoint = await checkpoints.after(iteration, after);
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git })) };
@@ -53,7 +54,7 @@ const commitWork = async (
   { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
   const { tree, options, plan, iteration, stops, emit, redactor } = work;
-  if (!options.commit || changes.length === 0) return { commit: null, commitProblem: null };
+  if (!plan.commit || changes.length === 0) return { commit: null, commitProblem: null };
   const busy = unfinished(tree);
   if (busy !== null) {
     emit({ type: 'notice', text: `No commit: ${busy} is in progress.` });

@@ -36,9 +36,12 @@ export const makeWorld = (parts: WorldParts): World => ({
   watchWork: makeWork(parts),
   gate: makeGate(parts),
   withoutSecrets: (record) => parts.redactor.data(record),
-  save: (record) => appendRecord(parts.project, parts.plan.change, record),
+  save: (record) => {
+    keepState(parts);
+    return appendRecord(parts.project, parts.plan.change, record);
+  },
   tasks: async () => {
-    const tasks = await readTasks(parts.work, parts.plan.change);
+    const tasks = await readTasks(parts.work, parts.plan.change).catch(() => null);
     return tasks && countTasks(tasks);
   },
   emit: parts.emit,
@@ -46,6 +49,14 @@ export const makeWorld = (parts: WorldParts): World => ({
 
 const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
+
+/** Makes the folders and the lock anew when an agent, or a gate, has deleted them. */
+const keepState = ({ project, plan, lock, emit }: WorldParts): void => {
+  const deleted = lock.keep();
+  makeRunFolder(project, plan.change, plan.run);
+  if (deleted)
+    emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });
+};
 
 const makePrompt =
   ({ project, brief, plan, folder }: WorldParts): World['prompt'] =>
@@ -64,21 +75,9 @@ const makePrompt =
   };
 
 const runHarness =
-  ({
-    project,
-    work,
-    options,
-    find,
-    call,
-    plan,
-    folder,
-    lock,
-    stops,
-    emit,
-    guard,
-    redactor,
-  }: WorldParts): World['runAgent'] =>
+  (parts: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
+    const { work, options, find, call, plan, folder, stops, guard, redactor } = parts;
     await guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
@@ -95,12 +94,9 @@ const runHarness =
         deadlines,
         redactor,
       },
-      { see, drained: () => call.terminal.drained() },
+      { see, drained: () => call.terminal.drained(stops.stop) },
     );
-    if (lock.keep()) {
-      makeRunFolder(project, change, run);
-      emit({ type: 'notice', text: 'The agent deleted the state folder: the history before this iteration is gone.' });
-    }
+    keepState(parts);
     return ended;
   };
 

@@ -27,6 +27,7 @@ const plan: RunPlan = {
   blockedPromise: 'BLOCKED',
   limits: noLimits,
   gate: noGate,
+  commit: true,
 };
 
 const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });

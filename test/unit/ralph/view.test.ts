@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type HeldAttempt,
-  nothingKnown,
-  type RunEvent,
-  type RunPlan,
-  type Stop,
-  stopCauses,
-} from '../../../src/ralph/events.ts';
+import { nothingKnown, type RunEvent, type RunPlan, type Stop, stopCauses } from '../../../src/ralph/events.ts';
 import { catchUp, initialView, reduceView, type RunView } from '../../../src/ralph/view.ts';
 import { emptyTally } from '../../../src/ralph/tally.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
@@ -26,6 +19,7 @@ const plan: RunPlan = {
   blockedPromise: 'BLOCKED',
   limits: { ...noLimits, maxCostUsd: 5 },
   gate: noGate,
+  commit: true,
 };
 
 const startedAt = '2026-01-02T03:04:05.000Z';
@@ -55,6 +49,8 @@ describe('before the first event', () => {
       limits: { ...Object.fromEntries(Object.keys(noLimits).map((name) => [name, null])), maxCostUsd: 5 },
       gate: noGate,
       place: null,
+      failFast: true,
+      commit: true,
       tasks: null,
       elapsedMs: 0,
       waiting: null,
@@ -81,16 +77,12 @@ describe('before the first event', () => {
 
 const place = { root: '/p', branch: null, worktree: null };
 
-const attempt: HeldAttempt = {
-  startedAt,
-  durationMs: 5,
+const { held: _, ...attempt } = recordWith({
   harness: 'claude',
-  model: null,
   error: { kind: 'limit', message: 'enough' },
   usage: { ...nothingKnown, costUsd: 1 },
   git: null,
-  commit: null,
-};
+});
 
 describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
@@ -112,7 +104,7 @@ describe('events that change the view', () => {
     ],
     [
       { type: 'held-up', attempt, untilMs: 9, atMs: 4, at },
-      { held: [attempt], heldSinceMs: 4, resting: { claude: 9 }, usage: attempt.usage, updatedAt: at },
+      { held: [attempt], heldSinceMs: 4, resting: { claude: 9 }, updatedAt: at },
     ],
     ...Object.entries(stopCauses).map(([cause, reason]): [RunEvent, Partial<RunView>] => [
       { type: 'run-ended', reason, cause: cause as Stop['cause'], detail: 'so', tasks: { done: 1, all: 2 }, at },

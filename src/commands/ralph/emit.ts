@@ -1,0 +1,55 @@
+import type { Project } from '../../project/find.ts';
+import { writeState } from '../../project/state.ts';
+import type { Emit } from '../../ralph/events.ts';
+import { initialView, reduceView, type RunView } from '../../ralph/view.ts';
+import type { Report } from '../../report/report.ts';
+import type { Planned } from './plan.ts';
+
+export interface Emitter {
+  readonly emit: Emit;
+  view(): RunView;
+  dispose(): void;
+}
+
+export interface EmitterParts {
+  readonly project: Project;
+  readonly planned: Planned;
+  readonly report: Report;
+  readonly elapsedMs: () => number;
+}
+
+/** How often the time at work is written down, so that a kill costs no more of it. */
+const beatMs = 30_000;
+
+/** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
+export const createEmitter = ({ project, planned: { plan, previous }, report, elapsedMs }: EmitterParts): Emitter => {
+  const at = new Date().toISOString();
+  const startedAt = previous?.view.startedAt ?? at;
+  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, at });
+  let started = false;
+  const keep = (next: RunView) => {
+    view = { ...next, elapsedMs: elapsedMs() };
+    writeState(project, view);
+    started = true;
+  };
+  const timer = setInterval(() => {
+    try {
+      if (started) keep(view);
+    } catch {
+      // A full disk: the next event says so.
+    }
+  }, beatMs).unref();
+  return {
+    emit: (event) => {
+      const next = reduceView(view, event);
+      if (next !== view) keep(next);
+      try {
+        report(event, view);
+      } catch {
+        // A terminal that is gone.
+      }
+    },
+    view: () => view,
+    dispose: () => clearInterval(timer),
+  };
+};
