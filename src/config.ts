@@ -27,6 +27,8 @@ export interface Resolved {
   readonly options: Options;
   /** The same with what the config file says for this very change. */
   readonly forChange: (id: string) => Options;
+  /** The ids under which the config file has settings. */
+  readonly settled: readonly string[];
   /** Agents that the config file declares. */
   readonly own: readonly Harness[];
   /** What the user asked for in this very call, by flag or variable. */
@@ -50,16 +52,25 @@ export const resolveOptions = async (sources: {
     checked(flagNames.map((name) => [name, asked.get(name) ?? special[name] ?? config[name] ?? fallback(flags[name])]));
   return {
     options: resolve({}),
-    forChange: (id) => resolve(changes.get(id) ?? {}),
+    forChange: (id) => resolve(settingsFor(changes, id)),
+    settled: [...changes.keys()],
     own,
     asked: new Set(asked.keys()),
   };
+};
+
+/** Under its id, or under a prefix of it; the longest wins. */
+const settingsFor = (changes: ReadonlyMap<string, ConfigValues>, id: string): ConfigValues => {
+  const key = [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
+  return key === undefined ? {} : changes.get(key)!;
 };
 
 const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Options => {
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
   if (options.minIterations > options.maxIterations)
     throw userError('min-above-max', options.minIterations, options.maxIterations);
+  for (const name of ['iterationTimeout', 'idleTimeout', 'verifyTimeout'] as const)
+    if (options[name] === 0) throw userError('bad-value', flagOf(name), 'takes a time above zero', '0');
   if (options.completionPromise === options.blockedPromise) throw userError('same-promise', options.blockedPromise);
   return options;
 };

@@ -341,9 +341,13 @@ const parseMoney = (text: string): number | null => {
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** Ten years: no date goes wrong with it. */
+const longestMs = 3650 * units.d;
+
 const parseDuration = (text: string): number | null => {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
-  return match ? Math.round(Number(match[1]) * units[match[2] as keyof typeof units]) : null;
+  const ms = match ? Math.round(Number(match[1]) * units[match[2] as keyof typeof units]) : null;
+  return ms === null || ms > longestMs ? null : ms;
 };
 
 /** One a line, as a variable or a list in the config file has them. */

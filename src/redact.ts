@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 /** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
   text(text: string): string;
@@ -25,17 +27,21 @@ const shapes = [
   String.raw`AIza[\w-]{35}`,
   String.raw`xox[abeprs]-[\w-]{10,}`,
   String.raw`npm_\w{36}`,
+  String.raw`[sr]k_(?:live|test)_\w{16,}`,
+  String.raw`(?:hf|gsk)_\w{30,}`,
   String.raw`eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`,
   String.raw`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`,
 ];
 
 /** Variables whose value is a secret, and not a path, a number or a switch. */
-const secretName = /(?:^|_)(?:API_?KEY|ACCESS_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|PAT)(?:_|$)/i;
+const secretName = /(?:^|_)(?:KEY|TOKEN|PASS|PWD|PAT)(?:_|$)|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
+/** Where something is, and how long it lasts, is no secret. */
+const placeName = /_(?:PATH|FILE|DIR|SOCK|URL|NAME|LIFETIME|TTL|ID)$/i;
 const shortestSecret = 8;
 
 export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   const values = Object.entries(env)
-    .filter(([name, value]) => secretName.test(name) && looksSecret(value ?? ''))
+    .filter(([name, value]) => secretName.test(name) && !placeName.test(name) && looksSecret(value ?? ''))
     .flatMap(([, value]) => spellings(value!))
     .toSorted((a, b) => b.length - a.length);
   const inText = patternOf(values);
@@ -57,13 +63,19 @@ const mapTexts = (data: unknown, change: (text: string) => string): unknown => {
 /** A value stands in JSON with its quotes and newlines escaped; one of several lines may be printed line by line. */
 const spellings = (value: string): string[] => {
   const lines = value.split('\n').filter((line) => line.length >= shortestSecret);
-  return [...new Set([JSON.stringify(value).slice(1, -1), ...lines])];
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const inAscii = inJson.replaceAll(
+    /[\u0080-\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return [...new Set([inJson, inAscii, ...lines])];
 };
 
 /** Long enough, and more than a plain word, a path or a number. */
 const looksSecret = (value: string) =>
   value.length >= shortestSecret &&
-  !/^(?:[/~.]|https?:|[\d.]+$)/.test(value) &&
+  !/^(?:https?:\/\/[^@]*$|[\d.]+$)/.test(value) &&
+  !existsSync(value) &&
   (value.length >= 20 || !/^[a-z]+$/i.test(value));
 
 const patternOf = (values: readonly string[]) =>

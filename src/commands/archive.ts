@@ -13,7 +13,7 @@ export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<num
   const change = await resolveChange(project, argument!);
   const { done, all } = countTasks((await readTasks(project, change)) ?? []);
   if (done < all && !typed.force) throw userError('open-tasks', change, all - done, all);
-  const lock = lockChange(project, change);
+  const lock = lockChange(project, change, { treeFolder: null });
   try {
     const day = new Date().toISOString().slice(0, 10);
     const target = join(archiveFolder(project), `${day}-${change}`);

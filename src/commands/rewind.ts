@@ -21,7 +21,7 @@ export const run = async (call: Call): Promise<number> => {
     show(await planOf(kept, target), call.terminal);
     return 0;
   }
-  const lock = lockChange(project, change);
+  const lock = lockChange(project, change, { treeFolder: tree.gitFolder });
   try {
     return await rewindTo(kept, target, call);
   } finally {

@@ -10,7 +10,7 @@ export const currentBranch = async (cwd: string): Promise<string | null> => {
   return code === 0 ? stdout.trim() : null;
 };
 
-export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
+const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
   (await git(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`], { cwd })).code === 0;
 
 /** Goes to a branch, which is made when there is none. */

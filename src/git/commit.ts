@@ -1,4 +1,7 @@
-import { git, readable, splitNames } from './git.ts';
+import { lstatSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { tagVariable } from '../processes.ts';
+import { git, type GitResult, pathOf, readable, splitNames } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
 export type CommitResult =
@@ -12,6 +15,8 @@ export interface CommitRequest {
   readonly treeId: string;
   readonly message: string;
   readonly kill: AbortSignal;
+  /** Marks git and its hooks, so that they are found when Spool is killed. */
+  readonly tag: string;
 }
 
 /**
@@ -26,11 +31,21 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   if (wanted.length === 0) return { kind: 'nothing' };
 
   const known = new Set(splitNames((await git(['ls-files', '-z'], { cwd })).stdout));
-  const unknown = wanted.filter((name) => !known.has(name));
-  if (unknown.length > 0) await git(['add', '--intent-to-add', ...fromInput], { cwd, input: literally(unknown) });
+  // What was deleted, and the deletion staged, is in neither place.
+  const isThere = (name: string) => lstatSync(pathOf(cwd, name), { throwIfNoEntry: false }) !== undefined;
+  const unknown = wanted.filter((name) => !known.has(name) && isThere(name));
+  const env = { [tagVariable]: request.tag };
+  if (unknown.length > 0) {
+    const added = await patiently(() =>
+      git(['add', '--intent-to-add', ...fromInput], { cwd, env, input: literally(unknown) }),
+    );
+    if (added.code !== 0) return { kind: 'refused', why: added.stderr };
+  }
 
   const args = ['commit', '--quiet', '--only', '-m', request.message, ...fromInput];
-  const commit = await git(args, { cwd, input: literally(wanted), hooks: true, kill: request.kill });
+  const commit = await patiently(() =>
+    git(args, { cwd, env, input: literally(wanted), hooks: true, kill: request.kill }),
+  );
   if (commit.code === 0) {
     const head = await git(['rev-parse', 'HEAD'], { cwd });
     return { kind: 'committed', hash: head.stdout.trim() };
@@ -40,6 +55,18 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   const said = `${commit.stderr}\n${readable(commit.stdout)}`.trim().slice(-longestReason);
   return { kind: 'refused', why: said || `git commit ended with code ${commit.code}` };
 };
+
+/** Somebody else may be at the index for a moment. */
+const patiently = async (call: () => Promise<GitResult>): Promise<GitResult> => {
+  for (let tries = 0; ; tries++) {
+    const result = await call();
+    if (result.code === 0 || !/index\.lock/.test(result.stderr) || tries === mostTries) return result;
+    await delay(triesEveryMs);
+  }
+};
+
+const mostTries = 20;
+const triesEveryMs = 250;
 
 /** What a hook says may be the output of a whole test run. */
 const longestReason = 2000;

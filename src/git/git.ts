@@ -85,6 +85,10 @@ export const showGit = async (args: readonly string[], cwd: string): Promise<num
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
 export const readable = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
 
+/** The path of a file below a folder, byte for byte. */
+export const pathOf = (root: string, name: string): Buffer =>
+  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
+
 export const splitNames = (output: string): string[] => output.split('\0').filter((name) => name !== '');
 
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */

@@ -1,7 +1,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
-import { git, readable } from './git.ts';
+import { git, pathOf, readable } from './git.ts';
 import { takeTree, type WorkTree } from './worktree.ts';
 
 /** What a rewind would do: differences from the present to the target, moved files as deleted and added. */
@@ -34,8 +34,6 @@ const removeFile = (root: string, name: string): void => {
     }
   }
 };
-
-const pathOf = (root: string, name: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
 
 const checkOut = async ({ root, scratch }: WorkTree, target: string, names: readonly string[]): Promise<void> => {
   const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Redactor } from '../redact.ts';
 import type { Difference } from './changes.ts';
-import { git, readable } from './git.ts';
+import { git, pathOf, readable } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that is not committed, and why. */
@@ -28,7 +28,7 @@ export const findWithheld = async (
 };
 
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
-  const path = Buffer.concat([Buffer.from(`${tree.root}/`), Buffer.from(name, 'latin1')]);
+  const path = pathOf(tree.root, name);
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile()) return null;
   if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;

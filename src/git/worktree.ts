@@ -29,6 +29,12 @@ export const findWorkTree = async (cwd: string, scratch: string): Promise<Found>
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
 
+/** The folder that git has for the work tree at this place; null where there is none. */
+export const gitFolderOf = async (cwd: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--git-dir'], { cwd });
+  return code === 0 ? resolve(cwd, readable(stdout).trim()) : null;
+};
+
 /** The id of a tree with all tracked and untracked (not ignored) files as they are now; null when git cannot tell. */
 export const takeTree = async ({ root, index, scratch }: WorkTree): Promise<string | null> => {
   await copyIndex(index, scratch);

@@ -14,12 +14,22 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
   let explained = false;
   let truncated: AgentEvent | null = null;
 
+  const stdout: string[] = [];
+  const remember = (lines: string[], line: string) => {
+    if (line.trim() === '') return;
+    lines.push(line.trim().slice(0, 500));
+    if (lines.length > keptLines) lines.shift();
+  };
+
   return {
     see(event: AgentEvent): void {
-      if (event.type === 'stderr' && event.text.trim() !== '') {
-        stderr.push(event.text.trim().slice(0, 500));
-        if (stderr.length > keptLines) stderr.shift();
-      }
+      if (event.type === 'stderr') remember(stderr, event.text);
+      // An agent without events says there what others say on stderr.
+      if (event.type === 'text' && event.plain)
+        event.text
+          .slice(-4000)
+          .split('\n')
+          .forEach((line) => remember(stdout, line));
       if (event.type !== 'error') return see(event);
       // That it was cut off is the last thing to say: it does not tell why.
       if (event.kind === 'truncated') {
@@ -32,14 +42,19 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
     end({ end, exitCode }: Ended): void {
       if (explained) return;
       if (end === 'exited' && exitCode !== 0)
-        return see(withAdvice(exitProblem(harness, exitCode!, stderr), harness, allowAll));
+        return see(withAdvice(exitProblem(harness, exitCode!, { stdout, stderr }), harness, allowAll));
       if (truncated) see(truncated);
     },
   };
 };
 
-const exitProblem = (harness: Harness, exitCode: number, stderr: readonly string[]) => {
-  const telling = stderr.findLast((line) => kindOnStderr(line) !== null) ?? stderr.at(-1);
+interface Said {
+  readonly stdout: readonly string[];
+  readonly stderr: readonly string[];
+}
+
+const exitProblem = (harness: Harness, exitCode: number, { stdout, stderr }: Said) => {
+  const telling = [...stdout, ...stderr].findLast((line) => kindOnStderr(line) !== null) ?? stderr.at(-1);
   const kind = telling === undefined ? null : kindOnStderr(telling);
   return problemEvent({
     message: `the agent exited with code ${exitCode}${telling === undefined ? '' : `: ${telling}`}`,

@@ -50,7 +50,7 @@ const kindOfStatus = (status: number, message: string): AgentErrorKind => {
 /** The first that fits: a limit is a limit, also when its text says how to sign in for more. */
 const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [
-    /\b429\b|rate.?limit|(usage|session|weekly|spend(ing)?) limit|limit reached|hit your .{0,20}limit|quota|too many requests|resource.?exhausted/i,
+    /\b429\b|rate.?limit|(usage|session|weekly|spend(ing)?) limit|limit reached|hit your .{0,20}limit|(?<!disk )quota|too many requests|resource.?exhausted/i,
     'limit',
   ],
   [/context.?(length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],

@@ -23,7 +23,7 @@ const read = (message: string, now: Date): number | null => {
 };
 
 const dateTime = (text: string): number | null => {
-  const stated = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/.exec(text)?.[0];
+  const stated = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/.exec(text)?.[0];
   const at = stated ? Date.parse(stated.replace(' ', 'T')) : NaN;
   return Number.isNaN(at) ? null : at;
 };
@@ -60,12 +60,12 @@ const justNowMs = 10 * 60_000;
 
 /** `resets 2:30pm (Pacific/Auckland)`, `again at Nov 20th, 2026 2:51 PM`, `resets 16:21 on 19 May`. */
 const timeOfDay = (text: string, now: Date): number | null => {
-  const clock = /\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b/i.exec(text) ?? /\b(\d{1,2}):(\d\d)()\b/.exec(text);
+  const clock = /\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b/i.exec(text) ?? /\b(\d{1,2}):(\d\d)()(?=\D|$)/.exec(text);
   if (!clock) return null;
   const [, hour, minute = '0', half = ''] = clock;
   const hours = half === '' ? Number(hour) : (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
   if (hours > 23 || Number(minute) > 59) return null;
-  const zone = zoneOf(/\(([A-Za-z][\w/+-]+)\)/.exec(text)?.[1]);
+  const zone = zoneOf(text);
   const today = wallClock(now.getTime(), zone);
   const day = dayOf(text, today);
   const at = instant({ ...(day ?? today), hours, minutes: Number(minute) }, zone);
@@ -83,10 +83,36 @@ interface Wall {
   readonly minutes: number;
 }
 
-/** undefined is the zone of this machine, also for a name that is none. */
-const zoneOf = (name: string | undefined): string | undefined => {
+/** As people write them; the same name stands for summer and winter. */
+const zones: Readonly<Record<string, string>> = {
+  utc: 'UTC',
+  gmt: 'UTC',
+  z: 'UTC',
+  pst: 'America/Los_Angeles',
+  pdt: 'America/Los_Angeles',
+  pt: 'America/Los_Angeles',
+  mst: 'America/Denver',
+  mdt: 'America/Denver',
+  cst: 'America/Chicago',
+  cdt: 'America/Chicago',
+  est: 'America/New_York',
+  edt: 'America/New_York',
+  et: 'America/New_York',
+  cet: 'Europe/Paris',
+  cest: 'Europe/Paris',
+  bst: 'Europe/London',
+  jst: 'Asia/Tokyo',
+};
+
+/** `(Pacific/Auckland)`, `15:00 UTC`, `3pm PST`, `GMT+2`; undefined is the zone of this machine, also for a name that is none. */
+const zoneOf = (text: string): string | undefined => {
+  const [, sign, hours] = /(?<![/\w])(?:UTC|GMT)\s?([+-])(\d{1,2})\b/.exec(text) ?? [];
+  // The names of these zones have the sign the other way round.
+  if (sign) return `Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}`;
+  const name = /\(([A-Za-z][\w/+-]+)\)/.exec(text)?.[1] ?? /(?:[ap]\.?m\.?|\d)\s?([A-Z]{1,4})\b/.exec(text)?.[1];
+  const known = name && (zones[name.toLowerCase()] ?? name);
   try {
-    return name && new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+    return known && new Intl.DateTimeFormat('en', { timeZone: known }).resolvedOptions().timeZone;
   } catch {
     return undefined;
   }

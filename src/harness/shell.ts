@@ -48,7 +48,7 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
           ? 'interrupted'
           : 'timed-out';
   const printed = ended.problem ?? tail.toString('utf8');
-  return { outcome, exitCode: ended.exitCode, tail: run.redactor.text(lastLines(printed)) };
+  return { outcome, exitCode: ended.exitCode, tail: lastLines(run.redactor.text(printed)) };
 };
 
 const shellOf = (command: string) =>
@@ -58,7 +58,7 @@ const shellOf = (command: string) =>
 
 const lastLines = (text: string): string =>
   stripVTControlCharacters(text)
-    .replaceAll('\r\n', '\n')
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '')
     .trimEnd()
     .split('\n')
     .slice(-tailLines)

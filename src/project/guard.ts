@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { changeFolder } from './changes.ts';
 import { ifThere, readIfThere } from './files.ts';
 import { configFile, type Project } from './find.ts';
@@ -42,11 +42,12 @@ interface Memory {
 export const openGuard = async ({ project, change, commands, file }: GuardRequest): Promise<Guard> => {
   const folder = changeFolder(project, change);
   const tasksFile = relative(project.root, join(folder, 'tasks.md'));
+  const settings = relative(project.root, configFile(project));
   const paths = [
     ...new Set([
       tasksFile,
       relative(project.root, join(folder, 'proposal.md')),
-      relative(project.root, configFile(project)),
+      settings,
       ...commands.flatMap((command) => namedFiles(project.root, command)),
     ]),
   ];
@@ -81,7 +82,10 @@ export const openGuard = async ({ project, change, commands, file }: GuardReques
       const { expected, expectedTasks } = memory;
       await keep({ ...memory, working: false, seen: now });
       const changed = paths
-        .filter((path) => path !== tasksFile && expected[path] !== null && now[path] !== expected[path])
+        .filter(
+          (path) =>
+            path !== tasksFile && (expected[path] !== null || path === settings) && now[path] !== expected[path],
+        )
         .map((path) => `${path} was ${now[path] === null ? 'deleted' : 'changed'} by the agent`);
       const missing = missingTasks(expectedTasks, await readTitles());
       return [...changed, ...missing.map((title) => `the task "${title}" was deleted or reworded instead of ticked`)];
@@ -89,15 +93,39 @@ export const openGuard = async ({ project, change, commands, file }: GuardReques
   };
 };
 
-/** The files below the root that a command names. */
-const namedFiles = (root: string, command: string): string[] =>
-  command
-    .split(/[\s'"`;&|()<>=]+/)
-    .map((word) => resolve(root, word))
-    .filter((path) => path.startsWith(root + sep) && isFile(path))
-    .map((path) => relative(root, path));
+/**
+ * The files that a command names: from the root, and from every folder that it names as well (`cd tests && sh run.sh`).
+ * Relative to the root; those elsewhere come with `../`.
+ */
+const namedFiles = (root: string, command: string): string[] => {
+  const words = [
+    ...command.replaceAll(/\$\{?PWD\}?/g, '.').matchAll(/"([^"]*)"|'([^']*)'|\$\{\w+:?[-=]([^}]*)\}|[^\s;&|()<>=]+/g),
+  ];
+  const paths = words.map(([whole, ...inner]) => inner.find((text) => text !== undefined) ?? whole).filter(Boolean);
+  const folders = [root, ...paths.map((path) => resolve(root, path)).filter(isFolder)];
+  const files = folders.flatMap((folder) => paths.flatMap((path) => expand(resolve(folder, path)))).filter(isFile);
+  return [...new Set(files.map((file) => relative(root, file)))];
+};
+
+/** A `*` in the last part of a path stands for all that fits. */
+const expand = (path: string): string[] => {
+  const name = basename(path);
+  if (!/[*?]/.test(name)) return [path];
+  const fits = new RegExp(
+    `^${name
+      .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+  );
+  return isFolder(dirname(path))
+    ? readdirSync(dirname(path))
+        .filter((entry) => fits.test(entry))
+        .map((entry) => join(dirname(path), entry))
+    : [];
+};
 
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** What cannot be read is not what it was. */
 const hashOf = async (path: string): Promise<string | null> => {
@@ -112,7 +140,8 @@ const hashOf = async (path: string): Promise<string | null> => {
 const load = async (file: string): Promise<Memory | null> => {
   try {
     const memory = JSON.parse((await readIfThere(file)) ?? 'null') as Memory | null;
-    return memory?.v === 1 ? memory : null;
+    const whole = [memory?.expected, memory?.seen].every((part) => part && typeof part === 'object');
+    return memory?.v === 1 && whole && Array.isArray(memory.expectedTasks) ? memory : null;
   } catch {
     return null;
   }

@@ -61,12 +61,37 @@ async function* linesFromEnd(path: string): AsyncGenerator<string> {
 const parse = (line: string): IterationRecord | null => {
   try {
     const record = JSON.parse(line) as IterationRecord | null;
-    return record?.v === 1 && isText(record.run, record.end) && isNumber(record.iteration, record.durationMs)
-      ? record
-      : null;
+    if (record?.v !== 1 || !isText(record.run, record.end) || !isNumber(record.iteration, record.durationMs))
+      return null;
+    return { ...blank, ...record };
   } catch {
     return null;
   }
+};
+
+/** What a line of an older Spool, or of somebody else, may lack. */
+const blank: Omit<IterationRecord, 'v' | 'run' | 'iteration' | 'durationMs' | 'end'> = {
+  startedAt: new Date(0).toISOString(),
+  harness: '',
+  model: null,
+  exitCode: null,
+  signal: null,
+  completionFound: false,
+  evidence: null,
+  rejected: null,
+  mentions: [],
+  git: null,
+  commit: null,
+  commitProblem: null,
+  checkpoint: null,
+  usage: null,
+  tools: null,
+  error: null,
+  blocked: null,
+  gate: null,
+  repeated: null,
+  tasks: null,
+  held: [],
 };
 
 const isText = (...values: unknown[]) => values.every((value) => typeof value === 'string');

@@ -13,7 +13,13 @@ export interface LockOwner {
   readonly purpose: string;
 }
 
-export type Locking = ({ readonly kind: 'held' } & Lock) | { readonly kind: 'taken'; readonly by: LockOwner };
+export type Locking =
+  | ({
+      readonly kind: 'held';
+      /** Whose lock it was, and who is dead; null when it was free. */
+      readonly replaced: LockOwner | null;
+    } & Lock)
+  | { readonly kind: 'taken'; readonly by: LockOwner };
 
 export interface Lock {
   /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
@@ -30,11 +36,11 @@ export interface Lock {
 export const acquireLock = (path: string, purpose: string): Locking => {
   const mine = newOwner(purpose);
   for (;;) {
-    if (link(path, mine)) return held(path, mine);
+    if (link(path, mine)) return held(path, mine, null);
     const owner = readOwner(path);
     if (owner === null) continue;
     if (isAlive(path, owner)) return { kind: 'taken', by: owner };
-    if (replaceDead(path, owner, mine)) return held(path, mine);
+    if (replaceDead(path, owner, mine)) return held(path, mine, owner);
   }
 };
 
@@ -44,10 +50,14 @@ export const lockOwner = (path: string): LockOwner | null => {
   return owner && isAlive(path, owner) ? owner : null;
 };
 
-const held = (path: string, mine: LockOwner): Locking => ({
+const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => ({
   kind: 'held',
+  replaced,
   keep: () => {
-    if (readOwner(path) === null) link(path, mine);
+    const found = readOwner(path);
+    // Somebody wrote into it who is no Spool.
+    if (found?.id === unreadable) rmSync(path, { force: true });
+    if (found === null || found.id === unreadable) link(path, mine);
     const owner = readOwner(path);
     return owner?.id === mine.id ? null : owner;
   },
@@ -95,6 +105,8 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
     turn.release();
   }
 };
+
+const unreadable = 'unreadable';
 
 const newOwner = (purpose: string): LockOwner => ({
   id: randomUUID(),
@@ -149,5 +161,5 @@ const readOwner = (path: string): LockOwner | null => {
   } catch {
     // Falls through: not one of ours.
   }
-  return { id: 'unreadable', pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
+  return { id: unreadable, pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };

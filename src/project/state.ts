@@ -103,6 +103,8 @@ export const loopOwner = (project: Project, changeId: string): LockOwner | null 
   lockOwner(lockFile(project, changeId));
 
 export interface ChangeLock {
+  /** The change whose loop held the work tree and is dead; null when nobody did. */
+  readonly replaced: string | null;
   /** Makes the folders and the lock again if they were deleted; says whether they were. */
   keep(): boolean;
   release(): void;
@@ -111,20 +113,27 @@ export interface ChangeLock {
 /** How often a lock shows that its owner lives. */
 const beatMs = 30_000;
 
-/** Takes the change for one loop, and the project's folder unless the loop works `apart` from it. */
-export const lockChange = (project: Project, changeId: string, { apart = false } = {}): ChangeLock => {
+export interface LockOptions {
+  /** Where the lock of the work tree is kept: in the folder that git has for it; null for a loop in a worktree of its own. */
+  readonly treeFolder: string | null;
+}
+
+/** Takes the change, and the work tree, for one loop. */
+export const lockChange = (project: Project, changeId: string, { treeFolder }: LockOptions): ChangeLock => {
   const owner = loopOwner(project, changeId);
   if (owner) throw lockedBy(changeId, owner);
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
   if (change.kind === 'taken') throw lockedBy(changeId, change.by);
-  const tree = apart ? null : acquireLock(treeLockFile(project), changeId);
+  const treeLock = treeFolder === null ? null : join(treeFolder, 'spool.lock');
+  const tree = treeLock === null ? null : acquireLock(treeLock, changeId);
   if (tree?.kind === 'taken') {
     change.release();
-    throw userError('tree-locked', tree.by.purpose, ownerText(tree.by, '.spool/.state/lock'));
+    throw userError('tree-locked', tree.by.purpose, ownerText(tree.by, treeLock!));
   }
   const beat = setInterval(() => [change, tree].forEach((lock) => lock?.beat()), beatMs).unref();
   return {
+    replaced: tree?.replaced?.purpose ?? null,
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
@@ -139,8 +148,6 @@ export const lockChange = (project: Project, changeId: string, { apart = false }
     },
   };
 };
-
-const treeLockFile = (project: Project) => join(stateFolder(project), 'lock');
 
 const lockedBy = (changeId: string, owner: LockOwner) =>
   userError('locked', changeId, ownerText(owner, `.spool/.state/ralph/${changeId}/lock`));

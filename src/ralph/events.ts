@@ -136,6 +136,8 @@ export interface IterationRecord {
   readonly blocked: string | null;
   /** What was found when the promise, or with --verify-each the iteration, was looked into; null when it was not. */
   readonly gate: GateReport | null;
+  /** How many tasks were done when it ended; null when there are none. */
+  readonly tasks: TaskCount | null;
   /** A tool call that was made over and over. */
   readonly repeated: RepeatedCall | null;
   /** What was tried before under this number, and held up by a usage limit or an agent that did not start. */

@@ -61,6 +61,9 @@ export const watchIteration = (promises: Promises, prompt: string) => {
       }
     },
 
+    /** It has said its last word: the end of the iteration need not be hurried. */
+    promised: () => inMessages.found,
+
     /** What was used so far; null while the agent has not said. */
     usage: () => usage,
 

@@ -15,7 +15,7 @@ import {
   type TaskCount,
 } from './events.ts';
 import { applyGate } from './gate.ts';
-import { watchIteration } from './iteration.ts';
+import { type Verdict, watchIteration } from './iteration.ts';
 import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, settledBy } from './policy.ts';
 import { createRoster } from './roster.ts';
@@ -42,7 +42,7 @@ export interface World {
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
   watchWork(iteration: number): Promise<() => Promise<Work>>;
   /** Looks into what must hold before a promise is believed; null when there is nothing to look into. */
-  gate(iteration: number, promised: boolean): Promise<GateReport | null>;
+  gate(iteration: number, verdict: Verdict): Promise<GateReport | null>;
   /** null when the change has none. */
   tasks(): Promise<TaskCount | null>;
   withoutSecrets(record: IterationRecord): IterationRecord;
@@ -122,12 +122,15 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
   const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     watch.see(event);
     world.emit({ type: 'agent', event });
-    return event.type === 'usage' ? budgetHalt(plan.limits, addUsage(totalUsage(tally), watch.usage())) : null;
+    return event.type === 'usage' && !watch.promised()
+      ? budgetHalt(plan.limits, addUsage(totalUsage(tally), watch.usage()))
+      : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
   const work = await workDone();
   const verdict = watch.judge(ended);
-  const gate = await world.gate(iteration, verdict.completionFound);
+  const gate = await world.gate(iteration, verdict);
+  const tasks = await world.tasks();
   return {
     v: 1,
     run: plan.run,
@@ -141,6 +144,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     ...work,
     ...applyGate(verdict, gate),
     gate,
+    tasks,
     held: tally.held,
   };
 };

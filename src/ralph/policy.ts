@@ -30,12 +30,9 @@ export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): De
   if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
     return stop('fail-fast', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
   if (tally.failures >= limits.maxFailures)
-    return stop(
-      'max-failures',
-      `${tally.failures} iterations in a row failed (--max-failures): ${record.error?.message}`,
-    );
+    return stop('max-failures', `${inARow(tally.failures)} failed (--max-failures): ${record.error?.message}`);
   if (tally.stalled >= limits.maxStalled)
-    return stop('max-stalled', `${tally.stalled} iterations in a row changed nothing (--max-stalled)`);
+    return stop('max-stalled', `${inARow(tally.stalled)} changed nothing (--max-stalled)`);
   if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations) };
   const reached = limitReached(limits, { ...spent, usage: tally.usage });
   if (reached) return { next: 'stop', stop: reached };
@@ -57,6 +54,8 @@ export const outOfIterations = (maxIterations: number): Stop => ({
   cause: 'max-iterations',
   detail: `--max-iterations ${maxIterations} reached without a promise that counts`,
 });
+
+const inARow = (iterations: number) => (iterations === 1 ? '1 iteration' : `${iterations} iterations in a row`);
 
 const stop = (cause: Stop['cause'], detail: string): Decision => ({ next: 'stop', stop: { cause, detail } });
 

@@ -17,7 +17,7 @@ export const createSearch = (
   };
   const detectors = () => ({
     completion: createPromiseDetector(completionPromise, { mentioned, objection }),
-    blocked: createPromiseDetector(blockedPromise, { objection }),
+    blocked: createPromiseDetector(blockedPromise, { mentioned, objection }),
   });
   let { completion, blocked } = detectors();
   let recent = '';
@@ -78,14 +78,16 @@ const reasonIn = (text: string, blockedPromise: string): string => {
   const tags = [...text.matchAll(new RegExp(`<promise>\\s*${escaped}\\s*</promise>`, 'g'))];
   const tag = tags.at(-1);
   if (!tag) return noReason;
-  const before = text.slice(0, tag.index).trim().split('\n').at(-1)?.trim();
-  const behind = text
-    .slice(tag.index + tag[0].length)
-    .replace(/^[*_]+/, '')
-    .trim()
-    .split('\n')[0]
-    ?.trim();
-  return (behind || before || noReason).replace(/^(?:\W*(?:reason|blocked)\W*:\W*)/i, '').slice(0, 500) || noReason;
+  const before = telling(text.slice(0, tag.index)).at(-1);
+  const behind = telling(text.slice(tag.index + tag[0].length))[0];
+  return (behind ?? before)?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || noReason;
 };
+
+/** The lines that say something; a fence or a rule does not. */
+const telling = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /[\p{L}\p{N}]/u.test(line));
 
 const noReason = 'it gave no reason';

@@ -20,6 +20,8 @@ export interface Tally {
   readonly files: readonly string[];
   readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
   readonly lastError: string | null;
+  /** How many tasks were done after the last iteration. */
+  readonly tasksDone: number | null;
 }
 
 export const emptyTally: Tally = {
@@ -33,6 +35,7 @@ export const emptyTally: Tally = {
   files: [],
   gateRuns: { passed: 0, flaky: 0, failed: 0 },
   lastError: null,
+  tasksDone: null,
 };
 
 export const mostFiles = 1000;
@@ -42,10 +45,10 @@ export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
   const error = record.error?.message ?? null;
   return {
     finished: record.iteration,
-    failures: failed(record) ? tally.failures + 1 : 0,
+    failures: failuresAfter(tally, record),
     sameError: error === null ? 0 : error === tally.lastError ? tally.sameError + 1 : 1,
-    // Without git nobody knows.
-    stalled: record.git?.filesChanged === 0 ? tally.stalled + 1 : 0,
+    stalled: changedNothing(tally, record) ? tally.stalled + 1 : 0,
+    tasksDone: record.tasks?.done ?? null,
     usage: addUsage(tally.usage, usageOf([record, ...record.held])),
     held: [],
     heldSinceMs: null,
@@ -53,6 +56,18 @@ export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
     gateRuns: addRuns(tally.gateRuns, record.gate),
     lastError: error,
   };
+};
+
+/** What we ended ourselves was no failure of the agent's. */
+const failuresAfter = (tally: Tally, record: IterationRecord): number => {
+  if (record.end === 'interrupted' || record.error?.kind === 'budget') return tally.failures;
+  return failed(record) ? tally.failures + 1 : 0;
+};
+
+/** Without git nobody knows. Tasks may be ticked where git does not look. */
+const changedNothing = (tally: Tally, { git, held, tasks }: IterationRecord): boolean => {
+  const unchanged = [{ git }, ...held].every((attempt) => attempt.git?.filesChanged === 0);
+  return unchanged && (tasks?.done ?? null) === (tally.tasksDone ?? tasks?.done ?? null);
 };
 
 export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tally => {

@@ -1,4 +1,5 @@
 import {
+  addUsage,
   type AgentChoice,
   agentKey,
   type GatePlan,
@@ -10,6 +11,7 @@ import {
   type Stop,
   type StopReason,
   type TaskCount,
+  type Usage,
 } from './events.ts';
 import { addHeld, addRecord, emptyTally, type Tally } from './tally.ts';
 
@@ -47,6 +49,8 @@ export interface RunView extends Tally {
   readonly tasks: TaskCount | null;
   /** How long the run was at work when this was written, also before it was interrupted. */
   readonly elapsedMs: number;
+  /** What the iteration that runs has used so far. */
+  readonly spentNow: Usage | null;
   /** Until when the run waits, in milliseconds since 1970, and for what; null when it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
   /** When agents that were held up are free, in milliseconds since 1970, by their keys. */
@@ -87,6 +91,7 @@ export const initialView = (
   commit: plan.commit,
   tasks: null,
   elapsedMs: facts.previous?.elapsedMs ?? 0,
+  spentNow: null,
   waiting: null,
   resting: facts.previous?.resting ?? {},
   pid: facts.pid,
@@ -103,12 +108,19 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
   switch (event.type) {
     case 'iteration-started':
-      return { ...view, ...event.agent, iteration: event.iteration, waiting: null, updatedAt: event.at };
+      return {
+        ...view,
+        ...event.agent,
+        iteration: event.iteration,
+        spentNow: null,
+        waiting: null,
+        updatedAt: event.at,
+      };
     case 'iteration-finished':
-      return { ...view, ...addRecord(view, event.record), updatedAt: event.at };
+      return { ...view, ...addRecord(view, event.record), spentNow: null, updatedAt: event.at };
     case 'held-up': {
       const resting = { ...view.resting, [agentKey(event.attempt)]: event.untilMs };
-      return { ...view, ...addHeld(view, event.attempt, event.atMs), resting, updatedAt: event.at };
+      return { ...view, ...addHeld(view, event.attempt, event.atMs), spentNow: null, resting, updatedAt: event.at };
     }
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
@@ -119,6 +131,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'run-started':
       return { ...view, place: event.place, updatedAt: event.at };
     case 'agent':
+      return event.event.type === 'usage' ? { ...view, spentNow: addUsage(view.spentNow, event.event) } : view;
     case 'notice':
     case 'gate-started':
       return view;
@@ -128,5 +141,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
 /** The view with the records in it that were saved after it was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
-  return { ...view, ...newer.reduce<Tally>(addRecord, view) };
+  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view) };
+  // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
+  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null };
 };

@@ -164,6 +164,7 @@ const limitsText = ({ maxIterations, limits, failFast }: RunPlan): string[] => [
   ...(limits.iterationTimeoutMs === Infinity ? [] : [`${duration(limits.iterationTimeoutMs)} an iteration`]),
   ...(limits.idleTimeoutMs === Infinity ? [] : [`${duration(limits.idleTimeoutMs)} without output`]),
   ...(failFast ? ['no failure'] : limits.maxFailures === Infinity ? [] : [`${limits.maxFailures} failures in a row`]),
+  ...(limits.maxWaitMs === Infinity ? [] : [`${duration(limits.maxWaitMs)} of waiting for a usage limit`]),
   ...(limits.maxStalled === Infinity ? [] : [`${limits.maxStalled} iterations in a row without a change`]),
 ];
 

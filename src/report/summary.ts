@@ -1,3 +1,4 @@
+import { agentKey } from '../ralph/events.ts';
 import { mostFiles, totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count, duration, usageText } from './format.ts';
@@ -23,17 +24,33 @@ const gateText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   return [`${count(passed + flaky + failed, 'run')}, ${passed} passed`, ...red].join(', ');
 };
 
-const wayOn = ({ change, status }: RunView): string | null => {
-  const again = `spool ralph --change ${change}`;
-  switch (status) {
+const wayOn = (view: RunView): string | null => {
+  switch (view.status) {
     case 'complete':
     case 'running':
       return null;
-    case 'blocked':
-      return `${again} --add-context "<what it needs to know>", then ${again}`;
     case 'interrupted':
+      return `spool ralph --change ${view.change}`;
+    case 'blocked':
+      return `spool ralph --change ${view.change} --add-context "<what it needs to know>", then ${newRun(view)}`;
     case 'limit':
     case 'failed':
-      return again;
+      return newRun(view);
   }
 };
+
+/** A new run begins with nothing but what it is given: without these flags it would have another gate. */
+const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise }: RunView): string =>
+  [
+    `spool ralph --change ${change}`,
+    ...(agents.map(agentKey).join(',') === 'opencode' ? [] : [`--harness ${agents.map(agentKey).join(',')}`]),
+    ...gate.verify.map((command) => `--verify ${quoted(command)}`),
+    ...(gate.verifyEach ? ['--verify-each'] : []),
+    ...(gate.requireTasks ? ['--require-tasks'] : []),
+    ...(completionPromise === 'COMPLETE' ? [] : [`--completion-promise ${quoted(completionPromise)}`]),
+    ...(blockedPromise === 'BLOCKED' ? [] : [`--blocked-promise ${quoted(blockedPromise)}`]),
+    ...(commit ? [] : ['--no-commit']),
+    ...(place?.worktree ? ['--worktree'] : []),
+  ].join(' ');
+
+const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

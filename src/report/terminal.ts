@@ -35,7 +35,9 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
     isScreen: screens && !dumb,
-    columns: stderr.columns ?? 80,
+    get columns() {
+      return stderr.columns ?? 80;
+    },
   };
 };
 

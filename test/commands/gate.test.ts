@@ -250,3 +250,47 @@ describe('an agent that moves the goal', () => {
     expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed by the agent` }]);
   });
 });
+
+test('the command to go on with has the gate in it, and the goal that was moved stays moved', async () => {
+  const project = createProject({
+    files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+    agent: [`echo '- [x] one' > ${tasks}; ${promise}`, promise],
+  });
+
+  const first = await project.spool(...run, '--max-iterations', '1', '--verify', "test 'a' = a", '--no-commit');
+  expect(first).toMatchObject({ code: 3 });
+  expect(first.stderr).toContain(
+    `  Go on with  spool ralph --change ${change} --verify 'test '\\''a'\\'' = a' --no-commit\n`,
+  );
+  const second = await project.spool(...run, '--max-iterations', '1');
+  expect(second).toMatchObject({ code: 3 });
+  expect(project.history()[1]!.rejected).toContain('the task "two" was deleted or reworded');
+  expect(await project.spool(...run, '--max-iterations', '1', '--fresh')).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['a folder that it goes to', 'cd checks && sh run.sh', 'checks/run.sh'],
+  ['a blank in the name', 'sh "my check.sh"', 'my check.sh'],
+  ['a variable', 'sh $PWD/check.sh', 'check.sh'],
+  ['a pattern', 'for f in checks/*.sh; do sh $f; done', 'checks/run.sh'],
+])('a file that a gate names by %s is watched', async (_, command, file) => {
+  const project = createProject({
+    files: { [file]: 'exit 0\n' },
+    agent: [`echo 'exit 0 # ok' > '${file}'; ${promise}`],
+  });
+
+  expect(await project.spool(...run, '--max-iterations', '1', '--verify', command)).toMatchObject({ code: 3 });
+  expect(project.history()[0]!.rejected).toContain(`${file} was changed by the agent`);
+});
+
+test('settings for a change are found by a prefix, and an id that is none is an error', async () => {
+  const config = (id: string) => JSON.stringify({ verify: 'false', changes: { [id]: { verify: [] } } });
+  const project = createProject({ agent: [promise], files: { '.spool/config.json': config('002-01') } });
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  project.write('.spool/config.json', config('009-01'));
+  expect(await project.spool(...run)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('"changes.009-01" is no change'),
+  });
+});

@@ -31,7 +31,7 @@ test('the first lines say which limits hold', async () => {
 
   expect(stderr).toContain('Until        <promise>COMPLETE</promise>, verified by "true"\n');
   expect(stderr).toMatch(
-    /^Limits {7}50 iterations, 8 h 00 min at work, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2 h 00 min an iteration, 30 min 00 s without output, 10 failures in a row, 10 iterations in a row without a change$/m,
+    /^Limits {7}50 iterations, 8 h 00 min at work, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2 h 00 min an iteration, 30 min 00 s without output, 10 failures in a row, 12 h 00 min of waiting for a usage limit, 10 iterations in a row without a change$/m,
   );
 });
 

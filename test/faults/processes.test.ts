@@ -32,7 +32,7 @@ describe('a stopped loop leaves nothing running', () => {
       loop.kill(signal);
       // Whoever ignores the first signal is killed by the second, and does not get its hour of grace.
       if (agent.includes('ignores')) {
-        await loop.printed(`${signal}: ending the agent`);
+        await loop.printed(`${signal}: ending what runs`);
         loop.kill(signal);
       }
 

@@ -312,3 +312,73 @@ test('a loop whose output nobody reads any more goes on', async () => {
   await eventually(() => project.history().length === 3, 'the third iteration');
   await eventually(() => project.state().status === 'complete', 'the end of the run');
 });
+
+test('two projects in one repository do not run at the same time: their commits would mix', async () => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+  project.write('sub/.spool/changes/001-01_sub/proposal.md', '# Sub\n');
+  const first = project.start(run);
+  await first.printed('waiting for go-on');
+
+  const second = await project.start(['ralph', '--change', '001-01'], { cwd: 'sub' }).result;
+  project.write('go-on', '');
+
+  expect(second).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`A loop on ${change} works in this folder`),
+  });
+  expect(await first.result).toMatchObject({ code: 0 });
+});
+
+test('what a killed loop left running is ended by a loop on another change in the same folder', async () => {
+  const other = '002-02_another';
+  const project = createProject({
+    files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n' },
+    agent: [`touch ready; setsid sleep 300 & sleep 300`, promise],
+  });
+  const killed = project.start(run);
+  await eventually(() => project.exists('ready'), 'the agent to work');
+  killed.kill('SIGKILL');
+  await killed.result;
+
+  const next = await project.spool('ralph', '--change', other);
+
+  expect(next).toMatchObject({ code: 0 });
+  expect(next.stderr).toMatch(/^Ended what the last run had left running: \d process/m);
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+});
+
+test('money that was spent in an iteration that was killed is not forgotten', async () => {
+  const step = { type: 'step_finish', part: { reason: 'stop', cost: 4, tokens: { input: 1, output: 0 } } };
+  const project = createProject({ agent: [`${says(JSON.stringify(step))}; touch ready; sleep 300`, promise] });
+  const killed = project.start([...run, '--max-cost', '4.5']);
+  await eventually(() => project.exists('ready'), 'the agent to work');
+  await eventually(() => project.state().spentNow !== null, 'the cost to be on disk', 30_000);
+  killed.kill('SIGKILL');
+  await killed.result;
+
+  const again = await project.spool(...run);
+
+  expect(again).toMatchObject({ code: 0 });
+  expect(project.state()).toMatchObject({ usage: { costUsd: 4 } });
+});
+
+test.each([
+  ['history.jsonl', (run: string) => `{"v":1,"run":"${run}","end":"exited","iteration":2,"durationMs":5}\n`, 0],
+  [
+    'state.json',
+    () =>
+      '{"v":1,"run":"x","change":"y","status":"running","startedAt":"","harness":"","completionPromise":"","iteration":1,"finished":1,"minIterations":1,"agents":[]}',
+    2,
+  ],
+  ['guard.json', () => '{"v":1}', 0],
+])('%s with half of what it should hold is no crash', async (file, text, code) => {
+  const project = createProject({ agent: ['kill -INT $PPID; sleep 5', promise] });
+  await project.spool(...run);
+  writeFileSync(project.stateFile(file), text(project.state().run));
+
+  for (const args of [['ralph', '--status', '--change', change], run]) {
+    const result = await project.spool(...args);
+    expect([0, code]).toContain(result.code);
+    expect(result.stderr).not.toMatch(/ {4}at /);
+  }
+});

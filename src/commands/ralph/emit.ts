@@ -18,8 +18,8 @@ export interface EmitterParts {
   readonly elapsedMs: () => number;
 }
 
-/** How often the time at work is written down, so that a kill costs no more of it. */
-const beatMs = 30_000;
+/** How often time and usage are written down, so that a kill costs no more of them. */
+const beatMs = 10_000;
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned: { plan, previous }, report, elapsedMs }: EmitterParts): Emitter => {
@@ -42,7 +42,9 @@ export const createEmitter = ({ project, planned: { plan, previous }, report, el
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      if (next !== view) keep(next);
+      // What an agent uses comes often: it is written with the next beat, or event.
+      if (next !== view && event.type !== 'agent') keep(next);
+      view = event.type === 'agent' ? next : view;
       try {
         report(event, view);
       } catch {

@@ -4,24 +4,28 @@ import { readTasks } from '../../project/changes.ts';
 import type { GateRun } from '../../ralph/events.ts';
 import { passes } from '../../ralph/gate.ts';
 import type { World } from '../../ralph/loop.ts';
-import { fileOf, type WorldParts } from './parts.ts';
+import { fileOf, keepState, type WorldParts } from './parts.ts';
 
 /** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
 export const makeGate =
   (parts: WorldParts): World['gate'] =>
-  async (iteration, promised) => {
+  async (iteration, { completionFound: promised, error }) => {
     const { gate, change } = parts.plan;
+    const watches = promised && !gate.allowTampering;
     const seen = await parts.guard.after();
-    if (!promised && (!gate.verifyEach || gate.verify.length === 0)) return null;
-    const tampering = promised && !gate.allowTampering ? seen : [];
+    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
-    const cheap = tampering.length + openTasks.length === 0;
+    const cheap = openTasks.length === 0 && !(watches && seen.length > 0);
     const runs = cheap ? await runCommands(parts, iteration) : [];
+    keepState(parts);
+    // Once more: something that the agent left behind may have been at work in the meantime.
+    const tampering = watches ? [...new Set([...seen, ...(await parts.guard.after())])] : [];
     return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
   };
 
 const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
   const tasks = await readTasks(work, change).catch(() => [{ title: 'tasks.md cannot be read', done: false }]);
+  if (tasks?.length === 0) return ['tasks.md has no task that can be read'];
   return (tasks ?? []).filter(({ done }) => !done).map(({ title }) => title);
 };
 

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
@@ -21,7 +23,7 @@ export const notify = async (command: string, parts: WorldParts & { view: RunVie
       SPOOL_DETAIL: view.detail ?? '',
     },
     tag: `${plan.run}/notify`,
-    logFile: join(folder, 'notify.log'),
+    logFile: existsSync(folder) ? join(folder, 'notify.log') : devNull,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
     // Also after Ctrl-C, unless it is pressed twice.

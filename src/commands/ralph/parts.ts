@@ -3,7 +3,7 @@ import type { WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import type { Project } from '../../project/find.ts';
 import type { Guard } from '../../project/guard.ts';
-import type { ChangeLock } from '../../project/state.ts';
+import { type ChangeLock, makeRunFolder } from '../../project/state.ts';
 import type { Emit, RunPlan } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
@@ -41,3 +41,11 @@ export interface WorldParts {
 
 /** `0007.log` */
 export const fileOf = (iteration: number, ending: string) => `${String(iteration).padStart(4, '0')}.${ending}`;
+
+/** Makes the folders and the lock anew when an agent, or a gate, has deleted them. */
+export const keepState = ({ project, plan, lock, emit }: WorldParts): void => {
+  const deleted = lock.keep();
+  makeRunFolder(project, plan.change, plan.run);
+  if (deleted)
+    emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });
+};

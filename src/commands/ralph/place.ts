@@ -64,7 +64,7 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   return { root, branch, worktree };
 };
 
-export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
+const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
 const hideWorktrees = (project: Project): void => {
   const folder = join(project.root, '.spool', 'worktrees');

@@ -19,6 +19,8 @@ export interface Planned {
   readonly plan: RunPlan;
   /** The run that this one goes on with; null for a new one. */
   readonly previous: Previous | null;
+  /** When agents that were held up in the last run are free, by their keys. */
+  readonly resting: Readonly<Record<string, number>>;
   /** A run that was cut off, resumed or not: something of it may still be running. */
   readonly cutOff: string | null;
 }
@@ -33,7 +35,8 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const last = await lastCutOff(request);
   const cutOff = last?.view.run ?? null;
   const previous = request.options.fresh ? null : last;
-  return { plan: makePlan(request, previous), previous, cutOff };
+  const resting = (await readState(request.project, request.change))?.resting ?? {};
+  return { plan: makePlan(request, previous), previous, cutOff, resting };
 };
 
 const lastCutOff = async ({ project, change }: PlanRequest): Promise<Previous | null> => {
@@ -63,7 +66,7 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     failFast: kept && !asked.has('failFast') ? kept.failFast : options.failFast,
     commit: kept && !asked.has('commit') ? kept.commit : options.commit,
     retryDelayMs: options.retryDelay,
-    firstIteration: (previous?.last?.iteration ?? 0) + 1,
+    firstIteration: (kept?.finished ?? 0) + 1,
   };
   if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
@@ -103,8 +106,9 @@ const nextTime = (clock: string, now: Date): number => {
   const [hours = 0, minutes = 0] = clock.split(':').map(Number);
   const at = new Date(now);
   at.setHours(hours, minutes, 0, 0);
-  if (at <= now) at.setDate(at.getDate() + 1);
-  return at.getTime();
+  if (at > now) return at.getTime();
+  // Not by adding a day to it: the clocks may have been changed since.
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
 };
 
 /** Sorts by time: `20261115-070312-9f3a01c2`. */

@@ -1,9 +1,11 @@
+import { relative } from 'node:path';
 import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../flags.ts';
 import { findHarness } from '../../harness/index.ts';
 import { addContext, clearContext } from '../../project/context.ts';
-import { findProject, type Project } from '../../project/find.ts';
+import { listArchived, listChanges } from '../../project/changes.ts';
+import { configFile, findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readState } from '../../project/state.ts';
 import { currentStatus } from '../../ralph/view.ts';
@@ -18,7 +20,7 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, forChange, own, asked } = await resolveOptions({
+  const { options, forChange, settled, own, asked } = await resolveOptions({
     typed: call.typed as TypedFlags,
     env: call.env,
     project,
@@ -40,11 +42,26 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'run': {
       const { startRun } = await import('./run.ts');
+      await checkSettled(project, settled);
       const special = forChange(change);
       agentsOf(special).forEach(({ harness }) => find(harness));
       return startRun({ project, change, options: special, asked, find, call });
     }
   }
+};
+
+/** Settings under an id that is none would be lost without a word. */
+const checkSettled = async (project: Project, settled: readonly string[]): Promise<void> => {
+  if (settled.length === 0) return;
+  const archived = (await listArchived(project)).map((name) => name.replace(/^\d{4}-\d\d-\d\d-/, ''));
+  const ids = [...(await listChanges(project)), ...archived];
+  const lost = settled.find((prefix) => prefix === '' || !ids.some((id) => id.startsWith(prefix)));
+  if (lost !== undefined)
+    throw userError(
+      'bad-config',
+      relative(project.root, configFile(project)),
+      `"changes.${lost}" is no change. There are: ${ids.join(', ')}`,
+    );
 };
 
 const actionOf = (options: Options, prompt: string | undefined) => {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
-import { findWorkTree, type WorkTree } from '../../git/worktree.ts';
+import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { missingBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
 import { openGuard } from '../../project/guard.ts';
-import type { Project } from '../../project/find.ts';
+import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
-import { type ChangeLock, lockChange, makeRunFolder, ralphFolder } from '../../project/state.ts';
+import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, readState } from '../../project/state.ts';
 import type { Emit, RunPlan, StopReason } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';
@@ -45,7 +45,8 @@ export const startRun = async (request: RunRequest): Promise<number> => {
   const planned = await planRun(request);
   presentAgents(planned.plan, request);
   const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
-  const lock = lockChange(project, change, { apart });
+  const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
+  const lock = lockChange(project, change, { treeFolder });
   try {
     return await runLocked({ ...request, brief, lock });
   } finally {
@@ -59,10 +60,10 @@ interface LockedRequest extends RunRequest {
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
-  const { project, change, options, find, call } = request;
-  const { plan: wanted, previous, cutOff } = await planRun(request);
+  const { project, change, options, find, call, lock } = request;
+  const { plan: wanted, previous, cutOff, resting } = await planRun(request);
   const { agents, notices } = presentAgents(wanted, request);
-  const planned = { plan: { ...wanted, agents }, previous, cutOff };
+  const planned = { plan: { ...wanted, agents }, previous, cutOff, resting };
   const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
   const report = options.json
@@ -74,9 +75,11 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { emit } = emitter;
   for (const text of notices) emit({ type: 'notice', text });
   if (previous) emit({ type: 'notice', text: resumed(wanted) });
-  if (cutOff !== null) await endLeftovers(cutOff, emit);
+  const dead =
+    lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
+  for (const run of new Set([cutOff, dead])) if (run !== null) await endLeftovers(run, emit);
   const stops = listenForStops((signal) =>
-    emit({ type: 'notice', text: `${signal}: ending the agent; once more kills it now.` }),
+    emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
   );
   try {
     return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops });
@@ -101,12 +104,16 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const work = { root: place.root };
   const tree = await openWorkTree({ ...request, work }, emit);
   const commands = plan.gate.verify;
-  const guard = await openGuard({ project: work, change, commands, file: join(folder, 'guard.json') });
+  const file = join(ralphFolder(project, change), 'guard.json');
+  if (options.fresh) await rm(file, { force: true });
+  const guard = await openGuard({ project: work, change, commands, file });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const parts = { ...request, work, brief, tree, guard };
   emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
   try {
-    const reason = await runLoop(plan, standingOf(previous), makeWorld(parts));
+    const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
+    // What the agent may change begins anew with the next goal.
+    if (reason === 'complete') await rm(file, { force: true });
     const left = await leavePlace(project, place, reason === 'complete');
     if (left !== null) emit({ type: 'notice', text: left });
     if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
@@ -185,10 +192,10 @@ const readPromptFile = async (cwd: string, path: string): Promise<string> => {
 };
 
 /** What it waited while nobody ran it does not count. */
-const standingOf = (previous: Planned['previous']): Standing => {
+const standingOf = ({ previous, resting }: Planned): Standing => {
   const { view = null, last = null } = previous ?? {};
   const tally = view ? { ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() } : emptyTally;
-  return { tally, last, restingUntil: new Map(Object.entries(view?.resting ?? {})) };
+  return { tally, last, restingUntil: new Map(Object.entries(resting)) };
 };
 
 const exitCode = (reason: StopReason, stops: Stops): number => {

@@ -73,6 +73,7 @@ const commitWork = async (
       summary: `${count(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
     }),
     kill: stops.kill,
+    tag: `${plan.run}/${iteration}`,
   });
   if (result.kind !== 'refused')
     return { commit: result.kind === 'committed' ? result.hash : null, commitProblem: null };

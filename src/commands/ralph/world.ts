@@ -6,12 +6,11 @@ import { runAgent } from '../../harness/agent.ts';
 import { readTasks } from '../../project/changes.ts';
 import { loadContext } from '../../project/context.ts';
 import { appendRecord } from '../../project/history.ts';
-import { makeRunFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
 import { makeGate } from './gate.ts';
-import { fileOf, type WorldParts } from './parts.ts';
+import { fileOf, keepState, type WorldParts } from './parts.ts';
 import type { Stops } from './signals.ts';
 import { makeWork } from './work.ts';
 
@@ -49,14 +48,6 @@ export const makeWorld = (parts: WorldParts): World => ({
 
 const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
-
-/** Makes the folders and the lock anew when an agent, or a gate, has deleted them. */
-const keepState = ({ project, plan, lock, emit }: WorldParts): void => {
-  const deleted = lock.keep();
-  makeRunFolder(project, plan.change, plan.run);
-  if (deleted)
-    emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });
-};
 
 const makePrompt =
   ({ project, brief, plan, folder }: WorldParts): World['prompt'] =>

@@ -71,7 +71,7 @@ const run = async (
       time = ms;
       signal = changes.signalWhileWaiting ?? signal;
     },
-    gate: async (iteration, promised) => calls[number - 1]?.gate?.(promised) ?? null,
+    gate: async (iteration, { completionFound }) => calls[number - 1]?.gate?.(completionFound) ?? null,
     tasks: async () => null,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,

@@ -32,6 +32,7 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   error: null,
   blocked: null,
   gate: null,
+  tasks: null,
   repeated: null,
   held: [],
   ...facts,

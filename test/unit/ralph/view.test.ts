@@ -53,6 +53,7 @@ describe('before the first event', () => {
       commit: true,
       tasks: null,
       elapsedMs: 0,
+      spentNow: null,
       waiting: null,
       resting: {},
       pid: 4711,
