@@ -123,6 +123,27 @@ const table = {
     text: (command: string, log: string) =>
       `The setup of the worktree failed (${command}): see ${log}. Nothing was started.`,
   },
+  'no-branch': { exit: 2, text: (branch: string, how: string) => `No branch ${branch} to land. Make one with: ${how}` },
+  'no-base': {
+    exit: 2,
+    text: (branch: string) => `Nobody knows where ${branch} began: give the branch to land on with --onto.`,
+  },
+  'dirty-worktree': {
+    exit: 2,
+    text: (worktree: string, file: string) =>
+      `There is uncommitted work in ${worktree}, such as ${file}: commit it first.`,
+  },
+  'land-conflict': {
+    exit: 1,
+    text: (base: string, files: string, how: string) =>
+      `It conflicts with ${base} in ${files}; nothing was moved. The next run is told: ${how}`,
+  },
+  'land-red': {
+    exit: 1,
+    text: (command: string, log: string) =>
+      `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
+  },
+  interrupted: { exit: 130, text: (_code: number) => 'Interrupted: nothing was moved.' },
   'no-checkpoint': {
     exit: 2,
     text: (change: string, name: string | null, there: readonly string[]) =>

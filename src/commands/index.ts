@@ -115,6 +115,17 @@ export const commands: readonly Command[] = [
     load: () => import('./rewind.ts'),
   },
   {
+    name: 'land',
+    summary: 'bring the branch of a change to where it began: rebased, verified, moved ahead',
+    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    options: [
+      { name: 'onto', flags: '--onto <branch>', help: 'land on this branch; the one it began from without it' },
+      ...ralphOptions.filter(({ name }) => ['verify', 'verifyTimeout'].includes(name)),
+    ],
+    examples: ['spool land 002-01', 'spool land 002-01 --onto main --verify "npm test"'],
+    load: () => import('./land.ts'),
+  },
+  {
     name: 'prune',
     summary: 'drop the checkpoints, prompts and logs of old runs; the history stays',
     options: [

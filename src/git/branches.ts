@@ -10,7 +10,7 @@ export const currentBranch = async (cwd: string): Promise<string | null> => {
   return code === 0 ? stdout.trim() : null;
 };
 
-const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
+export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
   (await git(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`], { cwd })).code === 0;
 
 /** Goes to a branch, which is made when there is none. */
@@ -69,3 +69,42 @@ const lastLine = (text: string) =>
     .split('\n')
     .at(-1)
     ?.replace(/^(?:fatal|error): /, '') ?? '';
+
+/** A work tree without a branch, for trying something out. */
+export const addDetached = async (cwd: string, path: string, commit: string): Promise<GitOutcome> =>
+  outcome(await git(['worktree', 'add', '--quiet', '--detach', path, commit], { cwd }));
+
+export type Rebased =
+  | { readonly kind: 'rebased'; readonly commit: string }
+  | { readonly kind: 'conflict'; readonly files: readonly string[]; readonly why: string };
+
+/** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
+export const rebaseOnto = async (cwd: string, base: string): Promise<Rebased> => {
+  const rebase = await git(['rebase', '--quiet', base], { cwd });
+  if (rebase.code === 0) return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
+  const { stdout } = await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd });
+  await git(['rebase', '--abort'], { cwd });
+  return { kind: 'conflict', files: stdout.split('\0').filter(Boolean), why: lastLine(rebase.stderr) };
+};
+
+/** Moves a branch ahead to a commit, with the files of the folder in which it is checked out; never anything but ahead. */
+export const fastForward = async (cwd: string, branch: string, commit: string): Promise<GitOutcome> => {
+  const holder = await holderOf(cwd, branch);
+  if (holder !== null)
+    return outcome(await git(['merge', '--ff-only', '--quiet', commit], { cwd: holder, hooks: true }));
+  const ancestor = await git(['merge-base', '--is-ancestor', branch, commit], { cwd });
+  if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved` };
+  return outcome(await git(['update-ref', `refs/heads/${branch}`, commit], { cwd }));
+};
+
+/** The folder in which a branch is checked out; null when it is nowhere. */
+const holderOf = async (cwd: string, branch: string): Promise<string | null> => {
+  const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
+  const entry = stdout.split('\0\0').find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
+  const path = entry?.split('\0').find((line) => line.startsWith('worktree '));
+  return path === undefined ? null : Buffer.from(path.slice('worktree '.length), 'latin1').toString('utf8');
+};
+
+/** Points a branch that is checked out nowhere to a commit. */
+export const moveBranch = async (cwd: string, branch: string, commit: string): Promise<GitOutcome> =>
+  outcome(await git(['update-ref', `refs/heads/${branch}`, commit], { cwd }));

@@ -27,4 +27,7 @@ export const archiveFolder = (project: Project) => join(changesFolder(project), 
 export const modulesFolder = (project: Project) => join(project.root, '.spool', 'modules');
 export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
 
+/** Where a run with --worktree works. */
+export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
+
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -13,7 +13,7 @@ import {
 } from '../../git/branches.ts';
 import { git, readable } from '../../git/git.ts';
 import { runShell } from '../../harness/shell.ts';
-import type { Project } from '../../project/find.ts';
+import { type Project, worktreePath } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { moduleFolderName } from '../../project/modules.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
@@ -63,8 +63,6 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   }
   return { root, branch, worktree };
 };
-
-const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
 const hideWorktrees = (project: Project): void => {
   const folder = join(project.root, '.spool', 'worktrees');
