@@ -85,6 +85,7 @@ const fromFlag = (name: FlagName, typed: TypedFlags): Value | null => {
   if (raw === undefined) return null;
   if (typeof raw === 'boolean') return raw;
   if (typeof raw === 'string') return parsed(name, flagOf(name), raw);
+  if (flags[name].kind === 'names') return parsed(name, flagOf(name), raw.join(','));
   if (raw.some((command) => command.trim() === ''))
     throw userError('bad-value', flagOf(name), wanted[flags[name].kind], '');
   return raw;
@@ -105,7 +106,7 @@ const parsed = (name: FlagName, where: string, raw: string): Value => {
 
 const fallback = (flag: Flag): Value | null => {
   if (flag.kind === 'switch') return flag.on ?? false;
-  if (flag.kind === 'commands') return [];
+  if (flag.kind === 'commands' || flag.kind === 'names') return [];
   return flag.fallback === undefined ? null : parseValue(flag.kind, flag.fallback);
 };
 

@@ -71,11 +71,6 @@ const table = {
       `--module is required: a change belongs to a module. ` +
       (ids.length ? `There are: ${some(ids)}.` : 'Make one with "spool create module <slug>".'),
   },
-  'several-changes': {
-    exit: 2,
-    text: (module: string, ids: readonly string[]) =>
-      `Module ${module} has several active changes; name one with --change: ${some(ids)}.`,
-  },
   'module-mismatch': {
     exit: 2,
     text: (change: string, module: string) =>

@@ -5,10 +5,22 @@
 
 /**
  * What a value must look like. A `name` cannot be taken for a flag. A `limit` is a count, a `span` a duration, `money`
- * an amount of dollars, each of them or the word "unlimited". `commands` may be given more than once.
+ * an amount of dollars, each of them or the word "unlimited". `names` and
+ * `commands` may be given more than once.
  */
 export type Kind =
-  'text' | 'name' | 'word' | 'count' | 'limit' | 'money' | 'duration' | 'span' | 'clock' | 'commands' | 'switch';
+  | 'text'
+  | 'name'
+  | 'word'
+  | 'count'
+  | 'limit'
+  | 'money'
+  | 'duration'
+  | 'span'
+  | 'clock'
+  | 'names'
+  | 'commands'
+  | 'switch';
 
 export interface Flag {
   readonly kind: Kind;
@@ -29,12 +41,20 @@ export interface Flag {
 
 export const flags = {
   change: {
-    kind: 'name',
+    kind: 'names',
     value: '<id>',
-    help: 'the change to work on: its id, or a prefix that only it has',
+    help: 'the change to work on: its id, or a prefix that only it has; several one after the other',
     from: 'flag, env',
   },
-  module: { kind: 'name', value: '<id>', help: 'choose among the changes of this module', from: 'flag, env' },
+  module: { kind: 'name', value: '<id>', help: 'work on the changes of this module', from: 'flag, env' },
+  all: { kind: 'switch', help: 'work on all active changes', from: 'flag' },
+  parallel: {
+    kind: 'count',
+    value: '<n>',
+    help: 'work on so many changes at the same time, each in a worktree',
+    fallback: '1',
+    from: 'flag, env, config',
+  },
   interactive: { kind: 'switch', on: true, help: 'never ask; without --change that is an error', from: 'flag, env' },
   promptFile: { kind: 'text', value: '<path>', help: 'read the prompt from a file', from: 'flag' },
   harness: {
@@ -249,11 +269,11 @@ type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'word' | 'clock'
   ? string
   : K extends 'switch'
     ? boolean
-    : K extends 'commands'
+    : K extends 'commands' | 'names'
       ? readonly string[]
       : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'switch' | 'commands'
+type OptionOf<F extends Flag> = F['kind'] extends 'switch' | 'commands' | 'names'
   ? ValueOf<F['kind']>
   : F extends { fallback: string }
     ? ValueOf<F['kind']>
@@ -275,6 +295,7 @@ export const wanted: Record<Kind, string> = {
   duration: 'takes a time such as 500ms, 30s, 5m, 2h or 1d',
   span: 'takes a time such as 30s, 5m, 2h or 1d, or "unlimited"',
   clock: 'takes a time of day such as 07:00',
+  names: 'takes a name that does not start with "-"',
   commands: 'takes a command, or a list of commands',
   switch: 'takes true or false',
 };
@@ -301,6 +322,8 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
       return text === 'unlimited' ? Infinity : parseDuration(text);
     case 'clock':
       return /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
+    case 'names':
+      return parseNames(text);
     case 'commands':
       return parseCommands(raw);
     case 'switch':
@@ -348,6 +371,11 @@ const parseDuration = (text: string): number | null => {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text);
   const ms = match ? Math.round(Number(match[1]) * units[match[2] as keyof typeof units]) : null;
   return ms === null || ms > longestMs ? null : ms;
+};
+
+const parseNames = (text: string): string[] | null => {
+  const names = text.split(',').map((name) => name.trim());
+  return names.every((name) => parseValue('name', name) !== null) ? names : null;
 };
 
 /** One a line, as a variable or a list in the config file has them. */

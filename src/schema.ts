@@ -53,7 +53,7 @@ const property = (flag: Flag) => ({
 
 const defaultOf = (flag: Flag) => {
   if (flag.kind === 'switch') return flag.on ?? false;
-  if (flag.kind === 'commands') return [];
+  if (flag.kind === 'commands' || flag.kind === 'names') return [];
   return flag.kind === 'count' || /^\d+$/.test(flag.fallback ?? '') ? Number(flag.fallback) : flag.fallback;
 };
 
@@ -74,6 +74,7 @@ const shapes: Record<Kind, object> = {
   duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
   span: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
   clock: { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
+  names: texts,
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   switch: { type: 'boolean' },
 };

@@ -10,6 +10,8 @@ export interface Checkpoint {
 }
 
 export interface Checkpoints {
+  /** The tree of the newest one; null when there is none yet. */
+  lastTree(): string | null;
   /** Keeps the work tree as it is before an iteration; it is checkpoint 0 when it is the first. */
   before(treeId: string): Promise<void>;
   /** Answers with the commit; null when git refuses. */
@@ -34,6 +36,7 @@ export const openCheckpoints = async (tree: WorkTree, change: string, run: strin
   };
 
   return {
+    lastTree: () => lastTree,
     async before(treeId) {
       if (last !== null && treeId === lastTree) return;
       const first = last === null;

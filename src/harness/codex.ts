@@ -11,6 +11,7 @@ export const codex: Harness = {
   install: 'npm install -g @openai/codex',
   reports: ['text', 'tools', 'tokens'],
   signIn: { args: ['login', 'status'], signedOut: /not logged in/i, maybe: true, fix: 'codex login' },
+  ownData: (folder) => ({ CODEX_SQLITE_HOME: folder }),
   unlessAllowed: 'its sandbox is read-only, unless sandbox_mode in ~/.codex/config.toml says otherwise',
   args: ({ model, allowAll }) => [
     'exec',

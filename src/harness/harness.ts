@@ -13,6 +13,8 @@ export interface Harness {
   readonly reports: readonly Report[];
   /** How it can be asked whether it is signed in. */
   readonly signIn?: SignIn;
+  /** Variables that give it a database of its own in a folder, so that several can work at the same time. */
+  readonly ownData?: (folder: string) => Readonly<Record<string, string>>;
   /** It chooses its model itself. */
   readonly ownModel?: true;
   /** It is the user's own, and not asked for a version. */

@@ -18,6 +18,7 @@ export const opencode: Harness = {
     fix: 'opencode auth login',
   },
   versioned: true,
+  ownData: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
   args: ({ model, allowAll, title, version }) => [
     'run',
     '--format',

@@ -13,6 +13,7 @@ import {
   stopCauses,
   type StopReason,
   type TaskCount,
+  type Usage,
 } from './events.ts';
 import { applyGate } from './gate.ts';
 import { type Verdict, watchIteration } from './iteration.ts';
@@ -29,6 +30,8 @@ export interface World {
   /** How long this run has been at work, also before it was interrupted. */
   elapsedMs(): number;
   random(): number;
+  /** What runs that share a budget with this one have used. */
+  usageOfOthers(): Usage | null;
   /** Resolves after `ms`, or at once when the run is asked to stop. */
   wait(ms: number): Promise<void>;
   /** Resolves when the clock shows that time, or at once when the run is asked to stop. */
@@ -97,7 +100,13 @@ export const runLoop = async (plan: RunPlan, standing: Standing, world: World): 
     [tally, last] = [addRecord(tally, record), record];
 
     const spent = { elapsedMs: world.elapsedMs(), nowMs: nowMs(world) };
-    const decision = decide({ plan, record, tally, spent, stopSignal: world.stopSignal() });
+    const decision = decide({
+      plan,
+      record,
+      tally: { ...tally, usage: allUsage(tally, world) },
+      spent,
+      stopSignal: world.stopSignal(),
+    });
     if (decision.next === 'stop') return end(decision.stop, tally, world);
     if (decision.waitMs > 0) await backOff(decision.waitMs, world);
   }
@@ -123,7 +132,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     watch.see(event);
     world.emit({ type: 'agent', event });
     return event.type === 'usage' && !watch.promised()
-      ? budgetHalt(plan.limits, addUsage(totalUsage(tally), watch.usage()))
+      ? budgetHalt(plan.limits, addUsage(allUsage(tally, world), watch.usage()))
       : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
@@ -160,8 +169,14 @@ const stopBefore = (plan: RunPlan, tally: Tally, world: World): Stop | null => {
   const signal = world.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
   if (tally.finished >= plan.maxIterations) return outOfIterations(plan.maxIterations);
-  return limitReached(plan.limits, { elapsedMs: world.elapsedMs(), nowMs: nowMs(world), usage: totalUsage(tally) });
+  return limitReached(plan.limits, {
+    elapsedMs: world.elapsedMs(),
+    nowMs: nowMs(world),
+    usage: allUsage(tally, world),
+  });
 };
+
+const allUsage = (tally: Tally, world: World) => addUsage(totalUsage(tally), world.usageOfOthers());
 
 interface Resting {
   readonly agent: AgentChoice;

@@ -1,4 +1,4 @@
-import { confirm as askYesOrNo, isCancel, select } from '@clack/prompts';
+import { confirm as askYesOrNo, isCancel, multiselect, select } from '@clack/prompts';
 
 export interface Choice {
   readonly value: string;
@@ -9,6 +9,13 @@ export interface Choice {
 export const ask = async (message: string, choices: readonly Choice[]): Promise<string | null> => {
   const options = choices.map((choice) => ({ ...choice, label: choice.value }));
   const chosen = await select({ message, options, maxItems: 12, output: process.stderr });
+  return isCancel(chosen) ? null : chosen;
+};
+
+/** The same for more than one. */
+export const askSeveral = async (message: string, choices: readonly Choice[]): Promise<string[] | null> => {
+  const options = choices.map((choice) => ({ ...choice, label: choice.value }));
+  const chosen = await multiselect({ message, options, maxItems: 12, required: true, output: process.stderr });
   return isCancel(chosen) ? null : chosen;
 };
 

@@ -2,10 +2,11 @@ import type { Redactor } from '../redact.ts';
 import type { Report } from './report.ts';
 import type { Terminal } from './terminal.ts';
 
-/** One event a line, for programs; the last one comes with the whole view. */
+/** One event a line, for programs; the last one comes with the whole view. With several runs each says whose it is. */
 export const createJsonReport =
-  (terminal: Terminal, redactor: Redactor): Report =>
+  (terminal: Terminal, redactor: Redactor, change?: string): Report =>
   (event, view) => {
-    const line = event.type === 'run-ended' ? { ...event, view } : event;
+    const whole = event.type === 'run-ended' ? { ...event, view } : event;
+    const line = change === undefined ? whole : { change, ...whole };
     terminal.out(`${JSON.stringify(redactor.data(line))}\n`);
   };

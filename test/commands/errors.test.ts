@@ -101,12 +101,6 @@ const rows: Row[] = [
     files: twoChanges,
   },
   {
-    name: 'a module with several changes',
-    args: ['ralph', '--module', '002'],
-    says: `Module 002_ralph has several active changes; name one with --change: ${change}, 002-02_second.`,
-    files: twoChanges,
-  },
-  {
     name: 'unknown module',
     args: ['ralph', '--module', '007'],
     says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). There are: 002_ralph.',
@@ -177,7 +171,7 @@ const rows: Row[] = [
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: unknown key "allowAll". Keys: harness, model, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, harnesses',
+    says: '.spool/config.json: unknown key "allowAll". Keys: parallel, harness, model, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, harnesses',
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {

@@ -5,7 +5,7 @@ import { change, createProject } from '../support/project.ts';
 import { createRandom, report } from '../support/trials.ts';
 
 const files = ['state.json', 'history.jsonl', 'context.txt', 'lock'] as const;
-const trials = 60;
+const trials = 40;
 
 type Damage = (whole: Buffer, random: () => number) => Buffer | string;
 

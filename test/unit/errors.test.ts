@@ -24,7 +24,6 @@ const facts: Record<ErrorCode, unknown[]> = {
   'unknown-id': [text, text],
   'ambiguous-id': [text, [text, text]],
   'module-required': [[text]],
-  'several-changes': [text, [text, text]],
   'module-mismatch': [text, text],
   cancelled: [],
   'no-proposal': [text, text],

@@ -84,6 +84,13 @@ describe('a value as it is typed', () => {
       ['7am', null],
       ['07:60', null],
     ],
+    names: [
+      ['002-01', ['002-01']],
+      ['a, b', ['a', 'b']],
+      ['a,,b', null],
+      ['-x', null],
+      ['', null],
+    ],
     commands: [
       ['npm test', ['npm test']],
       ['npm test\n npm run lint \n', ['npm test', 'npm run lint']],

@@ -4,7 +4,7 @@ import type { Harness } from '../../harness/harness.ts';
 import type { Project } from '../../project/find.ts';
 import type { Guard } from '../../project/guard.ts';
 import { type ChangeLock, makeRunFolder } from '../../project/state.ts';
-import type { Emit, RunPlan } from '../../ralph/events.ts';
+import type { Emit, Place, RunPlan, Usage } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import type { Stops } from './signals.ts';
@@ -29,12 +29,17 @@ export interface WorldParts {
   /** Where the prompts and the logs of this run go. */
   readonly folder: string;
   readonly lock: ChangeLock;
+  readonly place: Place;
   /** null where there is no git. */
   readonly tree: WorkTree | null;
   readonly stops: Stops;
   readonly emit: Emit;
   readonly guard: Guard;
   readonly redactor: Redactor;
+  /** What runs that were started together with this one have used. */
+  readonly usageOfOthers: () => Usage | null;
+  /** Agents that keep a database get one of their own. */
+  readonly apart: boolean;
   /** How long this run has been at work. */
   readonly elapsedMs: () => number;
 }

@@ -12,7 +12,7 @@ import { currentStatus } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
 import { agentsOf } from './plan.ts';
-import { chooseTarget } from './target.ts';
+import { chooseTargets } from './target.ts';
 
 /** How many iterations `--status` shows. */
 const shown = 10;
@@ -28,24 +28,29 @@ export const run = async (call: Call): Promise<number> => {
   const action = actionOf(options, call.argument);
   const find = (name: string) => findHarness(name, own);
   agentsOf(options).forEach(({ harness }) => find(harness));
-  const change = await chooseTarget(project, options, call.terminal);
+  const changes = await chooseTargets(project, options, call.terminal);
   switch (action) {
     case 'status':
-      return showStatus(project, change, { ...call, json: options.json });
+      for (const change of changes) await showStatus(project, change, { ...call, json: options.json });
+      return 0;
     case 'addContext':
-      addContext(project, change, options.addContext!);
-      call.terminal.out(`Added to the context of ${change}; the next iteration will see it.\n`);
+      for (const change of changes) addContext(project, change, options.addContext!);
+      call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     case 'clearContext':
-      clearContext(project, change);
-      call.terminal.out(`Cleared the context of ${change}.\n`);
+      for (const change of changes) clearContext(project, change);
+      call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
     case 'run': {
-      const { startRun } = await import('./run.ts');
       await checkSettled(project, settled);
-      const special = forChange(change);
-      agentsOf(special).forEach(({ harness }) => find(harness));
-      return startRun({ project, change, options: special, asked, find, call });
+      for (const change of changes) agentsOf(forChange(change)).forEach(({ harness }) => find(harness));
+      const request = { project, asked, find, call };
+      if (changes.length > 1) {
+        const { runMany } = await import('./many.ts');
+        return runMany({ ...request, changes, optionsOf: forChange, parallel: options.parallel });
+      }
+      const { startRun } = await import('./run.ts');
+      return startRun({ ...request, change: changes[0]!, options: forChange(changes[0]!) });
     }
   }
 };

@@ -13,12 +13,13 @@ import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
 import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, readState } from '../../project/state.ts';
-import type { Emit, RunPlan, StopReason } from '../../ralph/events.ts';
+import type { Emit, Place, RunPlan, StopReason, Usage } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';
 import { count } from '../../report/format.ts';
 import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
+import type { Report } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import { createEmitter, type Emitter } from './emit.ts';
@@ -33,6 +34,22 @@ export interface RunRequest extends PlanRequest {
   /** The harness of that name; an error when there is none. */
   readonly find: (name: string) => Harness;
   readonly call: Call;
+  /** What this run has in common with others that were started together with it. */
+  readonly shared?: Shared;
+}
+
+export interface Shared {
+  /** Instead of the report for one run. */
+  readonly report: Report | null;
+  /** Called with every event in any case. */
+  readonly follow: Report;
+  readonly stops: Stops;
+  /** What the others have used so far. */
+  usageOfOthers(): Usage | null;
+  /** Does what only one of them may do at a time. */
+  exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Agents that keep a database get one of their own. */
+  readonly apart: boolean;
 }
 
 /** How long processes of a run whose Spool is gone may take to end. */
@@ -66,9 +83,14 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const planned = { plan: { ...wanted, agents }, previous, cutOff, resting };
   const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
-  const report = options.json
+  const own = options.json
     ? createJsonReport(call.terminal, redactor)
     : createLiveReport(call.terminal, { ...options, harness: find, folder: relative(call.cwd, folder) || '.' });
+  const { shared } = request;
+  const report: Report = (event, view) => {
+    shared?.follow(event, view);
+    if (!shared?.report) own(event, view);
+  };
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
   const emitter = createEmitter({ project, planned, report, elapsedMs });
@@ -78,14 +100,14 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
   for (const run of new Set([cutOff, dead])) if (run !== null) await endLeftovers(run, emit);
-  const stops = listenForStops((signal) =>
-    emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
-  );
+  const stops =
+    shared?.stops ??
+    listenForStops((signal) => emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }));
   try {
     return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops });
   } finally {
     emitter.dispose();
-    stops.dispose();
+    if (!shared) stops.dispose();
   }
 };
 
@@ -100,7 +122,8 @@ interface PlannedRequest extends LockedRequest, Planned {
 
 const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const { project, change, options, plan, previous, folder, emitter, emit, stops } = request;
-  const place = await openPlace({ ...request, previous: previous?.view.place ?? null });
+  const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
+  const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
   const work = { root: place.root };
   const tree = await openWorkTree({ ...request, work }, emit);
   const commands = plan.gate.verify;
@@ -108,7 +131,8 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   if (options.fresh) await rm(file, { force: true });
   const guard = await openGuard({ project: work, change, commands, file });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
-  const parts = { ...request, work, brief, tree, guard };
+  const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
+  const parts = { ...request, place, work, brief, tree, guard, usageOfOthers, apart: request.shared?.apart ?? false };
   emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));

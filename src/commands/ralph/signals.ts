@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -17,6 +18,8 @@ export interface Stops {
 export const listenForStops = (onFirst: (signal: StopSignal) => void): Stops => {
   const stop = new AbortController();
   const kill = new AbortController();
+  // Every process of every run listens to them.
+  setMaxListeners(0, stop.signal, kill.signal);
   let first: StopSignal | null = null;
   const listen = (signal: StopSignal) => {
     if (first !== null) return kill.abort();

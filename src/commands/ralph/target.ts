@@ -8,32 +8,41 @@ import { countTasks } from '../../project/tasks.ts';
 import type { Choice } from '../../report/ask.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
-/** The change that is meant. Asks only when a person is there and neither flag says it. */
-export const chooseTarget = async (
+/** The changes that are meant. Asks only when a person is there and no flag says it. */
+export const chooseTargets = async (
   project: Project,
-  options: Pick<Options, 'change' | 'module' | 'interactive'>,
+  options: Pick<Options, 'change' | 'module' | 'all' | 'interactive'>,
   terminal: Terminal,
-): Promise<string> => {
+): Promise<string[]> => {
   const module = options.module === null ? null : await chosenModule(project, options.module);
   const moduleId = module === null ? null : moduleIdOf(module);
-  if (options.change !== null) {
-    const change = await resolveChange(project, options.change);
-    if (module !== null && moduleOf(change) !== moduleId) throw userError('module-mismatch', change, module);
-    return change;
-  }
+  if (options.change.length > 0) return namedChanges(project, options.change, module);
 
   const candidates = moduleId === null ? await listChanges(project) : await changesOfModule(project, moduleId);
-  const canAsk = options.interactive && terminal.canAsk;
-  if (module !== null && candidates.length === 1) return candidates[0]!;
-  if (candidates.length === 0 && (canAsk || module !== null))
+  const canAsk = options.interactive && terminal.canAsk && !options.all;
+  if (candidates.length === 0 && (canAsk || module !== null || options.all))
     throw userError('no-changes', module === null ? '.spool/changes' : `module ${module}`);
-  if (!canAsk)
-    throw module === null ? userError('change-required', candidates) : userError('several-changes', module, candidates);
+  if (options.all || module !== null) return candidates;
+  if (!canAsk) throw userError('change-required', candidates);
+  return pick(project, candidates);
+};
 
-  const { ask } = await import('../../report/ask.ts');
-  const chosen = await ask('Which change?', await Promise.all(candidates.map((id) => choiceOf(project, id))));
-  if (chosen === null) throw userError('cancelled');
-  return chosen;
+const namedChanges = async (project: Project, queries: readonly string[], module: string | null): Promise<string[]> => {
+  const changes = await Promise.all(queries.map((query) => resolveChange(project, query)));
+  const stray = changes.find((change) => module !== null && moduleOf(change) !== moduleIdOf(module));
+  if (stray !== undefined) throw userError('module-mismatch', stray, module!);
+  return [...new Set(changes)];
+};
+
+const several = 'several of them';
+
+const pick = async (project: Project, candidates: readonly string[]): Promise<string[]> => {
+  const { ask, askSeveral } = await import('../../report/ask.ts');
+  const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
+  const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
+  const all = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
+  if (all === null) throw userError('cancelled');
+  return all;
 };
 
 /** A module needs no folder of its own: its changes are enough. */

@@ -12,13 +12,19 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 
 /** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
 export const makeWork = (parts: WorldParts): World['watchWork'] => {
-  const { tree, plan } = parts;
+  const { tree, plan, place } = parts;
   if (tree === null) return async () => async () => nothing;
   const named = new Set<string>();
   let checkpoints: Checkpoints | null = null;
+  let unfinishedWork = false;
   return async (iteration) => {
-    checkpoints ??= await openCheckpoints(tree, plan.change, plan.run);
-    const before = await takeTree(tree);
+    if (checkpoints === null) {
+      checkpoints = await openCheckpoints(tree, plan.change, plan.run);
+      // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
+      unfinishedWork = place.worktree !== null && checkpoints.lastTree() !== null;
+    }
+    const before = unfinishedWork ? checkpoints.lastTree() : await takeTree(tree);
+    unfinishedWork = false;
     if (before === null) return async () => nothing;
     const head = await headOf(tree);
     await checkpoints.before(before);

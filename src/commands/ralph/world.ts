@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { runAgent } from '../../harness/agent.ts';
 import { readTasks } from '../../project/changes.ts';
 import { loadContext } from '../../project/context.ts';
 import { appendRecord } from '../../project/history.ts';
+import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
@@ -23,6 +24,7 @@ export const makeWorld = (parts: WorldParts): World => ({
   ticks: () => performance.now(),
   elapsedMs: parts.elapsedMs,
   random: () => Math.random(),
+  usageOfOthers: parts.usageOfOthers,
   wait: (ms) => pause(Math.min(ms, longestTimerMs), parts.stops),
   waitUntil: async (ms) => {
     // In short steps: the clock may be set, and the machine may sleep.
@@ -69,15 +71,16 @@ const runHarness =
   (parts: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
     const { work, options, find, call, plan, folder, stops, guard, redactor } = parts;
+    const harness = find(agent.harness);
     await guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
     const ended = await runAgent(
       {
-        harness: find(agent.harness),
+        harness,
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         cwd: work.root,
-        env: call.env,
+        env: parts.apart ? { ...call.env, ...harness.ownData?.(dataFolder(parts)) } : call.env,
         tag: `${run}/${iteration}`,
         logFile: await setAside(join(folder, fileOf(iteration, 'log'))),
         stopGraceMs: options.stopGrace,
@@ -90,6 +93,13 @@ const runHarness =
     keepState(parts);
     return ended;
   };
+
+/** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
+const dataFolder = ({ project, plan }: WorldParts): string => {
+  const folder = join(ralphFolder(project, plan.change), 'agent');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+};
 
 const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
 

@@ -62,6 +62,7 @@ const run = async (
     stopSignal: () => signal,
     elapsedMs: () => time,
     random: () => 0.5,
+    usageOfOthers: () => null,
     wait: async (ms) => {
       diary.push(`wait ${ms}`);
       signal = changes.signalWhileWaiting ?? signal;

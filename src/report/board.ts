@@ -1,0 +1,103 @@
+import type { RunEvent } from '../ralph/events.ts';
+import { totalUsage } from '../ralph/tally.ts';
+import type { RunView } from '../ralph/view.ts';
+import { costOf, count, duration, oneLine, table } from './format.ts';
+import type { Report } from './report.ts';
+import type { Terminal } from './terminal.ts';
+import { nothingKnown } from '../ralph/events.ts';
+
+/** How a change came out of a run of several. */
+export interface Outcome {
+  readonly change: string;
+  readonly code: number;
+  /** null when it was not started. */
+  readonly view: RunView | null;
+  /** Why it was not started, or what else there is to say. */
+  readonly note: string | null;
+}
+
+export interface Board {
+  /** The reader of one of the runs. */
+  reportOf(change: string): Report;
+  say(line: string): void;
+  dispose(): void;
+}
+
+/** Several runs on one terminal: on a screen one line for each that is drawn anew, otherwise a line for each step. */
+export const createBoard = (terminal: Terminal): Board => {
+  const lines = new Map<string, string>();
+  let drawn = 0;
+
+  const erase = () => {
+    if (drawn > 0) terminal.say(`\u001b[${drawn}A\u001b[0J`);
+    drawn = 0;
+  };
+  const draw = () => {
+    if (!terminal.isScreen) return;
+    erase();
+    for (const text of lines.values()) terminal.say(`${text.slice(0, terminal.columns - 1)}\n`);
+    drawn = lines.size;
+  };
+  const say = (line: string) => {
+    erase();
+    terminal.say(`${line}\n`);
+    draw();
+  };
+
+  return {
+    say,
+    reportOf: (change) => (event, view) => {
+      if (event.type === 'run-ended') lines.delete(change);
+      else if (event.type !== 'agent' && event.type !== 'notice')
+        lines.set(change, `${change}  ${progress(event, view)}`);
+      const step = stepOf(event, view);
+      if (step === null) draw();
+      else say(`${change}: ${step}`);
+    },
+    dispose: erase,
+  };
+};
+
+/** What happens now. */
+const progress = (event: RunEvent, view: RunView): string => {
+  const of = view.maxIterations === null ? '' : ` of ${view.maxIterations}`;
+  const what =
+    event.type === 'waiting' ? `waiting: ${event.why}` : event.type === 'gate-started' ? 'verifying' : 'working';
+  return `iteration ${view.iteration}${of}, ${what}, ${duration(view.elapsedMs)}`;
+};
+
+/** What is worth a line that stays. */
+const stepOf = (event: RunEvent, view: RunView): string | null => {
+  switch (event.type) {
+    case 'notice':
+      return event.text;
+    case 'iteration-finished': {
+      const { iteration, error, rejected, completionFound, git } = event.record;
+      const said = completionFound ? 'promised' : (rejected ?? error?.message ?? 'no promise yet');
+      return `iteration ${iteration}, ${oneLine(said, 100)}${git === null ? '' : `, ${count(git.filesChanged, 'file')} changed`}`;
+    }
+    case 'run-ended':
+      return `${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`;
+    default:
+      return null;
+  }
+};
+
+/** The table at the end, one line for each change. */
+export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
+  const rows = outcomes.map(({ change, view, note }) => {
+    if (view === null) return [change, 'not started', '-', '-', '-', '-', note ?? ''];
+    const { status, finished, elapsedMs, files, place } = view;
+    const cost = costOf(totalUsage(view) ?? nothingKnown);
+    return [
+      change,
+      status,
+      String(finished),
+      duration(elapsedMs),
+      String(files.length),
+      cost,
+      note ?? place?.branch ?? '',
+    ];
+  });
+  return table([['change', 'status', 'iterations', 'at work', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);
+};
