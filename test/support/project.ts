@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { IterationRecord } from '../../src/ralph/events.ts';
 import type { RunView } from '../../src/ralph/view.ts';
 import { eventually } from './eventually.ts';
+import { killProcessesWith } from './processes.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const spoolProgram = join(root, 'dist', 'spool.js');
@@ -33,7 +34,11 @@ export interface ProjectOptions {
 /** A real project in a temporary folder, with a scripted agent on PATH and a HOME of its own; removed after the test. */
 export const createProject = ({ files = {}, agent = [], git = true }: ProjectOptions = {}) => {
   const base = mkdtempSync(join(tmpdir(), 'spool-test-'));
-  onTestFinished(() => rmSync(base, { recursive: true, force: true, maxRetries: 5 }));
+  onTestFinished(() => {
+    // A test that failed may have left a loop running.
+    if (process.platform === 'linux') killProcessesWith(`HOME=${join(base, 'home')}`);
+    rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+  });
   const home = join(base, 'home');
   const folder = join(base, 'project');
   const path = (name: string) => join(folder, name);

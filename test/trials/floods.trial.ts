@@ -12,7 +12,7 @@ test.each([
     `yes 'a line of output that an agent might print, again and again' | head -c ${gigabyte}`,
     gigabyte,
   ],
-  ['1 GB of binary', `head -c ${gigabyte} /dev/urandom`, gigabyte],
+  ['200 MB of binary', 'head -c 200000000 /dev/urandom', 200_000_000],
   ['one line of 1 GB', `head -c ${gigabyte} /dev/zero | tr '\\0' x`, gigabyte],
 ])('%s', async (what, flood, bytes) => {
   const project = createProject({ agent: [`${flood}; echo; ${promise}`] });

@@ -38,7 +38,7 @@ export interface RunRequest extends PlanRequest {
   readonly shared?: Shared;
 }
 
-export interface Shared {
+interface Shared {
   /** Instead of the report for one run. */
   readonly report: Report | null;
   /** Called with every event in any case. */

@@ -196,3 +196,51 @@ test('a Gemini that ran out of turns has failed, whatever its result says', () =
   expect(events).toContainEqual(expect.objectContaining({ type: 'error', message: 'Maximum session turns exceeded' }));
   expect(events).toContainEqual(expect.objectContaining({ outputTokens: 5, reasoningTokens: 3 }));
 });
+
+test.each([
+  [
+    'opencode',
+    {
+      type: 'tool_use',
+      part: {
+        tool: 'bash',
+        state: {
+          status: 'error',
+          error: 'The user has specified a rule which prevents you from using this specific tool call.',
+        },
+      },
+    },
+    '',
+    'OpenCode was denied bash',
+  ],
+  [
+    'gemini',
+    { type: 'tool_result', tool_id: 'x', status: 'error', error: { type: 'policy_violation' } },
+    '',
+    'Gemini was denied tool',
+  ],
+  [
+    'codex',
+    { type: 'turn.completed', usage: {} },
+    'ERROR codex_core::tools::router: error=Rejected("policy forbids it")',
+    'Codex was denied a command',
+  ],
+])('%s: a rule that forbids a tool is a denial, also when the agent goes on', (agent, line, stderr, message) => {
+  const events = decode(agent, [bytes(`${JSON.stringify(line)}\n`)], { stderr });
+  expect(events).toContainEqual(
+    expect.objectContaining({ kind: 'permission', message: expect.stringContaining(message) }),
+  );
+});
+
+test.each([
+  ['codex', { type: 'item.completed', item: { type: 'poem', text: 'new words' } }],
+  ['copilot', { type: 'assistant.poem', data: { content: 'new words' } }],
+  ['pi', { type: 'message_done', message: 'new words' }],
+  ['claude', { type: 'assistant', message: { content: [{ type: 'poem', text: 'new words' }] } }],
+  ['gemini', { type: 'message', role: 'poet', content: 'new words' }],
+])('%s: what it says in a way that is new is shown', (agent, line) => {
+  const shown = decode(agent, [bytes(`${JSON.stringify(line)}\n`)]).flatMap((event) =>
+    event.type === 'text' && event.plain ? [event.text] : [],
+  );
+  expect(shown.join('')).toContain('new words');
+});
