@@ -18,13 +18,24 @@ export interface Checkpoints {
   after(iteration: number, treeId: string): Promise<string | null>;
 }
 
+export interface CheckpointRun {
+  readonly change: string;
+  readonly run: string;
+  /** The last iteration that is recorded: what comes after it was cut off, and is made anew. */
+  readonly finished: number;
+}
+
 /**
  * The checkpoints of one run. Each has the one before as its parent; what a person changed in between is a commit of
  * its own between the two, so that the difference to the parent is what the iteration did.
  */
-export const openCheckpoints = async (tree: WorkTree, change: string, run: string): Promise<Checkpoints> => {
+export const openCheckpoints = async (
+  tree: WorkTree,
+  { change, run, finished }: CheckpointRun,
+): Promise<Checkpoints> => {
   const known = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
-  const newest = known.filter(({ name }) => /^\d+$/.test(name)).toSorted((a, b) => Number(b.name) - Number(a.name))[0];
+  const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
+  const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let last = newest?.commit ?? null;
   let lastTree = last && (await treeOf(tree, last));
 

@@ -19,7 +19,7 @@ export const makeWork = (parts: WorldParts): World['watchWork'] => {
   let unfinishedWork = false;
   return async (iteration) => {
     if (checkpoints === null) {
-      checkpoints = await openCheckpoints(tree, plan.change, plan.run);
+      checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
       // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
       unfinishedWork = place.worktree !== null && checkpoints.lastTree() !== null;
     }
