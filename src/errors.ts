@@ -146,6 +146,16 @@ const table = {
         ? `No checkpoint of ${change} yet: a run makes them.`
         : `No checkpoint ${quote(name ?? '')} of ${change}. There are: ${some(there)}.`,
   },
+  'in-the-way': {
+    exit: 2,
+    text: (files: string) =>
+      `Nothing was rewound: it would overwrite what no checkpoint holds (ignored, or in a repository of its own): ${files}. Move it away first.`,
+  },
+  'place-gone': {
+    exit: 2,
+    text: (folder: string) =>
+      `That run worked in ${folder}, which is gone: there is nothing to rewind. Its work is on its branch.`,
+  },
   'half-rewound': {
     exit: 1,
     text: (files: string, back: string) => `Not all could be put back: ${files}. Undo it with: ${back}`,

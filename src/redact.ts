@@ -27,6 +27,7 @@ const shapes = [
   String.raw`AIza[\w-]{35}`,
   String.raw`xox[abeprs]-[\w-]{10,}`,
   String.raw`npm_\w{36}`,
+  String.raw`_authToken=[^\s"'$]{8,}`,
   String.raw`[sr]k_(?:live|test)_\w{16,}`,
   String.raw`(?:hf|gsk)_\w{30,}`,
   String.raw`eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`,

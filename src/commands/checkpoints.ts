@@ -6,13 +6,16 @@ import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { hideStateFromGit, readState } from '../project/state.ts';
+import { hideStateFromGit, ralphFolder } from '../project/state.ts';
+import { readIfThere } from '../project/files.ts';
 import type { Call } from './command.ts';
 
 /** A run of a change, with what was kept of it. */
 export interface Kept {
   readonly project: Project;
   readonly tree: WorkTree;
+  /** Where the run worked; it may be gone. */
+  readonly place: string;
   readonly change: string;
   readonly run: string;
   /** By name. */
@@ -23,15 +26,23 @@ export interface Kept {
 export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
-  const place = (await readState(project, change))?.place ?? null;
-  const tree = await openTree(project, place?.worktree && existsSync(place.root) ? place.root : project.root);
-  const all = await listCheckpoints(tree, change);
+  const home = await openTree(project, project.root);
+  const all = await listCheckpoints(home, change);
   const runs = [...new Set(all.map(({ run }) => run))].toSorted();
   const run = typed.run === undefined ? runs.at(-1) : runs.find((id) => id === typed.run);
   if (run === undefined)
     throw userError('no-checkpoint', change, typed.run === undefined ? null : String(typed.run), runs);
+  const place = await placeOf(project, change, run);
+  const tree = place !== null && existsSync(place) ? await openTree(project, place) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
-  return { project, tree, change, run, checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])) };
+  return {
+    project,
+    tree,
+    place: place ?? project.root,
+    change,
+    run,
+    checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+  };
 };
 
 /** An error that lists what there is when it is not there. */
@@ -53,3 +64,7 @@ const openTree = async (project: Project, root: string): Promise<WorkTree> => {
   if (found.kind === 'found') return found.tree;
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };
+
+/** null for a run of which that is not known. */
+const placeOf = async (project: Project, change: string, run: string): Promise<string | null> =>
+  (await readIfThere(join(ralphFolder(project, change), 'runs', run, 'place')))?.trim() ?? null;

@@ -9,10 +9,12 @@ import {
   branchExists,
   dirtyPaths,
   fastForward,
+  holdsRepositories,
   isWorktree,
   moveBranch,
   rebaseOnto,
   removeWorktree,
+  tipOf,
 } from '../git/branches.ts';
 import { readable } from '../git/git.ts';
 import { gitFolderOf } from '../git/worktree.ts';
@@ -44,6 +46,8 @@ interface Landing {
   readonly change: string;
   readonly branch: string;
   readonly base: string;
+  /** Where the branch was when this began. */
+  readonly tip: string;
   readonly call: Call;
 }
 
@@ -52,9 +56,10 @@ const land = async (project: Project, change: string, call: Call): Promise<numbe
   if (!(await branchExists(project.root, branch)))
     throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
-  if (base === null || !(await branchExists(project.root, base))) throw userError('no-base', branch);
+  if (base === null || base === branch || !(await branchExists(project.root, base))) throw userError('no-base', branch);
+  const tip = (await tipOf(project.root, branch))!;
   await refuseDirty(project, change);
-  const landing = { project, change, branch, base, call };
+  const landing = { project, change, branch, base, tip, call };
   const trial = join(mkdtempSync(join(tmpdir(), 'spool-land-')), 'tree');
   const added = await addDetached(project.root, trial, branch);
   if (!added.ok) throw userError('bad-branch', branch, added.why);
@@ -66,7 +71,7 @@ const land = async (project: Project, change: string, call: Call): Promise<numbe
   }
 };
 
-const landFrom = async ({ project, change, branch, base, call }: Landing, trial: string): Promise<number> => {
+const landFrom = async ({ project, change, branch, base, tip, call }: Landing, trial: string): Promise<number> => {
   const rebased = await rebaseOnto(trial, base);
   if (rebased.kind === 'conflict') {
     const files = rebased.files.map(readable).join(', ') || rebased.why;
@@ -81,7 +86,7 @@ const landFrom = async ({ project, change, branch, base, call }: Landing, trial:
   if (red !== null) throw userError('land-red', red.command, red.log);
   const moved = await fastForward(project.root, base, rebased.commit);
   if (!moved.ok) throw userError('bad-branch', base, moved.why);
-  await tidy(project, change, branch, rebased.commit);
+  await tidy({ project, change, branch, tip }, rebased.commit);
   call.terminal.out(`Landed ${change}: ${base} is at ${rebased.commit.slice(0, 8)}. Nothing was pushed.\n`);
   return 0;
 };
@@ -126,13 +131,27 @@ const verify = async (
 const refuseDirty = async (project: Project, change: string): Promise<void> => {
   const worktree = worktreePath(project, change);
   if (!(await isWorktree(project.root, worktree))) return;
-  const dirty = (await dirtyPaths(worktree)).map(readable).filter((path) => !path.startsWith('.spool/'));
-  if (dirty.length > 0) throw userError('dirty-worktree', relative(project.root, worktree), dirty[0]!);
+  const dirty = await dirtIn(worktree);
+  if (dirty !== null) throw userError('dirty-worktree', relative(project.root, worktree), dirty);
 };
 
-/** What has landed needs no place of its own any more. */
-const tidy = async (project: Project, change: string, branch: string, commit: string): Promise<void> => {
+/** A file that is not committed; null when there is none. The copies of the change itself are not work. */
+const dirtIn = async (worktree: string): Promise<string | null> => {
+  const dirty = await dirtyPaths(worktree);
+  if (dirty === null) return 'what git cannot tell';
+  return dirty.map(readable).find((path) => !path.startsWith('.spool/')) ?? null;
+};
+
+/** What has landed needs no place of its own any more; but what came after it was looked at does. */
+const tidy = async (
+  { project, change, branch, tip }: Pick<Landing, 'project' | 'change' | 'branch' | 'tip'>,
+  commit: string,
+): Promise<void> => {
   const worktree = worktreePath(project, change);
-  if (await isWorktree(project.root, worktree)) await removeWorktree(project.root, worktree);
-  await moveBranch(project.root, branch, commit);
+  if ((await tipOf(project.root, branch)) !== tip) return;
+  if (await isWorktree(project.root, worktree)) {
+    if ((await dirtIn(worktree)) !== null || (await holdsRepositories(worktree))) return;
+    await removeWorktree(project.root, worktree);
+  }
+  await moveBranch(project.root, branch, [tip, commit]);
 };

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import type { Difference } from '../git/changes.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
 import { readable } from '../git/git.ts';
-import { planRewind, rewind } from '../git/rewind.ts';
+import { inTheWay, planRewind, rewind } from '../git/rewind.ts';
 import { takeTree } from '../git/worktree.ts';
 import { lockChange } from '../project/state.ts';
 import { count, oneLine } from '../report/format.ts';
@@ -15,7 +16,8 @@ const shown = 20;
 
 export const run = async (call: Call): Promise<number> => {
   const kept = await findKept(call);
-  const { project, tree, change } = kept;
+  const { project, tree, change, place } = kept;
+  if (!existsSync(place)) throw userError('place-gone', place);
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
   if (call.typed.dryRun) {
     show(await planOf(kept, target), call.terminal);
@@ -36,6 +38,15 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
     terminal.out(`The work tree is as it was at ${second} already.\n`);
     return 0;
   }
+  const blocked = inTheWay(tree, plan);
+  if (blocked.length > 0)
+    throw userError(
+      'in-the-way',
+      blocked
+        .slice(0, shown)
+        .map((name) => oneLine(name))
+        .join(', '),
+    );
   const present = await keepPresent(tree, change, runId);
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
   const left = await rewind(tree, target, plan);

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { git } from './git.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
@@ -32,6 +34,8 @@ export const removeWorktree = async (cwd: string, path: string): Promise<GitOutc
 
 /** Whether this folder is a linked work tree of the repository. */
 export const isWorktree = async (cwd: string, path: string): Promise<boolean> => {
+  // One whose folder was deleted by hand is still listed.
+  if (!existsSync(join(path, '.git'))) return false;
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
   return stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
 };
@@ -42,13 +46,20 @@ export const filesNamedBy = async (cwd: string, patterns: string): Promise<strin
   return (await git(args, { cwd })).stdout.split('\0').filter(Boolean);
 };
 
-/** Paths that differ from HEAD or are untracked, relative to the root of the work tree. */
-export const dirtyPaths = async (cwd: string): Promise<string[]> => {
-  const { stdout } = await git(['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'], { cwd });
+/** Paths that differ from HEAD or are untracked, relative to the root of the work tree; null when git cannot tell. */
+export const dirtyPaths = async (cwd: string): Promise<string[] | null> => {
+  const { code, stdout } = await git(['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'], { cwd });
+  if (code !== 0) return null;
   return stdout
     .split('\0')
     .filter(Boolean)
     .map((line) => line.slice(3));
+};
+
+/** Submodules, or other repositories: what is committed in them may be nowhere else. */
+export const holdsRepositories = async (cwd: string): Promise<boolean> => {
+  const { stdout } = await git(['ls-files', '--stage', '-z'], { cwd });
+  return stdout.split('\0').some((line) => line.startsWith('160000 '));
 };
 
 /** Where a branch began, so that it can be landed there. */
@@ -61,9 +72,9 @@ export const baseOf = async (cwd: string, branch: string): Promise<string | null
 };
 
 const outcome = ({ code, stderr }: { code: number; stderr: string }): GitOutcome =>
-  code === 0 ? { ok: true } : { ok: false, why: lastLine(stderr) };
+  code === 0 ? { ok: true } : { ok: false, why: reasonIn(stderr) };
 
-const lastLine = (text: string) =>
+const reasonIn = (text: string) =>
   text
     .trim()
     .split('\n')
@@ -80,11 +91,17 @@ export type Rebased =
 
 /** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
 export const rebaseOnto = async (cwd: string, base: string): Promise<Rebased> => {
-  const rebase = await git(['rebase', '--quiet', base], { cwd });
+  const ahead = await git(['merge-base', '--is-ancestor', base, 'HEAD'], { cwd });
+  // Nothing of the user's settings: branches that point to the same commits must stay.
+  const plain = ['rebase.updateRefs', 'rebase.autoSquash', 'rebase.autoStash'].flatMap((name) => [
+    '-c',
+    `${name}=false`,
+  ]);
+  const rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', base], { cwd });
   if (rebase.code === 0) return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
   const { stdout } = await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd });
   await git(['rebase', '--abort'], { cwd });
-  return { kind: 'conflict', files: stdout.split('\0').filter(Boolean), why: lastLine(rebase.stderr) };
+  return { kind: 'conflict', files: stdout.split('\0').filter(Boolean), why: reasonIn(rebase.stderr) };
 };
 
 /** Moves a branch ahead to a commit, with the files of the folder in which it is checked out; never anything but ahead. */
@@ -102,9 +119,20 @@ const holderOf = async (cwd: string, branch: string): Promise<string | null> => 
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
   const entry = stdout.split('\0\0').find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
   const path = entry?.split('\0').find((line) => line.startsWith('worktree '));
-  return path === undefined ? null : Buffer.from(path.slice('worktree '.length), 'latin1').toString('utf8');
+  const folder = path === undefined ? null : Buffer.from(path.slice('worktree '.length), 'latin1').toString('utf8');
+  return folder !== null && existsSync(folder) ? folder : null;
 };
 
-/** Points a branch that is checked out nowhere to a commit. */
-export const moveBranch = async (cwd: string, branch: string, commit: string): Promise<GitOutcome> =>
-  outcome(await git(['update-ref', `refs/heads/${branch}`, commit], { cwd }));
+/** Points a branch to a commit, if it is checked out nowhere and still where it was. */
+export const moveBranch = async (
+  cwd: string,
+  branch: string,
+  [from, to]: readonly [string, string],
+): Promise<boolean> =>
+  (await holderOf(cwd, branch)) === null &&
+  (await git(['update-ref', `refs/heads/${branch}`, to, from], { cwd })).code === 0;
+
+export const tipOf = async (cwd: string, branch: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], { cwd });
+  return code === 0 ? stdout.trim() : null;
+};

@@ -56,8 +56,8 @@ export const openCheckpoints = async (
     },
     async after(iteration, treeId) {
       const commit = await add(treeId, `iteration ${iteration}`);
-      if (commit !== null) await setRef(tree, refOf(change, run, String(iteration)), commit);
-      return commit;
+      if (commit === null) return null;
+      return (await setRef(tree, refOf(change, run, String(iteration)), commit)) ? commit : null;
     },
   };
 };
@@ -67,7 +67,7 @@ export const keepPresent = async (tree: WorkTree, change: string, run: string): 
   const taken = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const treeId = await takeTree(tree);
+  const treeId = await takeTree(tree, { whole: true });
   if (treeId === null) return null;
   const commit = await commitTree(tree, {
     treeId,
@@ -75,8 +75,7 @@ export const keepPresent = async (tree: WorkTree, change: string, run: string): 
     message: `spool checkpoint: ${change}, before a rewind`,
   });
   if (commit === null) return null;
-  await setRef(tree, refOf(change, run, name), commit);
-  return { name, run, commit };
+  return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 
 /** All checkpoints of a change, of all its runs. */
@@ -137,5 +136,5 @@ const checkpointer = {
   GIT_COMMITTER_EMAIL: 'spool@localhost',
 };
 
-const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<void> =>
-  void (await git(['update-ref', ref, commit], { cwd: root }));
+const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<boolean> =>
+  (await git(['update-ref', ref, commit], { cwd: root })).code === 0;

@@ -99,8 +99,21 @@ const quietEnvironment = (): NodeJS.ProcessEnv => ({
   GIT_OPTIONAL_LOCKS: '0',
 });
 
+const foreign = [
+  'GIT_COMMON_DIR',
+  'GIT_DIR',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_INDEX_FILE',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_PREFIX',
+  'GIT_WORK_TREE',
+];
+
 const withoutSurroundingGit = (): NodeJS.ProcessEnv => {
   const env = { ...process.env };
-  for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name];
+  for (const name of foreign) delete env[name];
   return env;
 };

@@ -1,4 +1,4 @@
-import { rmdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
 import { git, pathOf, readable } from './git.ts';
@@ -8,6 +8,22 @@ import { takeTree, type WorkTree } from './worktree.ts';
 export const planRewind = (tree: WorkTree, present: string, target: string): Promise<Difference[] | null> =>
   changesBetween(tree, [present, target], { renames: false });
 
+/** What a rewind would overwrite although no checkpoint holds it: ignored files, and repositories inside this one. */
+export const inTheWay = ({ root }: WorkTree, plan: readonly Difference[]): string[] =>
+  plan
+    .filter(({ name, status, nested }) => {
+      if (nested) return false;
+      const there = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+      return (status === 'added' && there !== undefined && !there.isDirectory()) || isInsideNested(root, name);
+    })
+    .map(({ name }) => readable(name));
+
+const isInsideNested = (root: string, name: string): boolean => {
+  for (let folder = dirname(name); folder !== '.'; folder = dirname(folder))
+    if (existsSync(pathOf(root, `${folder}/.git`))) return true;
+  return false;
+};
+
 /**
  * Puts the work tree back to a tree. Branch and index stay as they are, and so do ignored files and repositories
  * inside the repository. Answers with the names that could not be put back.
@@ -15,12 +31,15 @@ export const planRewind = (tree: WorkTree, present: string, target: string): Pro
 export const rewind = async (tree: WorkTree, target: string, plan: readonly Difference[]): Promise<string[]> => {
   const own = plan.filter(({ nested }) => !nested);
   for (const { name } of own.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
-  const wanted = own.filter(({ status }) => status !== 'deleted').map(({ name }) => name);
+  // A folder that is still there holds what no checkpoint holds.
+  const isFolder = (name: string) =>
+    lstatSync(pathOf(tree.root, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const wanted = own.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
   if (wanted.length > 0) await checkOut(tree, target, wanted);
   const reached = await takeTree(tree);
   if (reached === null || reached === target) return [];
   const rest = await changesBetween(tree, [reached, target], { renames: false });
-  return (rest ?? []).map(({ name }) => readable(name));
+  return (rest ?? []).filter(({ nested }) => !nested).map(({ name }) => readable(name));
 };
 
 /** The file, and the folders that it leaves empty. Names are bytes. */

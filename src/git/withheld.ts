@@ -42,7 +42,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
 /** `.env` and its like, but not the examples that projects keep. */
 const isEnvFile = (name: string): boolean => {
   const base = name.split('/').at(-1) ?? '';
-  return /^\.env(?:\..*)?$/.test(base) && !/\.(?:example|sample|template|dist|defaults?)$/.test(base);
+  return /^\.env|\.env$/.test(base) && !/\.(?:example|sample|template|dist|defaults?)$/.test(base);
 };
 
 const hasSecret = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;

@@ -9,6 +9,8 @@ export interface WorkTree {
   readonly index: string;
   /** Where git keeps what belongs to this work tree. */
   readonly gitFolder: string;
+  /** A file or folder `.git` is there, as it is nearly always. */
+  readonly hasDotGit: boolean;
   readonly scratch: string;
 }
 
@@ -24,7 +26,16 @@ export const findWorkTree = async (cwd: string, scratch: string): Promise<Found>
   });
   const [root, index, gitFolder] = readable(stdout).split('\n');
   if (code === 0 && root && index && gitFolder)
-    return { kind: 'found', tree: { root, index: resolve(cwd, index), gitFolder: resolve(cwd, gitFolder), scratch } };
+    return {
+      kind: 'found',
+      tree: {
+        root,
+        index: resolve(cwd, index),
+        gitFolder: resolve(cwd, gitFolder),
+        hasDotGit: existsSync(join(root, '.git')),
+        scratch,
+      },
+    };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
@@ -35,15 +46,23 @@ export const gitFolderOf = async (cwd: string): Promise<string | null> => {
   return code === 0 ? resolve(cwd, readable(stdout).trim()) : null;
 };
 
-/** The id of a tree with all tracked and untracked (not ignored) files as they are now; null when git cannot tell. */
-export const takeTree = async ({ root, index, scratch }: WorkTree): Promise<string | null> => {
+/**
+ * The id of a tree with all tracked and untracked (not ignored) files as they are now; null when git cannot tell.
+ * A file that cannot be read is as it was, or with `whole` makes it null.
+ */
+export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<string | null> => {
+  const { root, index, scratch } = tree;
+  if (!isIntact(tree)) return null;
   await copyIndex(index, scratch);
   const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
-  await git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--ignore-errors'], call);
-  const tree = await git(['write-tree'], call);
+  const added = await git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--ignore-errors'], call);
+  const written = added.code === 0 || (added.code === 1 && !whole) ? await git(['write-tree'], call) : null;
   await rm(scratch, { force: true });
-  return tree.code === 0 ? tree.stdout.trim() : null;
+  return written?.code === 0 ? written.stdout.trim() : null;
 };
+
+/** Without it git would take the repository around this one for it. */
+export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit || existsSync(join(root, '.git'));
 
 /**
  * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file

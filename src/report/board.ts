@@ -35,8 +35,10 @@ export const createBoard = (terminal: Terminal): Board => {
   const draw = () => {
     if (!terminal.isScreen) return;
     erase();
-    for (const text of lines.values()) terminal.say(`${text.slice(0, terminal.columns - 1)}\n`);
-    drawn = lines.size;
+    // No more than fit: lines that have scrolled away cannot be drawn again.
+    const fitting = [...lines.values()].slice(0, Math.max(1, terminal.rows - 2));
+    for (const text of fitting) terminal.say(`${text.slice(0, terminal.columns - 1)}\n`);
+    drawn = fitting.length;
   };
   const say = (line: string) => {
     erase();

@@ -19,6 +19,7 @@ export interface Terminal {
   /** stderr is a screen on which a line can be drawn again. */
   readonly isScreen: boolean;
   readonly columns: number;
+  readonly rows: number;
 }
 
 export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
@@ -37,6 +38,9 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
     isScreen: screens && !dumb,
     get columns() {
       return stderr.columns ?? 80;
+    },
+    get rows() {
+      return stderr.rows ?? 24;
     },
   };
 };

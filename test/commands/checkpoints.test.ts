@@ -246,6 +246,46 @@ const waitFor = async (file: string): Promise<void> => {
   await eventually(() => existsSync(file), file);
 };
 
+describe('a rewind loses nothing', () => {
+  test('it does not overwrite ignored files, or what is in a repository inside', async () => {
+    const project = createProject({ agent: [`echo 1 > notes.txt; mkdir lib; echo 1 > lib/a; ${promise}`] });
+    await project.spool(...run);
+    project.git('rm', '-q', '--cached', 'notes.txt', 'lib/a');
+    project.git('commit', '-qm', 'untrack');
+    project.write('notes.txt', 'precious\n');
+    project.write('.gitignore', 'notes.txt\n');
+    project.git('init', '-q', 'lib');
+    project.write('lib/a', 'precious\n');
+
+    const result = await project.spool('rewind', change, '1');
+
+    expect(result).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^spool: Nothing was rewound: .*notes\.txt/),
+    });
+    expect(project.read('notes.txt')).toBe('precious\n');
+    expect(project.read('lib/a')).toBe('precious\n');
+  });
+
+  test('it does nothing when the present cannot be kept', async () => {
+    const project = createProject({ agent: [`echo 1 > a.txt; ${promise}`] });
+    await project.spool(...run);
+    const { run: id } = project.history()[0]!;
+    project.write('a.txt', 'precious\n');
+
+    project.write(`.git/refs/spool/${change}/${id}/r1.lock`, '');
+    expect((await project.spool('rewind', change, '0')).code).toBe(2);
+    expect(project.read('a.txt')).toBe('precious\n');
+
+    rmSync(project.path(`.git/refs/spool/${change}/${id}/r1.lock`));
+    project.git('config', 'core.autocrlf', 'input');
+    project.git('config', 'core.safecrlf', 'true');
+    project.write('crlf.txt', 'x\r\n');
+    expect((await project.spool('rewind', change, '0')).code).toBe(2);
+    expect(project.read('a.txt')).toBe('precious\n');
+  });
+});
+
 describe('the commit', () => {
   test('has a short body, or the message of a template', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`, `echo b > b.txt; ${promise}`] });
@@ -263,7 +303,7 @@ describe('the commit', () => {
   test('leaves out secrets and large files, and names each once', async () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const script = [
-      `echo KEY=1 > .env; echo KEY= > .env.example; echo 'const key = "${token}"' > key.js; head -c 6000000 /dev/zero > big.bin; echo fine > fine.txt`,
+      `echo KEY=1 > .env; echo KEY=1 > .envrc; echo KEY= > .env.example; echo 'const key = "${token}"' > key.js; head -c 6000000 /dev/zero > big.bin; echo fine > fine.txt`,
       `echo KEY=2 >> .env; echo more >> fine.txt`,
       promise,
     ];
@@ -279,6 +319,7 @@ describe('the commit', () => {
     const named = result.stderr.split('\n').filter((line) => line.startsWith('Not committed'));
     expect(named.toSorted()).toEqual([
       'Not committed: .env (its name says that it holds secrets).',
+      'Not committed: .envrc (its name says that it holds secrets).',
       'Not committed: big.bin (5.7 MB, more than 5 MB).',
       'Not committed: key.js (it holds what looks like a key).',
     ]);

@@ -184,3 +184,15 @@ test('two loops of the real OpenCode at the same time', async () => {
     expect(existsSync(project.stateFile('agent/opencode.db', id))).toBe(true);
   }
 });
+
+test('a change whose state cannot be written does not stop the others', async () => {
+  const project = createProject({ files, agent: [promise] });
+  project.write(`.spool/.state/ralph/${second}`, 'a file where a folder should be');
+
+  const result = await project.spool('ralph', '--all', '--parallel', '2');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(result.stderr).toMatch(new RegExp(`^${change} +complete`, 'm'));
+  expect(result.stderr).toMatch(new RegExp(`^${second} +not started`, 'm'));
+  expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
+});

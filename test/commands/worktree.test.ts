@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -188,5 +188,89 @@ describe('spool land', () => {
       code: 2,
       stderr: expect.stringContaining(`No branch ${branch} to land.`),
     });
+  });
+});
+
+describe('nothing is lost with a worktree', () => {
+  test('an agent that deletes the .git of its worktree does not reach the repository around it', async () => {
+    const project = createProject({ files: { 'a.txt': 'one\n' }, agent: ['rm .git; git commit -qam mine; exit 1'] });
+    project.write('a.txt', 'dirty work of the user\n');
+    const head = project.git('rev-parse', 'HEAD');
+
+    const result = await project.spool(...run, '--worktree', '--max-iterations', '2', '--retry-delay', '1ms');
+
+    expect(result.code).toBe(3);
+    expect(project.git('rev-parse', 'HEAD')).toBe(head);
+    expect(project.git('status', '--porcelain')).toBe('M a.txt');
+  });
+
+  test.each([
+    ['another branch', 'git checkout -q -b feature/x; echo x > x.txt', 'it is on feature/x, not on'],
+    ['no branch', 'git checkout -q --detach; echo x > x.txt', 'it is on no branch'],
+    [
+      'a repository inside',
+      'git init -q nested; cd nested; git commit -q --allow-empty -m x; cd ..; git add -A; git commit -qm x',
+      'there are repositories inside it',
+    ],
+  ])('a worktree with %s stays', async (_, script, why) => {
+    const project = createProject({ agent: [`${script}; ${promise}`] });
+
+    const result = await project.spool(...run, '--worktree');
+
+    expect(result.stderr).toContain(`${worktree} stays: ${why}`);
+    expect(project.exists(worktree)).toBe(true);
+  });
+
+  test('a repository that an agent made inside is not committed as a bare link', async () => {
+    const project = createProject({
+      agent: [`git init -q nested; git -C nested commit -q --allow-empty -m x; echo x > x.txt; ${promise}`],
+    });
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('Not committed: nested (a repository of its own).');
+    expect(project.git('show', '--format=', '--name-only')).toBe('x.txt');
+  });
+
+  test('a setup that failed is done anew, and so is a worktree whose folder was deleted', async () => {
+    const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
+    const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
+    expect(await project.spool(...run, ...setup)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The setup of the worktree failed'),
+    });
+    project.write('../home/ok', '');
+    await project.spool(...run, ...setup);
+    expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
+
+    rmSync(project.path(worktree), { recursive: true });
+    await project.spool(...run, ...setup);
+    expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
+  });
+
+  test('a rewind is refused when the worktree of the run is gone', async () => {
+    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+    await project.spool(...run, '--worktree');
+    project.write('mine.txt', 'of the user\n');
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('which is gone'),
+    });
+    expect(project.exists('mine.txt')).toBe(true);
+  });
+
+  test('land leaves alone what came after it was looked at, and a branch that is checked out', async () => {
+    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+    await project.spool(...run, '--branch', 'feature');
+    project.git('switch', '-q', 'main');
+    project.write('main.txt', 'main\n');
+    project.git('add', 'main.txt');
+    project.git('commit', '-qm', 'main');
+    project.git('switch', '-q', 'feature');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.git('log', '-1', '--format=%s', 'main')).toBe(`ralph(${change}): iteration 1`);
   });
 });

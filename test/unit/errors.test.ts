@@ -42,6 +42,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'land-red': [text, text],
   interrupted: [],
   'no-checkpoint': [text, text, [text]],
+  'in-the-way': [text],
+  'place-gone': [text],
   'half-rewound': [text, text],
   'yes-required': [text],
   'bad-state': [text, text],

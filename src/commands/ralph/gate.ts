@@ -4,7 +4,7 @@ import { readTasks } from '../../project/changes.ts';
 import type { GateRun } from '../../ralph/events.ts';
 import { passes } from '../../ralph/gate.ts';
 import type { World } from '../../ralph/loop.ts';
-import { fileOf, keepState, type WorldParts } from './parts.ts';
+import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
 
 /** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
 export const makeGate =
@@ -60,7 +60,7 @@ const runOnce = (parts: WorldParts, command: string, name: string) => {
   return runShell({
     command,
     cwd: work.root,
-    env: call.env,
+    env: { ...call.env, ...ceiling(parts.place) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),

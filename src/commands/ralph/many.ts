@@ -1,4 +1,4 @@
-import { UserError } from '../../errors.ts';
+import { systemProblem, UserError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
 import { claimsOf } from '../../project/claims.ts';
 import { readState } from '../../project/state.ts';
@@ -134,9 +134,11 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
       const code = await startRun({ ...request, change, options, shared });
       return { change, code, view: await lastView(request, change), note: null };
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      board.say(`${change}: ${error.message}`);
-      return { change, code: error.exitCode, view: null, note: error.message };
+      // Whatever it was, the others go on.
+      const known = error instanceof UserError;
+      const message = known ? error.message : systemProblem(error);
+      board.say(`${change}: ${message}`);
+      return { change, code: known ? error.exitCode : 1, view: null, note: message };
     }
   };
 };

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Options } from '../../flags.ts';
 import type { WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
@@ -54,3 +55,7 @@ export const keepState = ({ project, plan, lock, emit }: WorldParts): void => {
   if (deleted)
     emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });
 };
+
+/** A worktree lies inside the project: without its own `.git`, git must not take the repository around it. */
+export const ceiling = ({ worktree }: Place): NodeJS.ProcessEnv =>
+  worktree === null ? {} : { GIT_CEILING_DIRECTORIES: dirname(worktree) };

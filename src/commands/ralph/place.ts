@@ -1,17 +1,20 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import {
   addWorktree,
+  branchExists,
   currentBranch,
   dirtyPaths,
   filesNamedBy,
+  holdsRepositories,
   isWorktree,
   rememberBase,
   removeWorktree,
   switchTo,
 } from '../../git/branches.ts';
 import { git, readable } from '../../git/git.ts';
+import { findWorkTree, gitFolderOf, isIntact, unfinished } from '../../git/worktree.ts';
 import { runShell } from '../../harness/shell.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
@@ -38,10 +41,10 @@ export const openPlace = async (request: PlaceRequest): Promise<Place> => {
     return openWorktree(request, options.branch ?? previous?.branch ?? `ralph/${change}`);
   const branch = options.branch ?? previous?.branch ?? null;
   if (branch !== null) {
-    const base = await currentBranch(project.root);
+    const base = (await branchExists(project.root, branch)) ? null : await currentBranch(project.root);
     const switched = await switchTo(project.root, branch);
     if (!switched.ok) throw userError('bad-branch', branch, switched.why);
-    if (base !== null && base !== branch) await rememberBase(project.root, branch, base);
+    if (base !== null) await rememberBase(project.root, branch, base);
   }
   return { root: project.root, branch, worktree: null };
 };
@@ -52,16 +55,37 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
   if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
   const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
+  let isNew = false;
   if (!(await isWorktree(project.root, worktree))) {
     hideWorktrees(project);
-    const base = await currentBranch(project.root);
+    const base = (await branchExists(project.root, branch)) ? null : await currentBranch(project.root);
     const added = await addWorktree(project.root, worktree, branch);
     if (!added.ok) throw userError('bad-branch', branch, added.why);
     if (base !== null) await rememberBase(project.root, branch, base);
-    await furnish(request, root);
-    emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${branch}.` });
+    isNew = base !== null;
   }
-  return { root, branch, worktree };
+  const there = await currentBranch(worktree);
+  if (request.options.branch !== null && there !== branch)
+    throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
+  await furnishOnce(request, { worktree, root, isNew });
+  emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
+  return { root, branch: there ?? branch, worktree };
+};
+
+interface NewPlace {
+  readonly worktree: string;
+  readonly root: string;
+  /** The branch was made for it just now. */
+  readonly isNew: boolean;
+}
+
+/** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
+const furnishOnce = async (request: PlaceRequest, { worktree, root, isNew }: NewPlace): Promise<void> => {
+  const folder = await gitFolderOf(worktree);
+  const note = folder === null ? null : join(folder, 'spool-furnished');
+  if (note !== null && existsSync(note)) return;
+  await furnish(request, root, isNew);
+  if (note !== null) writeFileSync(note, '');
 };
 
 const hideWorktrees = (project: Project): void => {
@@ -72,11 +96,13 @@ const hideWorktrees = (project: Project): void => {
 };
 
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
-const furnish = async ({ project, change, options, call, folder, stops, redactor }: PlaceRequest, root: string) => {
-  for (const path of await planned(project, change)) copy(project.root, root, path);
+const furnish = async (request: PlaceRequest, root: string, isNew: boolean): Promise<void> => {
+  const { project, change, options, call, folder, stops, redactor } = request;
+  for (const path of await planned(project, change)) copy({ from: project.root, to: root }, path, isNew);
   const include = join(project.root, '.worktreeinclude');
   if (existsSync(include))
-    for (const name of await filesNamedBy(project.root, include)) copy(project.root, root, readable(name));
+    for (const name of (await filesNamedBy(project.root, include)).map(readable))
+      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy({ from: project.root, to: root }, name, true);
   if (options.worktreeSetup === null) return;
   const logFile = join(folder, 'setup.log');
   const result = await runShell({
@@ -106,31 +132,43 @@ const planned = async (project: Project, change: string): Promise<string[]> => {
   return paths.filter((path) => existsSync(join(project.root, path)));
 };
 
-const copy = (from: string, to: string, path: string): void => {
+/** Without `force`, what is there already stays: the agent may have changed it. */
+const copy = ({ from, to }: { from: string; to: string }, path: string, force: boolean): void => {
   try {
     mkdirSync(dirname(join(to, path)), { recursive: true });
-    cpSync(join(from, path), join(to, path), { recursive: true });
+    cpSync(join(from, path), join(to, path), { recursive: true, force });
   } catch (error) {
     throw userError('io', join(to, path), systemProblem(error));
   }
 };
 
-/** After success a clean work tree is not needed any more: its commits are on the branch. Otherwise it stays, and that is said. */
-export const leavePlace = async (
-  project: Project,
-  { root, worktree, branch }: Place,
-  done: boolean,
-): Promise<string | null> => {
+/** After success a work tree in which nothing is left is removed: its commits are on the branch. Otherwise it stays, and why. */
+export const leavePlace = async (project: Project, place: Place, done: boolean): Promise<string | null> => {
+  const { worktree, branch } = place;
   if (worktree === null) return null;
   const where = relative(project.root, worktree);
-  const same = (path: string) => isCopy(join(project.root, relative(root, join(worktree, path))), join(worktree, path));
-  const dirty = (await dirtyPaths(worktree)).map(readable).filter((path) => !same(path));
   if (!done) return `The work is in ${where}, on branch ${branch}.`;
-  if (dirty.length > 0) return `${where} stays: there is uncommitted work in it, such as ${dirty[0]}.`;
+  const why = await reasonToStay(project, place, worktree);
+  if (why !== null) return `${where} stays: ${why}.`;
   const removed = await removeWorktree(project.root, worktree);
-  return removed.ok
-    ? `The work is on branch ${branch}; land it with: spool land ${worktree.split('/').at(-1)}`
-    : removed.why;
+  if (!removed.ok) return `${where} stays: ${removed.why}.`;
+  return `The work is on branch ${branch}; land it with: spool land ${basename(worktree)}`;
+};
+
+const reasonToStay = async (project: Project, { root, branch }: Place, worktree: string): Promise<string | null> => {
+  const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
+  if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
+    return 'git does not know it any more';
+  const busy = unfinished(found.tree);
+  if (busy !== null) return `${busy} is in progress in it`;
+  const there = await currentBranch(worktree);
+  if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
+  if (await holdsRepositories(worktree)) return 'there are repositories inside it';
+  const dirty = await dirtyPaths(worktree);
+  if (dirty === null) return 'git cannot tell what is in it';
+  const same = (path: string) => isCopy(join(project.root, relative(root, join(worktree, path))), join(worktree, path));
+  const left = dirty.map(readable).find((path) => !same(path));
+  return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
 };
 
 const isCopy = (original: string, path: string): boolean => {

@@ -125,6 +125,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
   const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
   const work = { root: place.root };
+  await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
   const tree = await openWorkTree({ ...request, work }, emit);
   const commands = plan.gate.verify;
   const file = join(ralphFolder(project, change), 'guard.json');

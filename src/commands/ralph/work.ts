@@ -12,7 +12,7 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 
 /** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
 export const makeWork = (parts: WorldParts): World['watchWork'] => {
-  const { tree, plan, place } = parts;
+  const { tree, plan, place, emit } = parts;
   if (tree === null) return async () => async () => nothing;
   const named = new Set<string>();
   let checkpoints: Checkpoints | null = null;
@@ -25,7 +25,13 @@ export const makeWork = (parts: WorldParts): World['watchWork'] => {
     }
     const before = unfinishedWork ? checkpoints.lastTree() : await takeTree(tree);
     unfinishedWork = false;
-    if (before === null) return async () => nothing;
+    if (before === null) {
+      emit({
+        type: 'notice',
+        text: 'git cannot read the work tree: this iteration is not counted, kept or committed.',
+      });
+      return async () => nothing;
+    }
     const head = await headOf(tree);
     await checkpoints.before(before);
     const iterationWork = { ...parts, tree, checkpoints, iteration, before, head, named };
@@ -68,7 +74,9 @@ const commitWork = async (
   }
   const withheld = await findWithheld(tree, changes, redactor);
   for (const { name, why } of withheld) sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
-  const kept = new Set(withheld.map(({ name }) => name));
+  const nested = changes.filter((change) => change.nested && change.status === 'added').map(({ name }) => name);
+  for (const name of nested) sayOnce(work, name, `Not committed: ${readable(name)} (a repository of its own).`);
+  const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
   const result = await commitFiles(tree, {
     names: namesOf(changes.filter(({ name }) => !kept.has(name))),
     treeId: after,

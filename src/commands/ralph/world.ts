@@ -11,7 +11,7 @@ import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
 import { makeGate } from './gate.ts';
-import { fileOf, keepState, type WorldParts } from './parts.ts';
+import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
 import type { Stops } from './signals.ts';
 import { makeWork } from './work.ts';
 
@@ -80,7 +80,11 @@ const runHarness =
         harness,
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         cwd: work.root,
-        env: parts.apart ? { ...call.env, ...harness.ownData?.(dataFolder(parts)) } : call.env,
+        env: {
+          ...call.env,
+          ...ceiling(parts.place),
+          ...(parts.apart ? harness.ownData?.(dataFolder(parts)) : {}),
+        },
         tag: `${run}/${iteration}`,
         logFile: await setAside(join(folder, fileOf(iteration, 'log'))),
         stopGraceMs: options.stopGrace,
