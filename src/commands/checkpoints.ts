@@ -7,7 +7,7 @@ import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
 import { hideStateFromGit, ralphFolder } from '../project/state.ts';
-import { readIfThere } from '../project/files.ts';
+import { folderNames, readIfThere } from '../project/files.ts';
 import type { Call } from './command.ts';
 
 /** A run of a change, with what was kept of it. */
@@ -28,7 +28,9 @@ export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> =>
   const change = await resolveChange(project, argument!);
   const home = await openTree(project, project.root);
   const all = await listCheckpoints(home, change);
-  const runs = [...new Set(all.map(({ run }) => run))].toSorted();
+  // Another folder of the same repository may have runs of the same change; they are not ours to touch.
+  const ours = new Set(await folderNames(join(ralphFolder(project, change), 'runs')));
+  const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
   const run = typed.run === undefined ? runs.at(-1) : runs.find((id) => id === typed.run);
   if (run === undefined)
     throw userError('no-checkpoint', change, typed.run === undefined ? null : String(typed.run), runs);

@@ -49,8 +49,8 @@ const findOld = async (project: Project, tree: WorkTree | null, keep: number): P
     changes.map(async (change) => {
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
-      const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
-      const runs = [...new Set([...folders, ...checkpoints.map(({ run: id }) => id)])].toSorted();
+      // Checkpoints of other runs belong to another folder of the same repository.
+      const runs = await folderNames(join(ralphFolder(project, change), 'runs'));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),

@@ -1,8 +1,8 @@
-import { lstatSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tagVariable } from '../processes.ts';
-import { git, type GitResult, pathOf, readable, splitNames } from './git.ts';
-import type { WorkTree } from './worktree.ts';
+import { git, type GitResult, readable } from './git.ts';
+import { copyIndex, isIntact, type WorkTree } from './worktree.ts';
 
 export type CommitResult =
   | { readonly kind: 'committed'; readonly hash: string }
@@ -20,47 +20,50 @@ export interface CommitRequest {
 }
 
 /**
- * Commits these files as they are now and nothing else: what is staged of other files stays staged.
- * Hooks run. When git refuses, the index is as it was.
+ * Commits these files as they are now and nothing else, from an index of our own: what is staged of other files stays
+ * staged. Hooks run. When git refuses, the user's index is as it was.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   const cwd = tree.root;
+  if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
   // What the agent has committed itself is in HEAD already.
-  const open = new Set(await differsFromHead(cwd, request.treeId));
+  const open = await differencesFromHead(cwd, request.treeId);
   const wanted = request.names.filter((name) => open.has(name));
   if (wanted.length === 0) return { kind: 'nothing' };
 
-  const known = new Set(splitNames((await git(['ls-files', '-z'], { cwd })).stdout));
-  // What was deleted, and the deletion staged, is in neither place.
-  const isThere = (name: string) => lstatSync(pathOf(cwd, name), { throwIfNoEntry: false }) !== undefined;
-  const unknown = wanted.filter((name) => !known.has(name) && isThere(name));
-  const env = { [tagVariable]: request.tag };
-  if (unknown.length > 0) {
-    const added = await patiently(() =>
-      git(['add', '--intent-to-add', ...fromInput], { cwd, env, input: literally(unknown) }),
-    );
-    if (added.code !== 0) return { kind: 'refused', why: added.stderr };
+  const scratch = `${tree.scratch}.commit`;
+  const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
+  try {
+    await copyIndex(tree.index, scratch);
+    await git(['read-tree', '--reset', await headOrEmpty(cwd)], { cwd, env });
+    const input = wanted
+      .map((name) => open.get(name)!)
+      .toSorted()
+      .join('');
+    const staged = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
+    if (staged.code !== 0) return { kind: 'refused', why: staged.stderr };
+    const args = ['commit', '--quiet', '-m', request.message];
+    const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }));
+    if (commit.code !== 0) return { kind: 'refused', why: reasonOf(commit) };
+  } finally {
+    rmSync(scratch, { force: true });
   }
-
-  const args = ['commit', '--quiet', '--only', '-m', request.message, ...fromInput];
-  const commit = await patiently(() =>
-    git(args, { cwd, env, input: literally(wanted), hooks: true, kill: request.kill }),
-  );
-  if (commit.code === 0) {
-    const head = await git(['rev-parse', 'HEAD'], { cwd });
-    return { kind: 'committed', hash: head.stdout.trim() };
-  }
-  if (unknown.length > 0)
-    await git(['rm', '--cached', '--quiet', '--ignore-unmatch', ...fromInput], { cwd, input: literally(unknown) });
-  const said = `${commit.stderr}\n${readable(commit.stdout)}`.trim().slice(-longestReason);
-  return { kind: 'refused', why: said || `git commit ended with code ${commit.code}` };
+  const reset = ['reset', '--quiet', 'HEAD', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  await patiently(() => git(reset, { cwd, input: literally(wanted) }));
+  return { kind: 'committed', hash: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
 };
 
-/** Somebody else may be at the index for a moment. */
+const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
+  `${stderr}\n${readable(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
+
+/** What a hook says may be the output of a whole test run. */
+const longestReason = 2000;
+
+/** Somebody else may be at the index, or at the branch, for a moment. */
 const patiently = async (call: () => Promise<GitResult>): Promise<GitResult> => {
   for (let tries = 0; ; tries++) {
     const result = await call();
-    if (result.code === 0 || !/index\.lock/.test(result.stderr) || tries === mostTries) return result;
+    if (result.code === 0 || !/\.lock'?: File exists/.test(result.stderr) || tries === mostTries) return result;
     await delay(triesEveryMs);
   }
 };
@@ -68,18 +71,23 @@ const patiently = async (call: () => Promise<GitResult>): Promise<GitResult> => 
 const mostTries = 20;
 const triesEveryMs = 250;
 
-/** What a hook says may be the output of a whole test run. */
-const longestReason = 2000;
-
-const fromInput = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-
 /** Names as they are, whatever `*` or `:` they hold. A variable would do the same, but hooks would inherit it. */
 const literally = (names: readonly string[]) => names.map((name) => `:(literal,top)${name}`).join('\0');
 
-const differsFromHead = async (cwd: string, tree: string): Promise<string[]> => {
-  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{tree}'], { cwd });
-  const base = head.code === 0 ? head.stdout.trim() : await emptyTree(cwd);
-  return splitNames((await git(['diff-tree', '-r', '-z', '--name-only', '--no-renames', base, tree], { cwd })).stdout);
+/** By name: the line that puts the file of the tree into an index. Those that delete sort first, as a folder may take the place of a file. */
+const differencesFromHead = async (cwd: string, treeId: string): Promise<Map<string, string>> => {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', await headOrEmpty(cwd), treeId];
+  const fields = (await git(args, { cwd })).stdout.split('\0');
+  const lines = new Map<string, string>();
+  for (let at = 0; fields[at]?.startsWith(':'); at += 2) {
+    const [, mode, , id] = fields[at]!.split(' ');
+    const name = fields[at + 1]!;
+    lines.set(name, mode === '000000' ? `0 ${id}\t${name}\0` : `${mode} ${id}\t${name}\0`);
+  }
+  return lines;
 };
 
-const emptyTree = async (cwd: string) => (await git(['mktree'], { cwd })).stdout.trim();
+const headOrEmpty = async (cwd: string): Promise<string> => {
+  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{tree}'], { cwd });
+  return head.code === 0 ? head.stdout.trim() : (await git(['mktree'], { cwd })).stdout.trim();
+};

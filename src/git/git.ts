@@ -89,8 +89,6 @@ export const readable = (name: string): string => Buffer.from(name, 'latin1').to
 export const pathOf = (root: string, name: string): Buffer =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
 
-export const splitNames = (output: string): string[] => output.split('\0').filter((name) => name !== '');
-
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
 const quietEnvironment = (): NodeJS.ProcessEnv => ({
   ...withoutSurroundingGit(),

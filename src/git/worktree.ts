@@ -68,7 +68,7 @@ export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit |
  * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file
  * that is younger than the index once more, instead of trusting a size and a time that may not have changed.
  */
-const copyIndex = async (index: string, scratch: string): Promise<void> => {
+export const copyIndex = async (index: string, scratch: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
   if (!stats) return rm(scratch, { force: true });
   await copyFile(index, scratch);

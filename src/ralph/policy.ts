@@ -10,7 +10,7 @@ export interface Progress {
   readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs'>;
   readonly record: IterationRecord;
   /** With this record in it. */
-  readonly tally: Pick<Tally, 'failures' | 'stalled' | 'usage'>;
+  readonly tally: Pick<Tally, 'failures' | 'sameError' | 'stalled' | 'usage'>;
   readonly spent: Pick<Spent, 'elapsedMs' | 'nowMs'>;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
@@ -31,6 +31,11 @@ export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): De
     return stop('fail-fast', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
   if (tally.failures >= limits.maxFailures)
     return stop('max-failures', `${inARow(tally.failures)} failed (--max-failures): ${record.error?.message}`);
+  if (tally.sameError >= limits.maxStalled)
+    return stop(
+      'max-stalled',
+      `the same error ${tally.sameError} times in a row (--max-stalled): ${record.error?.message}`,
+    );
   if (tally.stalled >= limits.maxStalled)
     return stop('max-stalled', `${inARow(tally.stalled)} changed nothing (--max-stalled)`);
   if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations) };

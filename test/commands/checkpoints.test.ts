@@ -325,6 +325,32 @@ describe('the commit', () => {
     ]);
   });
 
+  test('takes files that became folders, folders that became links, and leaves the index alone when it is refused', async () => {
+    const project = createProject({
+      files: { bar: 'file\n', 'sl/a': 'a\n', 'q/x': 'x\n', 'staged.txt': 'old\n' },
+      agent: [`rm bar; mkdir bar; echo n > bar/n; rm -r sl; ln -s bar sl; rm -r q; echo file > q; ${promise}`],
+    });
+    project.write('staged.txt', 'staged by the user\n');
+    project.git('add', 'staged.txt');
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e "$HOME/ok" ]\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+    const index = project.git('ls-files', '--stage');
+
+    await project.spool(...run);
+    expect(project.git('ls-files', '--stage')).toBe(index);
+    expect(project.git('log', '--format=%s')).toBe('start');
+
+    project.write('../home/ok', '');
+    project.git('checkout', '-q', '--', '.');
+    await project.spool(...run, '--fresh');
+    expect(project.git('status', '--porcelain')).toBe('M  staged.txt');
+    expect(project.git('ls-tree', '-r', '--name-only', 'HEAD', 'bar', 'q', 'sl').split('\n')).toEqual([
+      'bar/n',
+      'q',
+      'sl',
+    ]);
+  });
+
   test('is not made in the middle of a merge, which is said', async () => {
     const project = createProject({ files: { 'a.txt': 'start\n' }, agent: [`echo new > new.txt; ${promise}`] });
     project.git('checkout', '-q', '-b', 'side');
@@ -345,6 +371,17 @@ describe('the commit', () => {
     expect(result.stderr).toContain('No commit: a merge is in progress.');
     expect(project.git('status', '--porcelain')).toBe(`${before}\n?? new.txt`);
     expect(project.history()[0]).toMatchObject({ commit: null, git: { files: ['new.txt'] } });
+  });
+
+  test('that was refused is made up for with the next one', async () => {
+    const project = createProject({ agent: ['echo a > a.js', `touch ok; ${promise}`] });
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
+    expect(project.git('status', '--porcelain')).toBe('');
   });
 
   test('that a hook refuses is reported in the next prompt', async () => {
@@ -400,4 +437,17 @@ test.each([
   expect((await project.start(['diff', change, '1'], { cwd }).result).stdout).toContain('+++ b/x.txt');
   expect(await project.start(['rewind', change, '0'], { cwd }).result).toMatchObject({ code: 0 });
   expect(project.exists(join(cwd, 'x.txt'))).toBe(false);
+});
+
+test('two folders of one repository do not touch the checkpoints of each other', async () => {
+  const project = createProject({ agent: [`echo $$ > x.txt; ${promise}`] });
+  project.git('worktree', 'add', '-q', '../other');
+  await project.spool(...run);
+  await project.start(run, { cwd: '../other' }).result;
+
+  expect((await project.spool('diff', change, '1')).stdout).toContain(`+${project.read('x.txt')}`);
+  expect((await project.spool('prune', '--keep', '1', '--yes')).stdout).toContain('Nothing to drop');
+  expect((await project.start(['diff', change, '1'], { cwd: '../other' }).result).stdout).toContain(
+    `+${project.read('../other/x.txt')}`,
+  );
 });

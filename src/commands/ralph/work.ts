@@ -15,6 +15,7 @@ export const makeWork = (parts: WorldParts): World['watchWork'] => {
   const { tree, plan, place, emit } = parts;
   if (tree === null) return async () => async () => nothing;
   const named = new Set<string>();
+  const owed = new Set<string>();
   let checkpoints: Checkpoints | null = null;
   let unfinishedWork = false;
   return async (iteration) => {
@@ -34,7 +35,7 @@ export const makeWork = (parts: WorldParts): World['watchWork'] => {
     }
     const head = await headOf(tree);
     await checkpoints.before(before);
-    const iterationWork = { ...parts, tree, checkpoints, iteration, before, head, named };
+    const iterationWork = { ...parts, tree, checkpoints, iteration, before, head, named, owed };
     return () => workSince(iterationWork);
   };
 };
@@ -45,6 +46,8 @@ interface IterationWork extends WorldParts {
   readonly iteration: number;
   readonly before: string;
   readonly head: string | null;
+  /** What earlier iterations changed and git refused to commit. */
+  readonly owed: Set<string>;
   /** Files of which it was said that they are not committed. */
   readonly named: Set<string>;
 }
@@ -65,8 +68,8 @@ const commitWork = async (
   after: string,
   { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
-  const { tree, options, plan, iteration, stops, emit, redactor } = work;
-  if (!plan.commit || changes.length === 0) return { commit: null, commitProblem: null };
+  const { tree, options, plan, iteration, stops, emit, redactor, owed } = work;
+  if (!plan.commit || changes.length + owed.size === 0) return { commit: null, commitProblem: null };
   const busy = unfinished(tree);
   if (busy !== null) {
     emit({ type: 'notice', text: `No commit: ${busy} is in progress.` });
@@ -77,8 +80,9 @@ const commitWork = async (
   const nested = changes.filter((change) => change.nested && change.status === 'added').map(({ name }) => name);
   for (const name of nested) sayOnce(work, name, `Not committed: ${readable(name)} (a repository of its own).`);
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
+  const names = [...new Set([...owed, ...namesOf(changes.filter(({ name }) => !kept.has(name)))])];
   const result = await commitFiles(tree, {
-    names: namesOf(changes.filter(({ name }) => !kept.has(name))),
+    names,
     treeId: after,
     message: fillIn(options.commitMessage, {
       change: plan.change,
@@ -89,8 +93,10 @@ const commitWork = async (
     kill: stops.kill,
     tag: `${plan.run}/${iteration}`,
   });
+  owed.clear();
   if (result.kind !== 'refused')
     return { commit: result.kind === 'committed' ? result.hash : null, commitProblem: null };
+  for (const name of names) owed.add(name);
   emit({ type: 'notice', text: `No commit: ${result.why.split('\n').at(-1)}` });
   return { commit: null, commitProblem: result.why };
 };

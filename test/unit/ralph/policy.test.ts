@@ -10,6 +10,7 @@ interface Row {
   readonly limits?: Partial<Limits>;
   readonly failures?: number;
   readonly stalled?: number;
+  readonly sameError?: number;
   readonly usage?: Usage;
   readonly elapsedMs?: number;
   readonly nowMs?: number;
@@ -27,7 +28,7 @@ const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elap
       limits: { ...noLimits, ...limits },
     },
     record: recordWith(record),
-    tally: { failures, stalled, usage: usage ?? null },
+    tally: { failures, sameError: row.sameError ?? 0, stalled, usage: usage ?? null },
     spent: { elapsedMs, nowMs },
     stopSignal: row.stopSignal ?? null,
   });
