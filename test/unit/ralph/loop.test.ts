@@ -241,6 +241,35 @@ describe('an agent that cannot work now', () => {
     });
   });
 
+  const signedOut: AgentEvent = { type: 'error', kind: 'auth', message: 'sign in' };
+
+  test('an agent that is not signed in is no failure while another one only waits for its limit', async () => {
+    const calls = [{ events: [limited(100_000)] }, { events: [signedOut] }, {}];
+    const { workers, waits, reason } = await run(calls, { plan: { agents, maxIterations: 1, failFast: true } });
+
+    expect(workers).toEqual(['first', 'second', 'first']);
+    expect(waits).toEqual(['wait until 105000']);
+    expect(reason).toBe('limit');
+  });
+
+  test('when none of them is signed in, that is a failure', async () => {
+    const calls = [{ events: [signedOut] }, { events: [signedOut] }];
+    expect(await run(calls, { plan: { agents, failFast: true } })).toMatchObject({
+      reason: 'failed',
+      iterations: [1, 1],
+    });
+  });
+
+  test('another model of the same agent takes over as well', async () => {
+    const models = ['one', 'two'].map((model) => ({ harness: 'claude', model }));
+    const { waits, events } = await run([{ events: [limited(100_000)] }, {}], {
+      plan: { agents: models, maxIterations: 1 },
+    });
+
+    expect(waits).toEqual([]);
+    expect(events.findLast((event) => event.type === 'iteration-started')).toMatchObject({ agent: { model: 'two' } });
+  });
+
   test('waits for its usage limit to end, and a little longer; the same iteration is tried again', async () => {
     const { waits, iterations, events, reason } = await run([{ events: [limited(100_000)] }, {}], {
       plan: { maxIterations: 1, failFast: true },
