@@ -102,7 +102,7 @@ test('what an agent says at its very end to a reader that does not read yet is n
   const loop = startProcess('sh', ['-c', command], { cwd: project.folder, env: project.env });
   await loop.printed('Iteration 1 of 50');
   const logged = () => statSync(project.stateFile(`runs/${project.state().run}/0001.log`), { throwIfNoEntry: false });
-  await eventually(() => (logged()?.size ?? 0) > 65_536, 'the agent to write');
+  await eventually(() => (logged()?.size ?? 0) > 32_768, 'the agent to write');
   project.write('go-on', '');
 
   expect(Number((await loop.result).stdout)).toBe(3_000_000 + '<promise>COMPLETE</promise>\n'.length);
