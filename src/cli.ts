@@ -45,6 +45,18 @@ const watchOutput = (stream: NodeJS.WriteStream): void => {
   });
 };
 
+/** How long a reader may take for the last words of a command that was asked to stop. */
+const lastWordsMs = 1000;
+
+const signals: Readonly<Record<number, NodeJS.Signals>> = { 129: 'SIGHUP', 130: 'SIGINT', 143: 'SIGTERM' };
+
+/** Node waits until all output is read, also by a pager that was left. Whoever was asked to stop ends by that signal then. */
+const endUnread = (exitCode: number): void => {
+  const signal = signals[exitCode];
+  if (signal) setTimeout(() => process.kill(process.pid, signal), lastWordsMs).unref();
+};
+
 watchOutput(process.stdout);
 watchOutput(process.stderr);
 process.exitCode = await main(process.argv.slice(2)).catch(report);
+endUnread(process.exitCode);

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
@@ -209,6 +211,25 @@ test('binary output, an endless line and 100 MB of lines go through to the log, 
   const { run: id } = project.state();
   const log = readFileSync(project.stateFile(`runs/${id}/0001.log`));
   expect(log.length).toBe(131_000_000 + '\n\n\n<promise>COMPLETE</promise>\n'.length);
+});
+
+test('a reader that does not read does not keep Spool from ending', async () => {
+  const project = createProject({ agent: ['touch ready; yes "a line of output" | head -c 5000000; sleep 300'] });
+  const child = spawn(process.execPath, [spoolProgram, ...run], {
+    cwd: project.folder,
+    env: project.env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  await eventually(() => project.exists('ready'), 'the agent to work');
+  child.kill('SIGTERM');
+
+  const ended = (await once(child, 'exit')) as [number | null, string | null];
+  expect([
+    [143, null],
+    [null, 'SIGTERM'],
+  ]).toContainEqual(ended);
+  expect(alive(project)).toEqual([]);
+  expect(project.state()).toMatchObject({ status: 'interrupted', finished: 1 });
 });
 
 test('a version that nobody answers does not keep Spool from ending', async () => {

@@ -4,7 +4,6 @@ import { claimsOf } from '../../project/claims.ts';
 import { readState } from '../../project/state.ts';
 import { addUsage, type Usage } from '../../ralph/events.ts';
 import { totalUsage } from '../../ralph/tally.ts';
-import type { RunView } from '../../ralph/view.ts';
 import { createRedactor } from '../../redact.ts';
 import { type Board, createBoard, type Outcome, renderOutcomes } from '../../report/board.ts';
 import { createJsonReport } from '../../report/json.ts';
@@ -124,26 +123,30 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
       [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
     try {
       const shared = {
-        report: parallel > 1 || json ? follow : null,
         follow,
+        quiet: parallel > 1 || json !== null,
         stops,
         exclusive,
         usageOfOthers,
         apart: parallel > 1,
       };
       const code = await startRun({ ...request, change, options, shared });
-      return { change, code, view: await lastView(request, change), note: null };
+      return { change, code, view: await readState(project, change), note: null };
     } catch (error) {
       // Whatever it was, the others go on.
-      const known = error instanceof UserError;
-      const message = known ? error.message : systemProblem(error);
-      board.say(`${change}: ${message}`);
-      return { change, code: known ? error.exitCode : 1, view: null, note: message };
+      const { code, text } = describeError(error);
+      board.say(`${change}: ${text}`);
+      return { change, code, view: null, note: text.split('\n')[0]! };
     }
   };
 };
 
-const lastView = ({ project }: ManyRequest, change: string): Promise<RunView | null> => readState(project, change);
+/** What the user or the system did is one line; a bug of ours comes with its stack. */
+const describeError = (error: unknown): { code: number; text: string } => {
+  if (error instanceof UserError) return { code: error.exitCode, text: error.message };
+  const { syscall, stack } = error as NodeJS.ErrnoException;
+  return syscall === undefined && stack ? { code: 70, text: stack } : { code: 1, text: systemProblem(error) };
+};
 
 /** From the worst to the best. */
 const severity = [70, 1, 2, 4, 3, 0];

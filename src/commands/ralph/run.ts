@@ -39,10 +39,10 @@ export interface RunRequest extends PlanRequest {
 }
 
 interface Shared {
-  /** Instead of the report for one run. */
-  readonly report: Report | null;
-  /** Called with every event in any case. */
+  /** Called with every event. */
   readonly follow: Report;
+  /** Nobody but `follow` shows them. */
+  readonly quiet: boolean;
   readonly stops: Stops;
   /** What the others have used so far. */
   usageOfOthers(): Usage | null;
@@ -89,7 +89,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { shared } = request;
   const report: Report = (event, view) => {
     shared?.follow(event, view);
-    if (!shared?.report) own(event, view);
+    if (!shared?.quiet) own(event, view);
   };
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
