@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -38,7 +38,7 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
 
 /** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
 export const endRun = (run: string, graceMs: number): Promise<number> =>
-  endAll(() => processIds().filter((pid) => tagOf(pid)?.startsWith(`${run}/`)), graceMs);
+  endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), graceMs);
 
 /** Signals a process that was started with a group of its own, and the whole group. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
@@ -70,8 +70,10 @@ const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
 };
 
 const familyMembers = ({ group, tag }: Family): number[] => {
-  if (process.platform !== 'linux') return isThere(-group) ? [-group] : [];
-  return processIds().filter((pid) => isInGroup(pid, group) || tagOf(pid) === tag);
+  const hasGroup = isThere(-group);
+  if (process.platform !== 'linux') return hasGroup ? [-group] : [];
+  const mark = markOf(tag);
+  return processIds().filter((pid) => carries(pid, mark) || (hasGroup && isInGroup(pid, group)));
 };
 
 /** All but our own. */
@@ -88,10 +90,31 @@ const isInGroup = (pid: number, group: number): boolean => {
   return fields !== null && Number(fields[2]) === group;
 };
 
-const tagOf = (pid: number): string | null => {
-  const mark = `${tagVariable}=`;
-  const variables = readProc(`/proc/${pid}/environ`)?.split('\0');
-  return variables?.find((variable) => variable.startsWith(mark))?.slice(mark.length) ?? null;
+const markOf = (tag: string): Buffer => Buffer.from(`\0${tagVariable}=${tag}\0`);
+
+/** Enough for the variables of nearly every process; it grows for the others. */
+let variables = Buffer.alloc(64 * 1024);
+
+/** Whether the variables of a process, each with a NUL before and behind it, hold these bytes. Looks at all processes of the machine, so it is quick. */
+const carries = (pid: number, mark: Buffer): boolean => {
+  let file: number;
+  try {
+    file = openSync(`/proc/${pid}/environ`, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    let length = 1;
+    for (let read = -1; read !== 0; length += read) {
+      if (length === variables.length) variables = Buffer.concat([variables, Buffer.alloc(variables.length)]);
+      read = readSync(file, variables, length, variables.length - length, null);
+    }
+    return variables.subarray(0, length).includes(mark);
+  } catch {
+    return false;
+  } finally {
+    closeSync(file);
+  }
 };
 
 /** The fields behind the name, which stands in parentheses and may hold anything: state, parent, group, …; null when gone. */

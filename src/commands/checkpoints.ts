@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
@@ -6,7 +5,7 @@ import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { hideStateFromGit, ralphFolder } from '../project/state.ts';
+import { hideStateFromGit, newScratch, ralphFolder } from '../project/state.ts';
 import { folderNames, readIfThere } from '../project/files.ts';
 import type { Call } from './command.ts';
 
@@ -62,7 +61,7 @@ export const lastIteration = ({ checkpoints }: Kept): number =>
 
 const openTree = async (project: Project, root: string): Promise<WorkTree> => {
   hideStateFromGit(project);
-  const found = await findWorkTree(root, join(stateFolder(project), `index.${randomUUID()}`));
+  const found = await findWorkTree(root, newScratch(stateFolder(project)));
   if (found.kind === 'found') return found.tree;
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };

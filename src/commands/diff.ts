@@ -10,12 +10,13 @@ export const run = async (call: Call): Promise<number> => {
   return showGit(['diff', '--find-renames', ...flags, from, to], kept.tree.root);
 };
 
-/** Two commits. What one iteration did is the difference to its parent, which has what a person did in between. */
+/** Two commits. What one iteration did is the difference to its parent, which has what a person did in between; one that did nothing has no commit of its own. */
 const rangeOf = (kept: Kept, text: string): [string, string] => {
   const [first = '', second, ...more] = text.split('..');
   if (more.length > 0) throw userError('bad-value', 'n', 'takes an iteration such as 7, or two such as 3..7', text);
   if (second !== undefined) return [pick(kept, first).commit, pick(kept, second).commit];
   const { commit } = pick(kept, first);
   if (first === '0') throw userError('bad-value', 'n', 'takes an iteration from 1 on', text);
-  return [`${commit}^`, commit];
+  const before = kept.checkpoints.get(String(Number(first) - 1))?.commit;
+  return before === commit ? [commit, commit] : [`${commit}^`, commit];
 };

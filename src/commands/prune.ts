@@ -6,7 +6,7 @@ import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkp
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../project/files.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { loopOwner, ralphFolder } from '../project/state.ts';
+import { loopOwner, newScratch, ralphFolder } from '../project/state.ts';
 import { count } from '../report/format.ts';
 import type { Call } from './command.ts';
 
@@ -22,7 +22,7 @@ export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
   const keep = parseValue('count', raw);
   if (typeof keep !== 'number') throw userError('bad-value', '--keep', wanted.count, raw);
   const project = findProject(cwd);
-  const found = await findWorkTree(project.root, join(stateFolder(project), 'index.prune'));
+  const found = await findWorkTree(project.root, newScratch(stateFolder(project)));
   const tree = found.kind === 'found' ? found.tree : null;
   const old = await findOld(project, tree, keep);
   if (old.length === 0) {

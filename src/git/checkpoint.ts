@@ -27,17 +27,20 @@ export interface CheckpointRun {
 
 /**
  * The checkpoints of one run. Each has the one before as its parent; what a person changed in between is a commit of
- * its own between the two, so that the difference to the parent is what the iteration did.
+ * its own between the two, so that the difference to the parent is what the iteration did. An iteration that did
+ * nothing has the commit of the one before.
  */
 export const openCheckpoints = async (
   tree: WorkTree,
   { change, run, finished }: CheckpointRun,
 ): Promise<Checkpoints> => {
-  const known = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
+  const known = await listCheckpoints(tree, change, run);
   const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let last = newest?.commit ?? null;
   let lastTree = last && (await treeOf(tree, last));
+  /** The last one has a name, so that another may have the same. */
+  let named = true;
 
   const add = async (treeId: string, message: string): Promise<string | null> => {
     const commit = await commitTree(tree, { treeId, parent: last, message: `spool checkpoint: ${change}, ${message}` });
@@ -52,11 +55,15 @@ export const openCheckpoints = async (
       if (last !== null && treeId === lastTree) return;
       const first = last === null;
       const commit = await add(treeId, first ? 'before the first iteration' : 'between two iterations');
-      if (first && commit !== null) await setRef(tree, refOf(change, run, '0'), commit);
+      if (commit === null) return;
+      named = first;
+      if (first) await setRef(tree, refOf(change, run, '0'), commit);
     },
     async after(iteration, treeId) {
-      const commit = await add(treeId, `iteration ${iteration}`);
+      const same = named && treeId === lastTree;
+      const commit = same ? last : await add(treeId, `iteration ${iteration}`);
       if (commit === null) return null;
+      named = true;
       return (await setRef(tree, refOf(change, run, String(iteration)), commit)) ? commit : null;
     },
   };
@@ -64,7 +71,7 @@ export const openCheckpoints = async (
 
 /** Keeps the present as the next `r1`, `r2`, … of a run. */
 export const keepPresent = async (tree: WorkTree, change: string, run: string): Promise<Checkpoint | null> => {
-  const taken = (await listCheckpoints(tree, change)).filter((checkpoint) => checkpoint.run === run);
+  const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
   const treeId = await takeTree(tree, { whole: true });
@@ -78,10 +85,15 @@ export const keepPresent = async (tree: WorkTree, change: string, run: string): 
   return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 
-/** All checkpoints of a change, of all its runs. */
-export const listCheckpoints = async ({ root }: WorkTree, change: string): Promise<Checkpoint[]> => {
+/** All checkpoints of a change, of one of its runs or of all. */
+export const listCheckpoints = async (
+  { root }: WorkTree,
+  change: string,
+  onlyRun: string | null = null,
+): Promise<Checkpoint[]> => {
   const prefix = `refs/spool/${refSafe(change)}/`;
-  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', prefix], { cwd: root });
+  const wanted = onlyRun === null ? prefix : `${prefix}${onlyRun}/`;
+  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', wanted], { cwd: root });
   return stdout
     .split('\n')
     .filter(Boolean)

@@ -27,7 +27,8 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   const cwd = tree.root;
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
   // What the agent has committed itself is in HEAD already.
-  const open = await differencesFromHead(cwd, request.treeId);
+  const head = await headOrEmpty(cwd);
+  const open = await differencesBetween(cwd, head, request.treeId);
   const wanted = request.names.filter((name) => open.has(name));
   if (wanted.length === 0) return { kind: 'nothing' };
 
@@ -35,7 +36,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
   try {
     await copyIndex(tree.index, scratch);
-    await git(['read-tree', '--reset', await headOrEmpty(cwd)], { cwd, env });
+    await git(['read-tree', '--reset', head], { cwd, env });
     const input = wanted
       .map((name) => open.get(name)!)
       .toSorted()
@@ -75,8 +76,8 @@ const triesEveryMs = 250;
 const literally = (names: readonly string[]) => names.map((name) => `:(literal,top)${name}`).join('\0');
 
 /** By name: the line that puts the file of the tree into an index. Those that delete sort first, as a folder may take the place of a file. */
-const differencesFromHead = async (cwd: string, treeId: string): Promise<Map<string, string>> => {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', await headOrEmpty(cwd), treeId];
+const differencesBetween = async (cwd: string, head: string, treeId: string): Promise<Map<string, string>> => {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', head, treeId];
   const fields = (await git(args, { cwd })).stdout.split('\0');
   const lines = new Map<string, string>();
   for (let at = 0; fields[at]?.startsWith(':'); at += 2) {

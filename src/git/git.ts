@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signalGroup } from '../processes.ts';
 
@@ -37,9 +38,9 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   const child = spawn('git', [...quiet, ...args], {
     cwd: call.cwd,
     env,
-    stdio: 'pipe',
+    stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
-  });
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   let ending = false;
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
   const end = () => {
@@ -52,8 +53,8 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  child.stdin.on('error', () => {});
-  child.stdin.end(call.input ?? '', 'latin1');
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(call.input, 'latin1');
   try {
     const closed = once(child, 'close').catch(() => {});
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];

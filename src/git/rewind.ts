@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
 import { git, pathOf, readable } from './git.ts';
@@ -35,16 +35,36 @@ export const rewind = async (tree: WorkTree, target: string, plan: readonly Diff
   const isFolder = (name: string) =>
     lstatSync(pathOf(tree.root, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
   const wanted = own.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
+  const closed = wanted.filter((name) => isClosed(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
+  for (const name of closed) closeFile(tree.root, name);
   const reached = await takeTree(tree);
   if (reached === null || reached === target) return [];
   const rest = await changesBetween(tree, [reached, target], { renames: false });
-  return (rest ?? []).filter(({ nested }) => !nested).map(({ name }) => readable(name));
+  // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
+  const isGone = ({ name, status }: Difference) =>
+    status === 'deleted' && lstatSync(pathOf(tree.root, name), { throwIfNoEntry: false }) === undefined;
+  return (rest ?? []).filter((each) => !each.nested && !isGone(each)).map(({ name }) => readable(name));
 };
 
-/** The file, and the folders that it leaves empty. Names are bytes. */
+/** Only its owner may read it, which git does not know. */
+const isClosed = (root: string, name: string): boolean => {
+  const stats = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
+};
+
+const closeFile = (root: string, name: string): void => {
+  const stats = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
+};
+
+/** The file, and the folders that it leaves empty. Names are bytes. What cannot be removed is found in the end. */
 const removeFile = (root: string, name: string): void => {
-  rmSync(pathOf(root, name), { force: true });
+  try {
+    rmSync(pathOf(root, name), { force: true });
+  } catch {
+    return;
+  }
   for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
     try {
       rmdirSync(pathOf(root, folder));

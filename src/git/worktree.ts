@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { git, readable } from './git.ts';
+import { git, type GitResult, readable } from './git.ts';
 
 /** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
 export interface WorkTree {
@@ -51,14 +51,58 @@ export const gitFolderOf = async (cwd: string): Promise<string | null> => {
  * A file that cannot be read is as it was, or with `whole` makes it null.
  */
 export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<string | null> => {
-  const { root, index, scratch } = tree;
   if (!isIntact(tree)) return null;
-  await copyIndex(index, scratch);
-  const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
-  const added = await git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--ignore-errors'], call);
-  const written = added.code === 0 || (added.code === 1 && !whole) ? await git(['write-tree'], call) : null;
-  await rm(scratch, { force: true });
-  return written?.code === 0 ? written.stdout.trim() : null;
+  await copyIndex(tree.index, tree.scratch);
+  const { code } = await addAll(tree);
+  const id = code === 0 || (code === 1 && !whole) ? await writeTree(tree) : null;
+  await rm(tree.scratch, { force: true });
+  return id;
+};
+
+export interface TreeTaker {
+  /** As takeTree. What has not changed since the last time is not read again. */
+  take(): Promise<string | null>;
+}
+
+/** Takes trees one after the other. It keeps its index, at `scratch`, as long as the user's is the same. */
+export const createTreeTaker = (tree: WorkTree): TreeTaker => {
+  let start: string | null = null;
+  let last: string | null = null;
+  return {
+    async take() {
+      if (!isIntact(tree)) return null;
+      const stamp = stampOf(tree.index);
+      if (last === null || stamp !== start || !existsSync(tree.scratch)) {
+        await copyIndex(tree.index, tree.scratch);
+        [start, last] = [stamp, null];
+      }
+      const { code, stdout } = await addAll(tree);
+      if (last !== null && stdout === '' && (code === 0 || code === 1)) return last;
+      last = code === 0 || code === 1 ? await writeTree(tree) : null;
+      return last;
+    },
+  };
+};
+
+/** Names on stdout what it had to change in the index: nothing there is nothing new. */
+const addAll = ({ root, gitFolder, scratch }: WorkTree): Promise<GitResult> => {
+  // Only where it is needed, as an old git does not know it.
+  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
+  return git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--verbose', '--ignore-errors', ...sparse], {
+    cwd: root,
+    env: { GIT_INDEX_FILE: scratch },
+  });
+};
+
+const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** Differs when the file was replaced or written to. */
+const stampOf = (file: string): string => {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };
 
 /** Without it git would take the repository around this one for it. */
@@ -77,20 +121,32 @@ export const copyIndex = async (index: string, scratch: string): Promise<void> =
 };
 
 /** The commit that is checked out; null in a repository without commits. */
-export const headOf = async ({ root }: WorkTree): Promise<string | null> => {
+const headOf = async ({ root }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: root });
   return code === 0 ? stdout.trim() : null;
 };
 
+/** Asks for HEAD again and again, and asks git only when its log of HEAD has grown, or there is none. */
+export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
+  let [sign, head]: [string, string | null] = ['', null];
+  return async () => {
+    const now = stampOf(join(tree.gitFolder, 'logs', 'HEAD'));
+    if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
+    return head;
+  };
+};
+
 const mostCommits = 100;
 
-/** What was committed since, oldest first. */
-export const commitsSince = async (tree: WorkTree, before: string | null): Promise<string[]> => {
-  const after = await headOf(tree);
+/** What was committed from one HEAD to the other, oldest first. */
+export const commitsBetween = async (
+  { root }: WorkTree,
+  [before, after]: readonly [string | null, string | null],
+): Promise<string[]> => {
   if (after === null || after === before) return [];
   const not = before === null ? [] : [`^${before}`];
   const args = ['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not];
-  return (await git(args, { cwd: tree.root })).stdout.split('\n').filter(Boolean);
+  return (await git(args, { cwd: root })).stdout.split('\n').filter(Boolean);
 };
 
 /** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */

@@ -1,7 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -51,13 +50,13 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  */
 export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
-  const log = await open(launch.logFile, 'w', 0o600);
+  const log = openSync(launch.logFile, 'w', 0o600);
   try {
     const started = await start(launch);
     if (typeof started === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: started };
     return await followProcess(started, launch, log, watch);
   } finally {
-    await log.close();
+    closeSync(log);
   }
 };
 
@@ -89,14 +88,20 @@ const startProblem = (error: unknown, binary: string): string => {
   return `${binary}: ${systemProblem(error)}`;
 };
 
-const followProcess = async (child: Child, launch: Launch, log: FileHandle, watch: Watch): Promise<Ended> => {
+const followProcess = async (child: Child, launch: Launch, log: number, watch: Watch): Promise<Ended> => {
   const family = { group: child.pid!, tag: launch.tag };
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const forward = forwardStops(family, launch.stopGraceMs, watch);
-  const writeLog = (bytes: Uint8Array) => log.appendFile(bytes).catch(atPath(launch.logFile));
+  const writeLog = (bytes: Uint8Array) => {
+    try {
+      writeFileSync(log, bytes);
+    } catch (error) {
+      atPath(launch.logFile)(error);
+    }
+  };
   const cleaned = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };
   const output = drain(child, async (source, chunk) => {
-    await writeLog(cleaned[source].pass(chunk));
+    writeLog(cleaned[source].pass(chunk));
     await watch.output(source, chunk);
   });
   child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
@@ -107,7 +112,7 @@ const followProcess = async (child: Child, launch: Launch, log: FileHandle, watc
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
     await endFamily(family, leftoverGraceMs);
     await output.finish();
-    for (const stream of [cleaned.stdout, cleaned.stderr]) await writeLog(stream.end());
+    for (const stream of [cleaned.stdout, cleaned.stderr]) writeLog(stream.end());
     return { end, exitCode, signal, problem: null };
   } catch (error) {
     await endFamily(family, leftoverGraceMs);

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { atPath } from '../errors.ts';
 
 /** The answer about a file, null when there is no such file. */
@@ -8,8 +9,15 @@ export const ifThere = async <Answer>(answer: Promise<Answer>): Promise<Answer |
     throw error;
   });
 
-export const readIfThere = (path: string): Promise<string | null> =>
-  ifThere(readFile(path, 'utf8').catch(atPath(path)));
+/** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
+export const readIfThere = async (path: string): Promise<string | null> => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return atPath(path)(error);
+  }
+};
 
 /** The names of the folders in a folder, sorted; empty when it is not there. Hidden ones and links are left out. */
 export const folderNames = async (path: string): Promise<string[]> => {

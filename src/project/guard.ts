@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { changeFolder } from './changes.ts';
-import { ifThere, readIfThere } from './files.ts';
+import { readIfThere } from './files.ts';
 import { configFile, type Project } from './find.ts';
 import { missingTasks, parseTasks } from './tasks.ts';
 
@@ -22,9 +21,9 @@ export interface GuardRequest {
  */
 export interface Guard {
   /** Called before an agent starts. */
-  before(): Promise<void>;
+  before(): void;
   /** Called when it has ended: a sentence for everything that is not as it should be. */
-  after(): Promise<string[]>;
+  after(): string[];
 }
 
 /** Hashes by path, relative to the project; null for a file that is not there. */
@@ -52,42 +51,40 @@ export const openGuard = async ({ project, change, commands, file }: GuardReques
     ]),
   ];
 
-  const look = async (): Promise<Hashes> =>
-    Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await hashOf(join(project.root, path))])));
-  const readTitles = async () =>
-    parseTasks((await readIfThere(join(project.root, tasksFile)).catch(() => null)) ?? '').map(({ title }) => title);
-  const keep = async (next: Memory) => {
+  const look = (): Hashes => Object.fromEntries(paths.map((path) => [path, hashOf(join(project.root, path))]));
+  const readTitles = () => parseTasks(textOf(join(project.root, tasksFile))).map(({ title }) => title);
+  const keep = (next: Memory) => {
     memory = next;
-    await writeFile(`${file}.draft`, JSON.stringify(next), { mode: 0o600 });
-    await rename(`${file}.draft`, file);
+    writeFileSync(`${file}.draft`, JSON.stringify(next), { mode: 0o600 });
+    renameSync(`${file}.draft`, file);
   };
 
   let memory = await load(file);
 
   return {
-    async before() {
-      const now = await look();
+    before() {
+      const now = look();
       const agentWasAtWork = memory?.working ?? false;
       const isPersons = (path: string) =>
         !memory || (!agentWasAtWork && memory.seen[path] !== now[path]) || !(path in memory.seen);
       const expected = Object.fromEntries(
         paths.map((path) => [path, isPersons(path) ? now[path]! : memory!.expected[path]!]),
       );
-      const expectedTasks = isPersons(tasksFile) ? await readTitles() : memory!.expectedTasks;
-      await keep({ v: 1, working: true, expected, seen: now, expectedTasks });
+      const expectedTasks = isPersons(tasksFile) ? readTitles() : memory!.expectedTasks;
+      keep({ v: 1, working: true, expected, seen: now, expectedTasks });
     },
-    async after() {
+    after() {
       if (!memory) return [];
-      const now = await look();
+      const now = look();
       const { expected, expectedTasks } = memory;
-      await keep({ ...memory, working: false, seen: now });
+      keep({ ...memory, working: false, seen: now });
       const changed = paths
         .filter(
           (path) =>
             path !== tasksFile && (expected[path] !== null || path === settings) && now[path] !== expected[path],
         )
         .map((path) => `${path} was ${now[path] === null ? 'deleted' : 'changed'} by the agent`);
-      const missing = missingTasks(expectedTasks, await readTitles());
+      const missing = missingTasks(expectedTasks, readTitles());
       return [...changed, ...missing.map((title) => `the task "${title}" was deleted or reworded instead of ticked`)];
     },
   };
@@ -128,12 +125,20 @@ const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFi
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** What cannot be read is not what it was. */
-const hashOf = async (path: string): Promise<string | null> => {
+const hashOf = (path: string): string | null => {
   try {
-    const bytes = await ifThere(readFile(path));
-    return bytes && createHash('sha256').update(bytes).digest('hex');
+    return createHash('sha256').update(readFileSync(path)).digest('hex');
   } catch (error) {
-    return `unreadable: ${(error as NodeJS.ErrnoException).code}`;
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? null : `unreadable: ${code}`;
+  }
+};
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
   }
 };
 

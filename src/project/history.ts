@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
@@ -8,17 +9,20 @@ import { ralphFolder } from './state.ts';
 
 const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
 
-/** Resolves when the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
-export const appendRecord = async (project: Project, changeId: string, record: IterationRecord): Promise<void> => {
+/** When it returns, the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
+export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {
   const path = historyFile(project, changeId);
-  const file = await open(path, 'a+', 0o600);
+  const file = openSync(path, 'a+', 0o600);
   try {
-    const { size } = await file.stat();
-    const torn = size > 0 && (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer[0] !== newline;
-    await file.appendFile(`${torn ? '\n' : ''}${JSON.stringify(record)}\n`).catch(atPath(path));
-    await file.sync().catch(atPath(path));
+    const { size } = fstatSync(file);
+    const last = Buffer.alloc(1, newline);
+    if (size > 0) readSync(file, last, 0, 1, size - 1);
+    writeFileSync(file, `${last[0] === newline ? '' : '\n'}${JSON.stringify(record)}\n`);
+    fsyncSync(file);
+  } catch (error) {
+    atPath(path)(error);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 };
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -6,11 +7,14 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { atPath, userError } from '../errors.ts';
+import { processStart } from '../processes.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from './files.ts';
 import { type Project, stateFolder } from './find.ts';
@@ -48,6 +52,15 @@ export const makeRunFolder = (project: Project, changeId: string, run: string): 
   const folder = join(ralphFolder(project, changeId), 'runs', run);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
+};
+
+/** The path of a file of our own for a while. Those that processes have left that were killed are removed. */
+export const newScratch = (folder: string): string => {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const pid = /^scratch\.(\d+)\./.exec(name)?.[1];
+    if (pid !== undefined && processStart(Number(pid)) === null) rmSync(join(folder, name), { force: true });
+  }
+  return join(folder, `scratch.${process.pid}.${randomUUID()}`);
 };
 
 /** The last run of a change; null when there was none. A file that Spool did not write is an error, never replaced. */

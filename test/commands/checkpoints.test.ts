@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 
 const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
@@ -35,6 +37,9 @@ const treeOf = (folder: string): Record<string, string> => {
   walk(Buffer.from(folder), '');
   return found;
 };
+
+const scratchFiles = (project: TestProject) =>
+  readdirSync(project.stateFile('.')).filter((name) => name.startsWith('scratch'));
 
 const gitState = (project: TestProject) => ({
   head: project.git('rev-parse', 'HEAD'),
@@ -95,6 +100,56 @@ test('what a person changes between two iterations is not part of either', async
   expect((await project.spool('diff', change, '2')).stdout).not.toContain('person.txt');
   expect((await project.spool('diff', change, '1..2')).stdout).toContain('person.txt');
   expect(project.git('status', '--porcelain')).toBe('?? person.txt');
+});
+
+test('an iteration that did nothing has a checkpoint without a difference, also after a person did something', async () => {
+  const project = createProject({ agent: ['echo 1 > a.txt', 'true', 'true', 'true'] });
+  const loop = (n: string) => project.spool(...run, '--max-iterations', n);
+  await loop('2');
+  const diff = (...args: string[]) => project.spool('diff', change, ...args);
+
+  expect((await diff('1')).stdout).toContain('+1');
+  expect((await diff('2')).stdout).toBe('');
+  expect((await diff('0..2')).stdout).toContain('+1');
+
+  const kept = createProject({ agent: ['true', 'echo "{}" > "$HOME/limit"; sleep 300', 'true'] });
+  const first = kept.start([...run, '--no-commit']);
+  await eventually(() => existsSync(join(kept.home, 'limit')), 'the second iteration');
+  first.kill('SIGKILL');
+  await first.result;
+  kept.write('mine.txt', 'a person\n');
+  await kept.spool(...run, '--no-commit', '--max-iterations', '3');
+  expect(kept.history().map(({ git }) => git?.files)).toEqual([[], [], []]);
+  expect((await kept.spool('diff', change, '2')).stdout).toBe('');
+  expect((await kept.spool('diff', change, '1..2')).stdout).toContain('+a person');
+});
+
+test('what a gate writes is not the work of the next iteration', async () => {
+  const project = createProject({ agent: ['echo 1 > a.txt', 'true', promise] });
+
+  await project.spool(...run, '--verify', 'date +%N > coverage.txt', '--verify-each');
+
+  expect(project.history().map(({ git }) => git?.files)).toEqual([['a.txt'], [], []]);
+  expect(project.git('status', '--porcelain')).toBe('?? coverage.txt');
+});
+
+test('in a sparse checkout, what an agent writes outside of it is counted, committed and put back', async () => {
+  const project = createProject({
+    files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n' },
+    agent: [`mkdir -p out; echo new > out/new.txt; echo more >> in/a.txt; ${promise}`],
+  });
+  project.git('sparse-checkout', 'set', 'in', '.spool');
+  expect(project.exists('out/b.txt')).toBe(false);
+
+  await project.spool(...run);
+
+  expect(project.history()[0]).toMatchObject({ git: { files: ['in/a.txt', 'out/new.txt'], deletions: 0 } });
+  expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['in/a.txt', 'out/new.txt']);
+  expect(project.git('ls-tree', '-r', '--name-only', 'HEAD', 'out').split('\n')).toEqual(['out/b.txt', 'out/new.txt']);
+  expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+  expect(project.read('in/a.txt')).toBe('a\n');
+  expect(project.exists('out/new.txt')).toBe(false);
+  expect(project.exists('out/b.txt')).toBe(false);
 });
 
 test('the commits that an agent makes by itself are in the record', async () => {
@@ -240,11 +295,7 @@ describe('a rewind', () => {
   });
 });
 
-const waitFor = async (file: string): Promise<void> => {
-  const { eventually } = await import('../support/eventually.ts');
-  const { existsSync } = await import('node:fs');
-  await eventually(() => existsSync(file), file);
-};
+const waitFor = (file: string): Promise<void> => eventually(() => existsSync(file), file);
 
 describe('a rewind loses nothing', () => {
   test('it does not overwrite ignored files, or what is in a repository inside', async () => {
@@ -265,6 +316,15 @@ describe('a rewind loses nothing', () => {
     });
     expect(project.read('notes.txt')).toBe('precious\n');
     expect(project.read('lib/a')).toBe('precious\n');
+  });
+
+  test('a file that only its owner may read stays so, and what cannot be put back is named', async () => {
+    const project = createProject({ agent: [`echo 1 > key.txt; chmod 600 key.txt`, `echo 2 > key.txt; ${promise}`] });
+    await project.spool(...run, '--no-commit');
+
+    expect(await project.spool('rewind', change, '1')).toMatchObject({ code: 0 });
+    expect(project.read('key.txt')).toBe('1\n');
+    expect(lstatSync(project.path('key.txt')).mode & 0o777).toBe(0o600);
   });
 
   test('it does nothing when the present cannot be kept', async () => {
@@ -382,6 +442,25 @@ describe('the commit', () => {
 
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
     expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('that was refused is made up for after Spool was killed as well', async () => {
+    const project = createProject({
+      agent: ['echo a > a.js', 'touch "$HOME/ready"; sleep 300', `touch ok; ${promise}`],
+    });
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+    expect(scratchFiles(project)).toHaveLength(1);
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(scratchFiles(project)).toEqual([]);
   });
 
   test('that a hook refuses is reported in the next prompt', async () => {

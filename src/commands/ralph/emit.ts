@@ -21,6 +21,9 @@ export interface EmitterParts {
 /** How often time and usage are written down, so that a kill costs no more of them. */
 const beatMs = 10_000;
 
+/** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
+const isWrittenLater = new Set(['agent', 'iteration-finished']);
+
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned: { plan, previous }, report, elapsedMs }: EmitterParts): Emitter => {
   const at = new Date().toISOString();
@@ -42,9 +45,8 @@ export const createEmitter = ({ project, planned: { plan, previous }, report, el
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      // What an agent uses comes often: it is written with the next beat, or event.
-      if (next !== view && event.type !== 'agent') keep(next);
-      view = event.type === 'agent' ? next : view;
+      if (isWrittenLater.has(event.type)) view = next;
+      else if (next !== view) keep(next);
       try {
         report(event, view);
       } catch {

@@ -12,14 +12,14 @@ export const makeGate =
   async (iteration, { completionFound: promised, error }) => {
     const { gate, change } = parts.plan;
     const watches = promised && !gate.allowTampering;
-    const seen = await parts.guard.after();
+    const seen = parts.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
     const cheap = openTasks.length === 0 && !(watches && seen.length > 0);
     const runs = cheap ? await runCommands(parts, iteration) : [];
     keepState(parts);
     // Once more: something that the agent left behind may have been at work in the meantime.
-    const tampering = watches ? [...new Set([...seen, ...(await parts.guard.after())])] : [];
+    const tampering = watches ? [...new Set([...seen, ...parts.guard.after()])] : [];
     return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
   };
 

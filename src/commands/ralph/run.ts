@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
@@ -12,7 +11,7 @@ import { openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
-import { type ChangeLock, lockChange, makeRunFolder, ralphFolder, readState } from '../../project/state.ts';
+import { type ChangeLock, lockChange, makeRunFolder, newScratch, ralphFolder, readState } from '../../project/state.ts';
 import type { Emit, Place, RunPlan, StopReason, Usage } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';
@@ -148,6 +147,8 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
     const view = { ...emitter.view(), status: 'failed', cause: null, detail: systemProblem(error) } as const;
     if (options.notify !== null) await notify(options.notify, { ...parts, view });
     throw error;
+  } finally {
+    if (tree) await rm(tree.scratch, { force: true });
   }
 };
 
@@ -174,8 +175,7 @@ const openWorkTree = async (
   { project, work, change }: RunRequest & { work: Project },
   emit: Emit,
 ): Promise<WorkTree | null> => {
-  const scratch = join(ralphFolder(project, change), `index.${randomUUID()}`);
-  const found = await findWorkTree(work.root, scratch);
+  const found = await findWorkTree(work.root, newScratch(ralphFolder(project, change)));
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
   return found.kind === 'found' ? found.tree : null;
 };

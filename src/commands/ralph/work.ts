@@ -3,64 +3,119 @@ import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { readable } from '../../git/git.ts';
 import { findWithheld } from '../../git/withheld.ts';
-import { commitsSince, headOf, takeTree, unfinished, type WorkTree } from '../../git/worktree.ts';
+import { commitsBetween, createHeadWatch, createTreeTaker, unfinished, type WorkTree } from '../../git/worktree.ts';
+import { lastRecords } from '../../project/history.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { count, lineChanges } from '../../report/format.ts';
 import type { WorldParts } from './parts.ts';
 
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
+export interface WorkWatch {
+  readonly watch: World['watchWork'];
+  /** Somebody else may be at the files between two iterations: they are looked at anew before the next one. */
+  disturbed(): void;
+}
+
 /** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
-export const makeWork = (parts: WorldParts): World['watchWork'] => {
-  const { tree, plan, place, emit } = parts;
-  if (tree === null) return async () => async () => nothing;
+export const makeWork = (parts: WorldParts): WorkWatch => {
+  const { tree, emit } = parts;
+  if (tree === null) return { watch: async () => async () => nothing, disturbed: () => {} };
   const named = new Set<string>();
-  const owed = new Set<string>();
-  let checkpoints: Checkpoints | null = null;
-  let unfinishedWork = false;
-  return async (iteration) => {
-    if (checkpoints === null) {
-      checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
-      // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-      unfinishedWork = place.worktree !== null && checkpoints.lastTree() !== null;
-    }
-    const before = unfinishedWork ? checkpoints.lastTree() : await takeTree(tree);
-    unfinishedWork = false;
-    if (before === null) {
-      emit({
-        type: 'notice',
-        text: 'git cannot read the work tree: this iteration is not counted, kept or committed.',
-      });
-      return async () => nothing;
-    }
-    const head = await headOf(tree);
-    await checkpoints.before(before);
-    const iterationWork = { ...parts, tree, checkpoints, iteration, before, head, named, owed };
-    return () => workSince(iterationWork);
+  const trees = createTreeTaker(tree);
+  const askHead = createHeadWatch(tree);
+  let opened: Opened | null = null;
+  let known: Scene | null = null;
+  const look = async (): Promise<Scene | null> => {
+    const [id, head] = await Promise.all([trees.take(), askHead()]);
+    return id === null ? null : { id, head };
+  };
+  return {
+    disturbed: () => {
+      known = null;
+    },
+    watch: async (iteration) => {
+      opened ??= await open(parts, tree);
+      const { checkpoints, owed } = opened;
+      const unfinished = opened.unfinishedTree;
+      opened = { ...opened, unfinishedTree: null };
+      const before = unfinished === null ? (known ?? (await look())) : { id: unfinished, head: await askHead() };
+      known = null;
+      if (before === null) {
+        emit({
+          type: 'notice',
+          text: 'git cannot read the work tree: this iteration is not counted, kept or committed.',
+        });
+        return async () => nothing;
+      }
+      await checkpoints.before(before.id);
+      const iterationWork = { ...parts, tree, checkpoints, iteration, before, named, owed };
+      return async () => {
+        const after = await look();
+        if (after === null) return nothing;
+        const work = await workSince(iterationWork, after);
+        // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
+        if (work.commit === null && work.commitProblem === null) known = after;
+        return work;
+      };
+    },
   };
 };
 
-interface IterationWork extends WorldParts {
-  readonly tree: WorkTree;
-  readonly checkpoints: Checkpoints;
-  readonly iteration: number;
-  readonly before: string;
+/** A work tree at one moment. */
+interface Scene {
+  readonly id: string;
   readonly head: string | null;
+}
+
+interface Opened {
+  readonly checkpoints: Checkpoints;
   /** What earlier iterations changed and git refused to commit. */
   readonly owed: Set<string>;
+  /** What an iteration that was cut off began with; null when there is none, or its work cannot be told from others'. */
+  readonly unfinishedTree: string | null;
+}
+
+const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
+  const { plan, place } = parts;
+  const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
+  // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
+  const unfinishedTree = place.worktree === null ? null : checkpoints.lastTree();
+  return { checkpoints, owed: await owedBefore(parts, tree), unfinishedTree };
+};
+
+/** What the iterations before an interruption changed, and git refused to commit. */
+const owedBefore = async ({ project, plan }: WorldParts, tree: WorkTree): Promise<Set<string>> => {
+  const owed = new Set<string>();
+  if (plan.firstIteration === 1 || !plan.commit) return owed;
+  const records = await lastRecords(project, plan.change, mostOwed);
+  const done = records.findLastIndex(({ run, commitProblem }) => run !== plan.run || commitProblem === null);
+  for (const { checkpoint, git } of records.slice(done + 1)) {
+    if (checkpoint === null || git?.filesChanged === 0) continue;
+    const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
+    for (const { name } of changes ?? []) owed.add(name);
+  }
+  return owed;
+};
+
+/** Of how many iterations the work is made up for after an interruption. */
+const mostOwed = 50;
+
+interface IterationWork extends WorldParts, Pick<Opened, 'checkpoints' | 'owed'> {
+  readonly tree: WorkTree;
+  readonly iteration: number;
+  readonly before: Scene;
   /** Files of which it was said that they are not committed. */
   readonly named: Set<string>;
 }
 
-const workSince = async (work: IterationWork): Promise<Work> => {
-  const { tree, before, head, checkpoints, iteration } = work;
-  const after = await takeTree(tree);
-  if (after === null) return nothing;
-  const changes = after === before ? [] : await changesBetween(tree, [before, after], { renames: true });
+const workSince = async (work: IterationWork, after: Scene): Promise<Work> => {
+  const { tree, before, checkpoints, iteration } = work;
+  const changes = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
   if (changes === null) return nothing;
-  const git = summarise(changes, await commitsSince(tree, head));
-  const checkpoint = await checkpoints.after(iteration, after);
-  return { git, checkpoint, ...(await commitWork(work, after, { changes, git })) };
+  const git = summarise(changes, await commitsBetween(tree, [before.head, after.head]));
+  const checkpoint = await checkpoints.after(iteration, after.id);
+  return { git, checkpoint, ...(await commitWork(work, after.id, { changes, git })) };
 };
 
 const commitWork = async (

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAgent } from '../../harness/agent.ts';
@@ -19,34 +18,45 @@ import { makeWork } from './work.ts';
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The disk, the clock, git and the agent, as the loop sees them. */
-export const makeWorld = (parts: WorldParts): World => ({
-  now: () => new Date(),
-  ticks: () => performance.now(),
-  elapsedMs: parts.elapsedMs,
-  random: () => Math.random(),
-  usageOfOthers: parts.usageOfOthers,
-  wait: (ms) => pause(Math.min(ms, longestTimerMs), parts.stops),
-  waitUntil: async (ms) => {
-    // In short steps: the clock may be set, and the machine may sleep.
-    while (Date.now() < ms && parts.stops.received() === null)
-      await pause(Math.min(ms - Date.now(), 1000), parts.stops);
-  },
-  stopSignal: () => parts.stops.received(),
-  prompt: makePrompt(parts),
-  runAgent: runHarness(parts),
-  watchWork: makeWork(parts),
-  gate: makeGate(parts),
-  withoutSecrets: (record) => parts.redactor.data(record),
-  save: (record) => {
-    keepState(parts);
-    return appendRecord(parts.project, parts.plan.change, record);
-  },
-  tasks: async () => {
-    const tasks = await readTasks(parts.work, parts.plan.change).catch(() => null);
-    return tasks && countTasks(tasks);
-  },
-  emit: parts.emit,
-});
+export const makeWorld = (parts: WorldParts): World => {
+  const work = makeWork(parts);
+  const gate = makeGate(parts);
+  const pauseFor = (ms: number) => {
+    work.disturbed();
+    return pause(ms, parts.stops);
+  };
+  return {
+    now: () => new Date(),
+    ticks: () => performance.now(),
+    elapsedMs: parts.elapsedMs,
+    random: () => Math.random(),
+    usageOfOthers: parts.usageOfOthers,
+    wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
+    waitUntil: async (ms) => {
+      // In short steps: the clock may be set, and the machine may sleep.
+      while (Date.now() < ms && parts.stops.received() === null) await pauseFor(Math.min(ms - Date.now(), 1000));
+    },
+    stopSignal: () => parts.stops.received(),
+    prompt: makePrompt(parts),
+    runAgent: runHarness(parts),
+    watchWork: work.watch,
+    gate: async (iteration, verdict) => {
+      const report = await gate(iteration, verdict);
+      if (report !== null) work.disturbed();
+      return report;
+    },
+    withoutSecrets: (record) => parts.redactor.data(record),
+    save: async (record) => {
+      keepState(parts);
+      appendRecord(parts.project, parts.plan.change, record);
+    },
+    tasks: async () => {
+      const tasks = await readTasks(parts.work, parts.plan.change).catch(() => null);
+      return tasks && countTasks(tasks);
+    },
+    emit: parts.emit,
+  };
+};
 
 const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
@@ -63,7 +73,7 @@ const makePrompt =
       contextContent: await loadContext(project, plan.change),
       lastResult: describeResult(last, tally),
     });
-    await writeFile(await setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
+    writeFileSync(setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
     return prompt;
   };
 
@@ -72,7 +82,7 @@ const runHarness =
   async ({ agent, iteration, prompt, deadlines }, see) => {
     const { work, options, find, call, plan, folder, stops, guard, redactor } = parts;
     const harness = find(agent.harness);
-    await guard.before();
+    guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
     const ended = await runAgent(
@@ -86,7 +96,7 @@ const runHarness =
           ...(parts.apart ? harness.ownData?.(dataFolder(parts)) : {}),
         },
         tag: `${run}/${iteration}`,
-        logFile: await setAside(join(folder, fileOf(iteration, 'log'))),
+        logFile: setAside(join(folder, fileOf(iteration, 'log'))),
         stopGraceMs: options.stopGrace,
         stops,
         deadlines,
@@ -108,8 +118,8 @@ const dataFolder = ({ project, plan }: WorldParts): string => {
 const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
 
 /** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
-const setAside = async (file: string): Promise<string> => {
+const setAside = (file: string): string => {
   for (let number = 1; existsSync(file); number++)
-    if (!existsSync(`${file}.${number}`)) await rename(file, `${file}.${number}`);
+    if (!existsSync(`${file}.${number}`)) renameSync(file, `${file}.${number}`);
   return file;
 };
