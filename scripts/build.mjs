@@ -1,51 +1,77 @@
-// Bundles src/ into dist/: one small entry, a chunk for each part that is loaded when it is used, and the config schema.
+// Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, and the config schema.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build } from 'rolldown';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
 
-/** @type {import('esbuild').BuildOptions} */
+/** @type {import('rolldown').InputOptions} */
 const common = {
-  absWorkingDir: root,
-  bundle: true,
-  format: 'esm',
+  cwd: root,
   platform: 'node',
-  target: 'node20.19',
-  define: { SPOOL_VERSION: JSON.stringify(version) },
-  legalComments: 'none',
-  logLevel: 'warning',
+  logLevel: 'warn',
+  transform: { define: { SPOOL_VERSION: JSON.stringify(version) } },
 };
+
+/**
+ * Commander can start commands that are programs of their own; ours are not, and loading what starts them takes time.
+ * @type {import('rolldown').Plugin}
+ */
+const withoutPrograms = {
+  name: 'without-programs',
+  resolveId: (source, importer) =>
+    source === 'node:child_process' && /[/\\]node_modules[/\\]commander[/\\]/.test(importer ?? '') ? '\0nothing' : null,
+  load: (id) => (id === '\0nothing' ? 'module.exports = {};' : null),
+};
+
+/** What nearly every command needs is one file: twenty small ones take longer to load than to run. */
+const together = [
+  { name: 'start', test: below('errors|version|flags|closest'), priority: 2 },
+  {
+    name: 'core',
+    test: below(
+      'config|processes|project/(?:files|find|ids|changes|modules|tasks|state|history|context|lock|overview)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/plan|harness/(?!run|agent|version|shell|decode|diagnosis|watchdog|environment)[a-z-]+',
+    ),
+    priority: 1,
+  },
+];
+
+/** @param {string} names */
+function below(names) {
+  return new RegExp(`[/\\\\]src[/\\\\](?:${names.replaceAll('/', '[/\\\\]')})\\.ts$`);
+}
 
 const buildProgram = () =>
   build({
     ...common,
-    entryPoints: { spool: 'src/cli.ts' },
-    outdir: 'dist',
-    splitting: true,
-    metafile: true,
-    chunkNames: 'chunks/[name]-[hash]',
-    // commander is CommonJS: what it requires of Node must be found from an ES module.
-    banner: {
-      js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    input: { spool: 'src/cli.ts' },
+    plugins: [withoutPrograms],
+    output: {
+      dir: 'dist',
+      format: 'esm',
+      chunkFileNames: 'chunks/[name]-[hash].js',
+      codeSplitting: { groups: together },
+      // Names stay, so that a stack trace can be read.
+      minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+      banner: ({ isEntry }) => (isEntry ? '#!/usr/bin/env node' : ''),
     },
   });
 
 const writeSchema = async () => {
-  const { outputFiles } = await build({ ...common, entryPoints: ['src/schema.ts'], write: false });
-  const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64');
+  const { output } = await build({ ...common, input: 'src/schema.ts', write: false });
+  const source = Buffer.from(output[0].code).toString('base64');
   const { configSchema } = await import(`data:text/javascript;base64,${source}`);
   writeFileSync(`${root}/dist/config.schema.json`, `${JSON.stringify(configSchema(), null, 2)}\n`);
 };
 
 /**
  * The licences of what is bundled go along with it.
- * @param {import('esbuild').Metafile | undefined} metafile
+ * @param {readonly string[]} moduleIds
  */
-const writeLicences = (metafile) => {
-  const packages = Object.keys(metafile?.inputs ?? {}).flatMap(
-    (path) => /^node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+const writeLicences = (moduleIds) => {
+  const packages = moduleIds.flatMap(
+    (id) => /node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0] ?? [],
   );
   const texts = [...new Set(packages)].toSorted().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(`${root}/${folder}/package.json`, 'utf8'));
@@ -57,5 +83,6 @@ const writeLicences = (metafile) => {
 };
 
 rmSync(`${root}/dist`, { recursive: true, force: true });
-writeLicences((await buildProgram()).metafile);
+const { output } = await buildProgram();
+writeLicences(output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])));
 await writeSchema();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build } from 'rolldown';
 import { agents } from '../test/model/agents.mjs';
 import { scenarios } from '../test/model/scenarios.mjs';
 import { startModel } from '../test/model/server.mjs';
@@ -15,15 +15,8 @@ import { agentBin } from './agents.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const loadHarnesses = async () => {
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: ['src/harness/index.ts'],
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    write: false,
-  });
-  const source = Buffer.from(outputFiles[0]?.contents ?? []).toString('base64');
+  const { output } = await build({ cwd: root, platform: 'node', input: 'src/harness/index.ts', write: false });
+  const source = Buffer.from(output[0].code).toString('base64');
   return (await import(`data:text/javascript;base64,${source}`)).harnesses;
 };
 

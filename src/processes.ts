@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -13,6 +12,8 @@ export const processStart = (pid: number): string | null => {
   }
   if (process.platform === 'win32') return isThere(pid) ? 'unknown' : null;
   try {
+    // Asked for when it is needed: loading it would slow down every start.
+    const { execFileSync } = process.getBuiltinModule('node:child_process');
     const lstart = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } });
     return lstart.trim() || null;
   } catch {

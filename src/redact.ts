@@ -17,21 +17,24 @@ interface ByteRedactor {
 
 const mask = '[redacted]';
 
-/** Keys that can be told by their shape. */
-const shapes = [
-  String.raw`sk-[\w-]{20,}`,
-  String.raw`gh[pousr]_\w{36,}`,
-  String.raw`github_pat_\w{22,}`,
-  String.raw`glpat-[\w-]{20,}`,
-  String.raw`A(?:KIA|SIA)[0-9A-Z]{16}`,
-  String.raw`AIza[\w-]{35}`,
-  String.raw`xox[abeprs]-[\w-]{10,}`,
-  String.raw`npm_\w{36}`,
-  String.raw`_authToken=[^\s"'$]{8,}`,
-  String.raw`[sr]k_(?:live|test)_\w{16,}`,
-  String.raw`(?:hf|gsk)_\w{30,}`,
-  String.raw`eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`,
-  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`,
+/** Keys that can be told by their shape: how they start, and what must follow. */
+const shapes: readonly { readonly starts: readonly string[]; readonly rest: string }[] = [
+  { starts: ['sk-'], rest: String.raw`[\w-]{20,}` },
+  { starts: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], rest: String.raw`\w{36,}` },
+  { starts: ['github_pat_'], rest: String.raw`\w{22,}` },
+  { starts: ['glpat-'], rest: String.raw`[\w-]{20,}` },
+  { starts: ['AKIA', 'ASIA'], rest: '[0-9A-Z]{16}' },
+  { starts: ['AIza'], rest: String.raw`[\w-]{35}` },
+  { starts: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], rest: String.raw`[\w-]{10,}` },
+  { starts: ['npm_'], rest: String.raw`\w{36}` },
+  { starts: ['_authToken='], rest: String.raw`[^\s"'$]{8,}` },
+  { starts: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'], rest: String.raw`\w{16,}` },
+  { starts: ['hf_', 'gsk_'], rest: String.raw`\w{30,}` },
+  { starts: ['eyJ'], rest: String.raw`[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}` },
+  {
+    starts: ['-----BEGIN '],
+    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`,
+  },
 ];
 
 /** Variables whose value is a secret, and not a path, a number or a switch. */
@@ -46,7 +49,7 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
     .flatMap(([, value]) => spellings(value!))
     .toSorted((a, b) => b.length - a.length);
   const inText = patternOf(values);
-  const inBytes = patternOf(values.map((value) => Buffer.from(value).toString('latin1')));
+  const inBytes = createFinder(values.map((value) => Buffer.from(value).toString('latin1')));
   return {
     text: (text) => text.replace(inText, mask),
     data: (data) => mapTexts(data, (text) => text.replace(inText, mask)) as typeof data,
@@ -79,41 +82,95 @@ const looksSecret = (value: string) =>
   !existsSync(value) &&
   (value.length >= 20 || !/^[a-z]+$/i.test(value));
 
+const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
+
 const patternOf = (values: readonly string[]) =>
   new RegExp(
-    [...values.map((value) => value.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`)), ...shapes].join('|'),
+    [
+      ...values.map(literally),
+      ...shapes.map(({ starts, rest }) => `(?:${starts.map(literally).join('|')})${rest}`),
+    ].join('|'),
     'g',
   );
+
+interface Finder {
+  readonly pattern: RegExp;
+  /** Whether the pattern occurs at all; many times as fast as the pattern itself. */
+  occursIn(text: string): boolean;
+}
+
+/** From the rarest in ordinary text: one of them is in every start, and is what is looked for. */
+const rare = ['B', 'K', 'S', 'I', 'J', '=', '_', '-'] as const;
+
+const createFinder = (values: readonly string[]): Finder => {
+  const starts = shapes.flatMap(({ starts, rest }) => starts.map((start) => startOf(start, rest)));
+  const groups = rare.map((char) => {
+    const own = starts.filter((start) => start.char === char);
+    return { char, own, before: new Set(own.map(({ text, offset }) => text.charCodeAt(offset - 1))) };
+  });
+  const holdsStart = (text: string): boolean =>
+    groups.some(({ char, own, before }) => {
+      for (let at = text.indexOf(char, 1); at !== -1; at = text.indexOf(char, at + 1))
+        if (before.has(text.charCodeAt(at - 1)) && own.some((start) => start.isAt(text, at))) return true;
+      return false;
+    });
+  return {
+    pattern: patternOf(values),
+    occursIn: (text) => values.some((value) => text.includes(value)) || holdsStart(text),
+  };
+};
+
+const startOf = (text: string, rest: string) => {
+  const char = rare.find((each) => text.includes(each))!;
+  const offset = text.indexOf(char);
+  const whole = new RegExp(`${literally(text)}${rest}`, 'y');
+  return {
+    text,
+    char,
+    offset,
+    /** Whether a secret with this start has its rare character at that place. */
+    isAt: (words: string, at: number): boolean => {
+      if (!words.startsWith(text, at - offset)) return false;
+      whole.lastIndex = at - offset;
+      return whole.test(words);
+    },
+  };
+};
 
 /** No secret that is looked for is longer, but for private keys. */
 const longestSecret = 4096;
 const longestKey = 20_000;
 
-const newline = 0x0a;
-
-const createByteRedactor = (pattern: RegExp): ByteRedactor => {
+const createByteRedactor = (finder: Finder): ByteRedactor => {
   let held: Buffer = Buffer.alloc(0);
 
   return {
     pass(chunk) {
       const bytes = held.length === 0 ? asBuffer(chunk) : Buffer.concat([held, chunk]);
-      const { clean, end } = cleaned(bytes, safeEnd(bytes), pattern);
+      const text = bytes.toString('latin1');
+      const { clean, end } = cleaned({ bytes, text }, safeEnd(text), finder);
       // A copy: the chunk may be a part of a larger buffer that would be kept for it.
       held = Buffer.from(bytes.subarray(end));
       return clean;
     },
     end() {
-      const { clean } = cleaned(held, held.length, pattern);
+      const { clean } = cleaned({ bytes: held, text: held.toString('latin1') }, held.length, finder);
       held = Buffer.alloc(0);
       return clean;
     },
   };
 };
 
+interface Words {
+  readonly bytes: Buffer;
+  /** A character for each byte. */
+  readonly text: string;
+}
+
 /** What comes before `end`, without secrets; less of it when a secret lies across the end. */
-const cleaned = (bytes: Buffer, end: number, pattern: RegExp): { clean: Buffer; end: number } => {
-  const text = bytes.toString('latin1');
-  if (text.search(pattern) === -1) return { clean: bytes.subarray(0, end), end };
+const cleaned = ({ bytes, text }: Words, end: number, finder: Finder): { clean: Buffer; end: number } => {
+  if (!finder.occursIn(text)) return { clean: bytes.subarray(0, end), end };
+  const { pattern } = finder;
   const across = [...text.matchAll(pattern)].find(({ index, 0: found }) => index < end && index + found.length > end);
   const last = across && bytes.length - across.index < longestKey ? across.index : end;
   return { clean: Buffer.from(text.slice(0, last).replace(pattern, mask), 'latin1'), end: last };
@@ -122,11 +179,12 @@ const cleaned = (bytes: Buffer, end: number, pattern: RegExp): { clean: Buffer; 
 const asBuffer = (chunk: Uint8Array) => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 
 /** Up to where no secret can go on in the next chunk: the end of a line, or far enough before the end of a long one. */
-const safeEnd = (bytes: Buffer): number => {
-  const lineEnd = bytes.lastIndexOf(newline) + 1;
-  const end = Math.max(lineEnd, bytes.length - longestSecret);
-  const key = bytes.lastIndexOf('-----BEGIN ', end, 'latin1');
-  if (key === -1 || bytes.length - key >= longestKey) return end;
-  const closed = /-----END [A-Z ]*-----/.test(bytes.toString('latin1', key));
+const safeEnd = (text: string): number => {
+  // Looking for the last one takes long where there is none.
+  const lineEnd = text.includes('\n') ? text.lastIndexOf('\n') + 1 : 0;
+  const end = Math.max(lineEnd, text.length - longestSecret);
+  const key = text.includes('-----BEGIN ') ? text.lastIndexOf('-----BEGIN ', end) : -1;
+  if (key === -1 || text.length - key >= longestKey) return end;
+  const closed = /-----END [A-Z ]*-----/.test(text.slice(key));
   return closed ? end : Math.min(key, end);
 };

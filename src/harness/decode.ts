@@ -1,8 +1,10 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../ralph/events.ts';
 import type { Decoder } from './harness.ts';
 
 /** No event of an agent is longer; what is longer is plain text and is passed on in pieces. */
 const longestLine = 16 * 1024 * 1024;
+const longestPlainLine = 32 * 1024;
 
 /**
  * Bytes of a process in, events out: characters cut apart by a chunk are joined, and lines end at "\n" only.
@@ -18,6 +20,9 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
     plain = '';
   };
   const stdout = createLineSplitter({
+    plain: (lines) => {
+      plain += lines;
+    },
     line: (line) => {
       const events = decoder.stdout(line);
       if (events === null) {
@@ -50,7 +55,10 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
       seePlain();
       stderr.end();
       if (understood && notUnderstood > 0)
-        see({ type: 'stderr', text: `${notUnderstood} lines of its output were not understood; is Spool up to date?` });
+        see({
+          type: 'stderr',
+          text: `Of its output, ${notUnderstood} ${notUnderstood === 1 ? 'line was' : 'lines were'} not understood; is Spool up to date?`,
+        });
       seeAll(decoder.end());
     },
   };
@@ -61,36 +69,62 @@ interface LineSink {
   line(line: string): void;
   /** A part of a line that is too long to be held. */
   piece(text: string): void;
+  /** When given: whole lines of which none begins with "{", as every event does, all at once. */
+  plain?(lines: string): void;
 }
 
 const createLineSplitter = (sink: LineSink) => {
-  const decoder = new TextDecoder();
+  const decoder = new StringDecoder('utf8');
   let held = '';
   let overlong = false;
+  let first = true;
 
   const take = (text: string): void => {
-    let start = 0;
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    for (let at = 0; at < text.length;) at = takePlain(text, at) ?? takeLine(text, at);
+  };
+
+  /** The place behind the plain lines that begin here; null when there are none. */
+  const takePlain = (text: string, start: number): number | null => {
+    if (!sink.plain || held !== '' || overlong || text[start] === '{') return null;
+    if (!text.includes('\n', start)) return null;
+    const event = text.indexOf('\n{', start);
+    const end = (event === -1 ? text.lastIndexOf('\n') : event) + 1;
+    sink.plain(text.slice(start, end));
+    return end;
+  };
+
+  const takeLine = (text: string, start: number): number => {
+    const end = text.indexOf('\n', start);
+    if (end !== -1) {
       const line = held + text.slice(start, end);
       if (overlong) sink.piece(`${line}\n`);
       else sink.line(line);
       held = '';
       overlong = false;
-      start = end + 1;
+      return end + 1;
     }
     held += text.slice(start);
-    if (held.length <= longestLine && !overlong) return;
+    if (!overlong && held.length <= (sink.plain && held[0] !== '{' ? longestPlainLine : longestLine))
+      return text.length;
     sink.piece(held);
     held = '';
     overlong = true;
+    return text.length;
   };
 
   return {
-    write: (chunk: Uint8Array) => take(decoder.decode(chunk, { stream: true })),
+    write: (chunk: Uint8Array) => {
+      const text = decoder.write(asBuffer(chunk));
+      // A mark of the byte order is not a part of the first line.
+      take(first && text.startsWith('\uFEFF') ? text.slice(1) : text);
+      first &&= text === '';
+    },
     end: () => {
-      take(decoder.decode());
+      take(decoder.end());
       if (held !== '') sink.line(held);
       held = '';
     },
   };
 };
+
+const asBuffer = (chunk: Uint8Array) => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

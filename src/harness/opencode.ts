@@ -2,7 +2,6 @@ import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
-import { isBefore } from './version.ts';
 
 /** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
 export const opencode: Harness = {
@@ -130,3 +129,9 @@ const kinds = new Map<string, AgentErrorKind>([
 
 /** An unknown model and a provider without a key both come as the same error that names neither. */
 const opaque = '; check the model with "opencode models" and the key with "opencode auth list"';
+
+/** Whether the first version in the text is older than the other; false when there is none in it. */
+const isBefore = (text: string | null, other: string): boolean => {
+  const version = /\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
+  return version !== undefined && version.localeCompare(other, 'en', { numeric: true }) < 0;
+};

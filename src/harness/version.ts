@@ -88,12 +88,6 @@ export const cachedVersion = async ({ binary, env, stop }: Omit<Question, 'args'
   }
 };
 
-/** Whether the first version in the text is older than the other; false when there is none in it. */
-export const isBefore = (text: string | null, other: string): boolean => {
-  const version = /\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
-  return version !== undefined && version.localeCompare(other, 'en', { numeric: true }) < 0;
-};
-
 const parse = (text: string): Record<string, unknown> => {
   try {
     return Object(JSON.parse(text)) as Record<string, unknown>;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { processStart } from '../processes.ts';
@@ -109,7 +108,7 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
 const unreadable = 'unreadable';
 
 const newOwner = (purpose: string): LockOwner => ({
-  id: randomUUID(),
+  id: crypto.randomUUID(),
   pid: process.pid,
   start: processStart(process.pid),
   host: hostName(),

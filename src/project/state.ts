@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -60,7 +59,7 @@ export const newScratch = (folder: string): string => {
     const pid = /^scratch\.(\d+)\./.exec(name)?.[1];
     if (pid !== undefined && processStart(Number(pid)) === null) rmSync(join(folder, name), { force: true });
   }
-  return join(folder, `scratch.${process.pid}.${randomUUID()}`);
+  return join(folder, `scratch.${process.pid}.${crypto.randomUUID()}`);
 };
 
 /** The last run of a change; null when there was none. A file that Spool did not write is an error, never replaced. */

@@ -102,7 +102,8 @@ export const createPromiseDetector = (
       before = `${before}${chunk.slice(-wordsKept)}`.slice(-wordsKept);
       chunk = text;
       const dull = !text.includes('<') && !text.includes('`') && !text.includes('~') && !text.includes('\u001b');
-      const lastLine = text.lastIndexOf('\n') + 1;
+      // Looking for the last one takes long where there is none.
+      const lastLine = text.includes('\n') ? text.lastIndexOf('\n') + 1 : 0;
       for (index = 0; index < text.length && !found; index++) {
         // Most output has nothing to do with a promise: what cannot matter is not looked at one by one.
         if (matched === 0 && !pending && ansi.idle) {
@@ -111,7 +112,7 @@ export const createPromiseDetector = (
             line.end();
             index = lastLine;
           } else if (fence.lineIsDull) {
-            index = nextOfInterest(text, index);
+            index = dull ? lineEndIn(text, index) : nextOfInterest(text, index);
             line.skip(text, from, index);
           }
           if (index >= text.length) return;
@@ -142,6 +143,11 @@ const interesting = /[<`\n\u001b]/g;
 const nextOfInterest = (text: string, from: number): number => {
   interesting.lastIndex = from;
   return interesting.exec(text)?.index ?? text.length;
+};
+
+const lineEndIn = (text: string, from: number): number => {
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.length : end;
 };
 
 const isBlank = (char: string) => /\s/.test(char);

@@ -51,7 +51,16 @@ export const outcome = (record: IterationRecord): string => {
 
 /** What an agent prints must not move the cursor or change the title of the user's terminal. */
 export const withoutControls = (text: string): string =>
-  stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');
+  controls.some((char) => text.includes(char))
+    ? stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '')
+    : text;
+
+/** All but tab and newline. Looking for each of them takes a tenth of the time of a pattern for all. */
+const controls = [
+  ...Array.from({ length: 32 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
+  127,
+  155,
+].map((code) => String.fromCharCode(code));
 
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);

@@ -39,14 +39,28 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
   const ticker = createTicker(terminal);
   let plan: RunPlan | null = null;
 
-  const say = (line: string) => ticker.above(() => terminal.say(`${line}\n`));
-  const out = (line: string) => ticker.above(() => terminal.out(`${line}\n`));
+  /** The last words of the agent did not end their line. */
+  let lineIsOpen = false;
+
+  const write = (print: () => void) => {
+    if (lineIsOpen) terminal.out('\n');
+    lineIsOpen = false;
+    ticker.above(print);
+  };
+  const say = (line: string) => write(() => terminal.say(`${line}\n`));
+  const out = (line: string) => write(() => terminal.out(`${line}\n`));
+  /** A long line comes in pieces. On a screen each ends its line, as the ticker needs one of its own. */
+  const outPlain = (text: string) => {
+    if (terminal.isScreen) return out(withoutLineEnd(text));
+    terminal.out(text);
+    lineIsOpen = !text.endsWith('\n');
+  };
 
   const showAgent = (event: AgentEvent): void => {
     if (!options.stream) return;
     switch (event.type) {
       case 'text':
-        return out(withoutControls(event.text).replace(/\n$/, ''));
+        return event.plain ? outPlain(withoutControls(event.text)) : out(withoutLineEnd(withoutControls(event.text)));
       case 'tool':
         return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
       case 'tool-result':
@@ -56,7 +70,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'stderr':
         return event.text.trim() === '' ? undefined : say(paint('dim', `  ${withoutControls(event.text)}`));
       case 'reasoning':
-        return options.verbose ? out(paint('dim', withoutControls(event.text).replace(/\n$/, ''))) : undefined;
+        return options.verbose ? out(paint('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
       case 'usage':
         return;
     }
@@ -105,6 +119,8 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
     }
   };
 };
+
+const withoutLineEnd = (text: string) => (text.endsWith('\n') ? text.slice(0, -1) : text);
 
 const iterationTitle = (
   event: RunEvent & { type: 'iteration-started' },

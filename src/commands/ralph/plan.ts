@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { userError } from '../../errors.ts';
 import type { FlagName, Options } from '../../flags.ts';
 import type { Project } from '../../project/find.ts';
@@ -114,7 +113,7 @@ const nextTime = (clock: string, now: Date): number => {
 /** Sorts by time: `20261115-070312-9f3a01c2`. */
 const newRunId = () => {
   const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
-  return `${day}-${time.slice(0, 6)}-${randomBytes(4).toString('hex')}`;
+  return `${day}-${time.slice(0, 6)}-${crypto.randomUUID().slice(0, 8)}`;
 };
 
 /** `opencode:anthropic/claude-sonnet, claude`: an agent without a model of its own gets that of --model. */

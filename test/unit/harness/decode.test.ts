@@ -282,7 +282,7 @@ test('bytes that are no text break nothing', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 50 }), (garbage) => {
       const events = decode([garbage, bytes(lines('', says('Hi.')))]);
-      expect(events.at(-1)).toEqual({ type: 'text', text: 'Hi.', plain: false });
+      expect(events).toContainEqual({ type: 'text', text: 'Hi.', plain: false });
     }),
   );
 });

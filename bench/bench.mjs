@@ -1,0 +1,97 @@
+// npm run bench: what Spool costs, as ratios against floors of the same run. Not a test: nothing here fails a build.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { makeBase } from './places.mjs';
+import { historyRows, iterationRows, listRows, outputRows, packageRows, repositoryRows, startRows } from './rows.mjs';
+
+/** @typedef {import('./rows.mjs').Row} Row */
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    compare: { type: 'string' },
+    only: { type: 'string' },
+  },
+});
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`${line}\n`);
+
+const parts = {
+  start: startRows,
+  iteration: iterationRows,
+  repository: repositoryRows,
+  output: outputRows,
+  history: historyRows,
+  list: listRows,
+  package: packageRows,
+};
+
+const measure = () => {
+  const setting = { base: makeBase(), quick: options.quick, say };
+  return Object.entries(parts)
+    .filter(([name]) => options.only === undefined || options.only.split(',').includes(name))
+    .flatMap(([name, rows]) => {
+      say(`${name} …`);
+      return rows(setting);
+    });
+};
+
+/** @param {Row} row */
+const cells = ({ work, floor, goal, ratio, unit, note = '' }) => [
+  work,
+  `${number(ratio.value)} ${unit}`,
+  floor,
+  `${number(ratio.floor)} ${unit}`,
+  `${ratio.ratio.toFixed(2)} ×`,
+  ratio.low === ratio.high ? '' : `${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)}`,
+  `${goal} ×`,
+  ratio.ratio <= goal ? 'holds' : 'MISSED',
+  note,
+];
+
+/** @param {number} value */
+const number = (value) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0));
+
+/** @param {readonly (readonly string[])[]} table */
+const print = (table) => {
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => [...(row[column] ?? '')].length)));
+  for (const row of table)
+    process.stdout.write(
+      `${row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+    );
+};
+
+/** @param {readonly Row[]} rows @param {string} file */
+const printComparison = (rows, file) => {
+  const before = /** @type {{ rows: Row[] }} */ (JSON.parse(readFileSync(file, 'utf8'))).rows;
+  const key = (/** @type {Row} */ row) => `${row.work} / ${row.floor}`;
+  const table = rows.flatMap((row) => {
+    const old = before.find((other) => key(other) === key(row));
+    if (!old) return [];
+    const times = row.ratio.ratio / old.ratio.ratio;
+    const word = times > 1.2 ? 'WORSE' : times < 1 / 1.2 ? 'better' : 'the same';
+    return [[key(row), `${old.ratio.ratio.toFixed(2)} ×`, `${row.ratio.ratio.toFixed(2)} ×`, word]];
+  });
+  print([['compared with ' + file, 'then', 'now', ''], ...table]);
+};
+
+const rows = measure();
+print([['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', '', ''], ...rows.map(cells)]);
+const missed = rows.filter(({ ratio, goal }) => ratio.ratio > goal);
+if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).join('; ')}`);
+if (options.compare) printComparison(rows, options.compare);
+if (options.json) {
+  mkdirSync(dirname(options.json), { recursive: true });
+  const machine = { node: process.version, platform: process.platform, cores: cpus().length };
+  writeFileSync(
+    options.json,
+    `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows }, null, 2)}\n`,
+  );
+}

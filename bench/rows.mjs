@@ -1,0 +1,374 @@
+// What is measured, against which floor, and how it may compare.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { inTurns, median, ratioOf, timeOf } from './measure.mjs';
+import {
+  change,
+  endless,
+  makeHistory,
+  makeProject,
+  makeRepository,
+  root,
+  setAgent,
+  shareHistory,
+  spoolProgram,
+} from './places.mjs';
+
+/**
+ * @typedef {import('./places.mjs').Place} Place
+ * @typedef {ReturnType<typeof ratioOf>} Ratio
+ * @typedef {object} Setting
+ * @property {string} base
+ * @property {boolean} quick
+ * @property {(line: string) => void} say
+ */
+
+/**
+ * @typedef {object} Row
+ * @property {string} work
+ * @property {string} floor
+ * @property {number} goal The ratio that it may have at most.
+ * @property {Ratio} ratio
+ * @property {'ms' | 's' | 'MB'} unit
+ * @property {string} [note]
+ */
+
+/** @param {Setting} setting @returns {Row[]} */
+export const startRows = ({ base, quick }) => {
+  const place = makeProject(base, 'start');
+  makeHistory(place, 10);
+  /** @param {readonly string[]} args */
+  const node = (...args) => timeOf({ command: process.execPath, args, cwd: place.folder, env: place.env });
+  const times = inTurns(quick ? 9 : 25, {
+    node: () => node('-e', '0'),
+    version: () => node(spoolProgram, '--version'),
+    help: () => node(spoolProgram, '--help'),
+    status: () => node(spoolProgram, 'ralph', '--status', '--change', change),
+  });
+  const note = (/** @type {readonly string[]} */ ...args) => `${countsOf(place, args).files} files loaded`;
+  const common = { floor: 'node -e 0', unit: /** @type {const} */ ('ms') };
+  return [
+    {
+      ...common,
+      work: 'spool --version',
+      goal: 1.3,
+      ratio: ratioOf(times.version, times.node),
+      note: note('--version'),
+    },
+    { ...common, work: 'spool --help', goal: 1.5, ratio: ratioOf(times.help, times.node), note: note('--help') },
+    {
+      ...common,
+      work: 'spool ralph --status',
+      goal: 1.6,
+      ratio: ratioOf(times.status, times.node),
+      note: note('ralph', '--status', '--change', change),
+    },
+  ];
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const iterationRows = ({ base, quick }) => {
+  const [rounds, iterations] = quick ? [5, 20] : [15, 40];
+  const bare = makeProject(base, 'bare');
+  const times = inTurns(rounds, {
+    floor: () => perIteration(iterations, (count) => shellLoop(bare, count, '')),
+    spool: () => perIteration(iterations, (count) => spoolLoop(bare, count)),
+  });
+  const small = makeProject(base, 'small');
+  makeRepository(small, 20);
+  const withGit = inTurns(rounds, {
+    floor: () => perIteration(iterations, (count) => shellLoop(small, count, checkpointInShell)),
+    spool: () => perIteration(iterations, (count) => spoolLoop(small, count)),
+  });
+  return [
+    {
+      work: 'one iteration, the agent exits at once, no git',
+      floor: 'a shell loop with the same agent',
+      goal: 5,
+      ratio: ratioOf(times.spool, times.floor),
+      unit: 'ms',
+      note: perIterationCounts(bare),
+    },
+    {
+      work: 'one iteration in a small repository, with checkpoint and commit check',
+      floor: 'the shell loop and 4 git calls',
+      goal: 1.5,
+      ratio: ratioOf(withGit.spool, withGit.floor),
+      unit: 'ms',
+      note: perIterationCounts(small),
+    },
+  ];
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const repositoryRows = ({ base, quick, say }) => {
+  const files = quick ? 10_000 : 50_000;
+  const [rounds, iterations] = quick ? [3, 5] : [7, 10];
+  say(`making a repository of ${files} files`);
+  const large = makeProject(base, 'large');
+  makeRepository(large, files);
+  return [
+    {
+      work: `one iteration in a repository of ${files.toLocaleString('en')} files`,
+      floor: 'one git status there',
+      goal: 2.5,
+      ratio: repositoryRatio(large, rounds, iterations),
+      unit: 'ms',
+      note: perIterationCounts(large),
+    },
+  ];
+};
+
+/**
+ * @param {Place} place
+ * @param {number} rounds
+ * @param {number} iterations
+ */
+const repositoryRatio = (place, rounds, iterations) => {
+  const status = { command: 'git', args: ['status', '--porcelain'], cwd: place.folder, env: place.env };
+  const times = inTurns(rounds, {
+    floor: () => median([timeOf(status), timeOf(status), timeOf(status)]),
+    spool: () => perIteration(iterations, (count) => spoolLoop(place, count)),
+  });
+  return ratioOf(times.spool, times.floor);
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const outputRows = ({ base, quick, say }) => {
+  const megabytes = quick ? 100 : 500;
+  const rounds = quick ? 1 : 3;
+  say('making large outputs');
+  const lines = makeOutput(base, megabytes, 'lines');
+  const oneLine = makeOutput(base, 100, 'one line');
+  const little = makeOutput(base, 1, 'lines');
+  const place = makeProject(base, 'output');
+  return [lines, oneLine].flatMap((output) => {
+    const times = inTurns(rounds, {
+      floor: () => catLoop(place, output),
+      spool: () => outputLoop(place, output),
+    });
+    const memory = ratioOf([memoryOf(place, output)], [memoryOf(place, little)]);
+    const work = output === lines ? `${megabytes} MB of output in one iteration` : 'one line of 100 MB';
+    return [
+      {
+        work,
+        floor: 'cat to a file',
+        goal: 3,
+        ratio: ratioOf(times.spool, times.floor),
+        unit: /** @type {const} */ ('ms'),
+      },
+      { work: `${work}: memory`, floor: '1 MB of output', goal: 1.5, ratio: memory, unit: /** @type {const} */ ('MB') },
+    ];
+  });
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const historyRows = ({ base, quick, say }) => {
+  const many = quick ? 10_000 : 100_000;
+  const [rounds, iterations] = quick ? [5, 20] : [11, 40];
+  say(`making a history of ${many} iterations`);
+  const [short, long] = [makeProject(base, 'short'), makeProject(base, 'long')];
+  const backShort = makeHistory(short, 10);
+  const backLong = makeHistory(long, many);
+  const times = inTurns(rounds, {
+    floor: () => resumedIteration(short, 10, iterations, backShort),
+    spool: () => resumedIteration(long, many, iterations, backLong),
+  });
+  backLong();
+  const status = inTurns(quick ? 9 : 25, {
+    floor: () => timeOf(spoolWork(short, statusOf)),
+    spool: () => timeOf(spoolWork(long, statusOf)),
+  });
+  const number = (many + 1).toLocaleString('en');
+  return [
+    {
+      work: `iteration ${number}`,
+      floor: 'iteration 11',
+      goal: 1.3,
+      ratio: ratioOf(times.spool, times.floor),
+      unit: 'ms',
+    },
+    {
+      work: `--status after ${many.toLocaleString('en')} iterations`,
+      floor: 'after 10',
+      goal: 1.3,
+      ratio: ratioOf(status.spool, status.floor),
+      unit: 'ms',
+    },
+  ];
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const listRows = ({ base, quick, say }) => {
+  const [changes, iterations] = [50, quick ? 1000 : 10_000];
+  say(`making ${changes} changes with ${iterations} iterations each`);
+  const one = makeProject(base, 'list-1');
+  const short = makeProject(base, 'list-short', { changes });
+  const long = makeProject(base, 'list-long', { changes });
+  makeHistory(one, iterations);
+  makeHistory(short, 10);
+  makeHistory(long, iterations);
+  shareHistory(short, changes);
+  shareHistory(long, changes);
+  const list = ['list'];
+  const times = inTurns(quick ? 7 : 15, {
+    one: () => timeOf(spoolWork(one, list)),
+    short: () => timeOf(spoolWork(short, list)),
+    long: () => timeOf(spoolWork(long, list)),
+  });
+  const each = iterations.toLocaleString('en');
+  return [
+    {
+      work: `${changes} changes listed, ${each} iterations each`,
+      floor: '10 iterations each',
+      goal: 1.3,
+      ratio: ratioOf(times.long, times.short),
+      unit: 'ms',
+    },
+    {
+      work: `${changes} changes listed, ${each} iterations each`,
+      floor: 'one change',
+      goal: changes,
+      ratio: ratioOf(times.long, times.one),
+      unit: 'ms',
+    },
+  ];
+};
+
+/** @returns {Row[]} */
+export const packageRows = () => {
+  const packed = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'], {
+      cwd: root,
+      encoding: 'utf8',
+    }),
+  );
+  const megabytes = packed[0].unpackedSize / 1e6;
+  const ratio = { ratio: megabytes, low: megabytes, high: megabytes, value: megabytes, floor: 1 };
+  return [
+    {
+      work: 'the published package, unpacked',
+      floor: '1 MB',
+      goal: 1,
+      ratio,
+      unit: 'MB',
+      note: `${packed[0].entryCount} files`,
+    },
+  ];
+};
+
+/**
+ * What one iteration takes on top of starting and ending.
+ * @param {number} iterations
+ * @param {(count: number) => number} loop
+ */
+const perIteration = (iterations, loop) => (loop(iterations + 1) - loop(1)) / iterations;
+
+/** @param {Place} place @param {number} count */
+const spoolLoop = (place, count) =>
+  timeOf(
+    spoolWork(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', String(count), ...endless]),
+  );
+
+/** @param {Place} place @param {readonly string[]} args */
+const spoolWork = (place, args) => ({
+  command: process.execPath,
+  args: [spoolProgram, ...args],
+  cwd: place.folder,
+  env: place.env,
+  codes: [0, 3],
+});
+
+const statusOf = ['ralph', '--status', '--change', change];
+
+/** @param {Place} place @param {number} count @param {string} then */
+const shellLoop = (place, count, then) => {
+  writeFileSync(`${place.folder}.prompt`, 'Go.\n');
+  const script = `i=0; while [ $i -lt ${count} ]; do opencode run < "${place.folder}.prompt" > "${place.folder}.log"; ${then} i=$((i+1)); done`;
+  return timeOf({ command: 'bash', args: ['-c', script], cwd: place.folder, env: place.env });
+};
+
+/** What a checkpoint takes at least. */
+const checkpointInShell = `
+  GIT_INDEX_FILE=.git/bench-index git add --all
+  tree=$(GIT_INDEX_FILE=.git/bench-index git write-tree)
+  commit=$(git commit-tree "$tree" -m "checkpoint $i")
+  git update-ref "refs/bench/$i" "$commit"
+`;
+
+/** @param {Place} place @param {number} from @param {number} iterations @param {() => void} putBack */
+const resumedIteration = (place, from, iterations, putBack) =>
+  perIteration(iterations, (count) => {
+    putBack();
+    return timeOf(spoolWork(place, ['ralph', '--change', change, '--max-iterations', String(from + count)]));
+  });
+
+/**
+ * A file of so many megabytes.
+ * @param {string} base @param {number} megabytes @param {'lines' | 'one line'} shape
+ */
+const makeOutput = (base, megabytes, shape) => {
+  const path = join(base, `${megabytes}-${shape.replace(' ', '-')}.txt`);
+  const line = 'The agent says something about what it does, and goes on.'.padEnd(99, '.');
+  const block = Buffer.from(shape === 'lines' ? `${line}\n`.repeat(10_000) : 'x'.repeat(1e6));
+  writeFileSync(path, Buffer.concat(Array.from({ length: megabytes }, () => block)));
+  return path;
+};
+
+/** @param {Place} place @param {string} output */
+const catLoop = (place, output) =>
+  timeOf({
+    command: '/bin/sh',
+    args: ['-c', `cat "${output}" > "${place.folder}.log"`],
+    cwd: place.folder,
+    env: place.env,
+  });
+
+/** @param {Place} place @param {string} output */
+const outputLoop = (place, output) => {
+  setAgent(place, `cat "${output}"`);
+  return spoolLoop(place, 1);
+};
+
+/** @param {Place} place @param {string} output */
+const memoryOf = (place, output) => {
+  setAgent(place, `cat "${output}"`);
+  return countsOf(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', '1', ...endless]).maxRssMb;
+};
+
+/** @param {Place} place */
+const perIterationCounts = (place) => {
+  const count = (/** @type {number} */ iterations) =>
+    countsOf(place, [
+      'ralph',
+      'Go.',
+      '--change',
+      change,
+      '--fresh',
+      '--max-iterations',
+      String(iterations),
+      ...endless,
+    ]);
+  const [few, more] = [count(1), count(11)];
+  return `${(more.processes - few.processes) / 10} processes, ${(more.fsyncs - few.fsyncs) / 10} fsyncs`;
+};
+
+/**
+ * @param {Place} place @param {readonly string[]} args
+ * @returns {{ processes: number; fsyncs: number; files: number; maxRssMb: number }}
+ */
+const countsOf = (place, args) => {
+  const file = `${place.folder}.counts`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--require', join(root, 'test', 'fixtures', 'counts.cjs'), spoolProgram, ...args],
+    {
+      cwd: place.folder,
+      env: { ...place.env, COUNTS_FILE: file },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  if (status !== 0 && status !== 3) throw new Error(`spool ${args.join(' ')} ended with ${status}: ${stderr}`);
+  return JSON.parse(readFileSync(file, 'utf8'));
+};

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject, root, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
+
+/** What does not depend on the machine, and must not grow unseen. Times are measured by `npm run bench`. */
+
+interface Counts {
+  readonly processes: number;
+  readonly fsyncs: number;
+  readonly files: number;
+}
+
+const countsOf = async (project: TestProject, ...args: string[]): Promise<Counts> => {
+  const file = join(project.home, 'counts.json');
+  await startProcess(process.execPath, ['--require', join(root, 'test/fixtures/counts.cjs'), spoolProgram, ...args], {
+    cwd: project.folder,
+    env: { ...project.env, COUNTS_FILE: file },
+  }).result;
+  return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+};
+
+/** What one iteration more takes. */
+const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>> => {
+  const loop = (iterations: number) =>
+    countsOf(
+      project,
+      'ralph',
+      '--change',
+      change,
+      '--fresh',
+      '--max-iterations',
+      String(iterations),
+      '--max-stalled',
+      '9',
+    );
+  const [one, four] = [await loop(1), await loop(4)];
+  return { processes: (four.processes - one.processes) / 3, fsyncs: (four.fsyncs - one.fsyncs) / 3 };
+};
+
+test.each([
+  ['--version', 2],
+  ['--help', 4],
+  ['ralph --status', 6],
+])('spool %s loads %i files', async (args, files) => {
+  const project = createProject({ agent: [promise] });
+  await project.spool('ralph', '--change', change);
+
+  const words = args === 'ralph --status' ? ['ralph', '--status', '--change', change] : [args];
+
+  expect((await countsOf(project, ...words)).files).toBe(files);
+});
+
+test.each([
+  ['without git', { git: false, agent: ['true'] }, { processes: 1, fsyncs: 2 }],
+  ['that changes nothing', { agent: ['true'] }, { processes: 3, fsyncs: 2 }],
+  ['that is committed', { agent: ['date +%N%s > work.txt'] }, { processes: 16, fsyncs: 2 }],
+])('an iteration %s starts so many processes and waits for the disk so often', async (_, options, expected) => {
+  expect(await perIteration(createProject(options))).toEqual(expected);
+});
+
+test('the package is small', () => {
+  const args = ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'];
+  const env = { PATH: process.env.PATH, HOME: root };
+  const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, env, encoding: 'utf8' })) as [
+    { unpackedSize: number },
+  ];
+  expect(packed.unpackedSize).toBeLessThan(400_000);
+});
