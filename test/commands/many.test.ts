@@ -88,14 +88,17 @@ test('what all of them spend together ends all of them', async () => {
   for (const id of [change, second, third]) expect(project.state(id)).toMatchObject({ cause: 'max-cost' });
 });
 
-test('two changes that claim the same requirement are not worked on at the same time', async () => {
+test.each([
+  ['in the same words', 'accounts', 'Signing in'],
+  ['with other capitals and blanks', 'Accounts', 'signing  IN'],
+])('two changes that claim the same requirement are not worked on at the same time: %s', async (_, folder, title) => {
   const spec = '## ADDED Requirements\n\n### Requirement: Signing in\nIt SHALL.\n';
   const script = `${which}; case $change in *third) ;; *) mkdir "$HOME/only-one" || touch "$HOME/both"; esac; sleep 0.3; rmdir "$HOME/only-one"; ${promise}`;
   const project = createProject({
     files: {
       ...files,
       [`.spool/changes/${change}/specs/accounts/spec.md`]: spec,
-      [`.spool/changes/${second}/specs/accounts/spec.md`]: spec,
+      [`.spool/changes/${second}/specs/${folder}/spec.md`]: spec.replace('Signing in', title),
       [`.spool/changes/${third}/specs/other/spec.md`]: spec,
     },
     agent: [script],

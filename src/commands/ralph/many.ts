@@ -1,6 +1,6 @@
 import { systemProblem, UserError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
-import { claimsOf } from '../../project/claims.ts';
+import { type Claims, claimsOf } from '../../project/claims.ts';
 import { readState } from '../../project/state.ts';
 import { addUsage, type Usage } from '../../ralph/events.ts';
 import { totalUsage } from '../../ralph/tally.ts';
@@ -40,7 +40,7 @@ export const runMany = async (request: ManyRequest): Promise<number> => {
 
 interface Queued {
   readonly change: string;
-  readonly claims: ReadonlySet<string>;
+  readonly claims: Claims;
 }
 
 interface Company {
@@ -95,7 +95,8 @@ const takeNext = (
   return null;
 };
 
-const sharedClaim = (a: Queued, b: Queued): string | null => [...a.claims].find((claim) => b.claims.has(claim)) ?? null;
+const sharedClaim = (a: Queued, b: Queued): string | null =>
+  [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
 /** What the runs have in common: signals, what they have spent, and git, which only one of them sets up at a time. */
 const createRunner = (request: ManyRequest, { board, stops }: Company) => {
