@@ -1,7 +1,7 @@
 import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
-import { costOf, count, duration, oneLine, table } from './format.ts';
+import { costOf, count, cut, duration, oneLine, table, widthOf } from './format.ts';
 import type { Report } from './report.ts';
 import type { Terminal } from './terminal.ts';
 import { nothingKnown } from '../ralph/events.ts';
@@ -25,20 +25,22 @@ export interface Board {
 
 /** Several runs on one terminal: on a screen one line for each that is drawn anew, otherwise a line for each step. */
 export const createBoard = (terminal: Terminal): Board => {
-  const lines = new Map<string, string>();
-  let drawn = 0;
+  const lines = new Map<string, Progress>();
+  let drawn: string[] = [];
 
   const erase = () => {
-    if (drawn > 0) terminal.say(`\u001b[${drawn}A\u001b[0J`);
-    drawn = 0;
+    // A window that was made narrower has wrapped what was drawn.
+    const rows = drawn.reduce((sum, text) => sum + Math.max(1, Math.ceil(widthOf(text) / terminal.columns)), 0);
+    if (rows > 0) terminal.say(`\u001b[${rows}A\u001b[0J`);
+    drawn = [];
   };
   const draw = () => {
     if (!terminal.isScreen) return;
     erase();
     // No more than fit: lines that have scrolled away cannot be drawn again.
-    const fitting = [...lines.values()].slice(0, Math.max(1, terminal.rows - 2));
-    for (const text of fitting) terminal.say(`${text.slice(0, terminal.columns - 1)}\n`);
-    drawn = fitting.length;
+    const fitting = [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, Math.max(1, terminal.rows - 2));
+    drawn = fitting.map(([change, progress]) => fitLine(oneLine(change), progress, terminal.columns - 1));
+    for (const text of drawn) terminal.say(`${text}\n`);
   };
   const say = (line: string) => {
     erase();
@@ -50,8 +52,7 @@ export const createBoard = (terminal: Terminal): Board => {
     say,
     reportOf: (change) => (event, view) => {
       if (event.type === 'run-ended') lines.delete(change);
-      else if (event.type !== 'agent' && event.type !== 'notice')
-        lines.set(change, `${change}  ${progress(event, view)}`);
+      else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
       const step = stepOf(event, view);
       if (step === null) draw();
       else say(`${change}: ${step}`);
@@ -60,12 +61,30 @@ export const createBoard = (terminal: Terminal): Board => {
   };
 };
 
-/** What happens now. */
-const progress = (event: RunEvent, view: RunView): string => {
-  const of = view.maxIterations === null ? '' : ` of ${view.maxIterations}`;
-  const what =
-    event.type === 'waiting' ? `waiting: ${event.why}` : event.type === 'gate-started' ? 'verifying' : 'working';
-  return `iteration ${view.iteration}${of}, ${what}, ${duration(view.elapsedMs)}`;
+/** What happens now, from all there is to say of it down to the least. */
+type Progress = readonly string[];
+
+const progressOf = (event: RunEvent, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
+  const of = maxIterations === null ? '' : ` of ${maxIterations}`;
+  const state = event.type === 'waiting' ? 'waiting' : event.type === 'gate-started' ? 'verifying' : 'working';
+  const why = event.type === 'waiting' ? `: ${oneLine(event.why)}` : '';
+  return [
+    `iteration ${iteration}${of}, ${state}${why}, ${duration(elapsedMs)}`,
+    `iteration ${iteration}${of}, ${state}`,
+    `${iteration}, ${state}`,
+  ];
+};
+
+/** Enough of an id to tell it from others: `002-01_a…`. */
+const shortId = 9;
+
+/** One line that never wraps: of the id as much as there is room for beside what happens. */
+const fitLine = (change: string, progress: Progress, columns: number): string => {
+  const roomBeside = (text: string) => columns - widthOf(text) - 2;
+  const fits = (text: string) => roomBeside(text) >= Math.min(shortId, widthOf(change));
+  const text = progress.find(fits) ?? progress.at(-1)!;
+  const id = cut(change, roomBeside(text), '…');
+  return cut(id === '' ? text : `${id}  ${text}`, columns);
 };
 
 /** What is worth a line that stays. */

@@ -65,15 +65,43 @@ const controls = [
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
+/** How many columns a text takes on a screen; rather one too many than one too few. */
+export const widthOf = (text: string): number => [...text].reduce((sum, char) => sum + charWidth(char), 0);
+
+/** The beginning of a text, in no more than so many columns; `end` shows that something is left out. */
+export const cut = (text: string, columns: number, end = ''): string => {
+  if (widthOf(text) <= columns) return text;
+  let room = columns - widthOf(end);
+  let kept = '';
+  for (const char of text) {
+    room -= charWidth(char);
+    if (room < 0) break;
+    kept += char;
+  }
+  return columns < widthOf(end) ? '' : kept + end;
+};
+
+const charWidth = (char: string): number => {
+  if (/[\p{M}\u200b-\u200d\ufeff]/u.test(char)) return 0;
+  return wide.test(char) ? 2 : 1;
+};
+
+/** Scripts that are written in squares, and pictures. */
+const wide =
+  /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{10000}-\u{10ffff}\p{Emoji_Presentation}]/u;
+
 /** Columns as wide as their widest cell; numbers to the right. */
 export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {
   const widths = rows.reduce<number[]>(
-    (wide, row) => row.map((cell, column) => Math.max(wide[column] ?? 0, cell.length)),
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, widthOf(cell))),
     [],
   );
   return rows.map((row) =>
     row
-      .map((cell, column) => (numeric.includes(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .map((cell, column) => {
+        const blanks = ' '.repeat(widths[column]! - widthOf(cell));
+        return numeric.includes(column) ? blanks + cell : cell + blanks;
+      })
       .join('  ')
       .trimEnd(),
   );

@@ -36,11 +36,12 @@ export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
     isScreen: screens && !dumb,
+    // Asked anew each time, as a window may be resized; one whose size nobody set says 0.
     get columns() {
-      return stderr.columns ?? 80;
+      return stderr.columns || 80;
     },
     get rows() {
-      return stderr.rows ?? 24;
+      return stderr.rows || 24;
     },
   };
 };

@@ -1,4 +1,4 @@
-import { duration } from './format.ts';
+import { cut, duration } from './format.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A last line that counts the seconds up, or down to a time, so that silence can be told from a hung terminal. Screens only. */
@@ -18,7 +18,7 @@ export const createTicker = (terminal: Terminal) => {
     const ms = until === null ? performance.now() - since : Math.max(0, until - Date.now());
     const seconds = Math.floor(ms / 1000);
     const text = `${label}, ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
-    terminal.say(terminal.paint('dim', text.slice(0, terminal.columns - 1)));
+    terminal.say(terminal.paint('dim', cut(text, terminal.columns - 1)));
     drawn = true;
   };
 

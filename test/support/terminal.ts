@@ -3,18 +3,25 @@ import { stripVTControlCharacters } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { eventually } from './eventually.ts';
 import { spoolProgram, type TestProject } from './project.ts';
+import { createScreen } from './screen.ts';
+
+const rows = 30;
 
 /** Runs Spool in a real pseudo-terminal. */
-export const openTerminal = (project: TestProject, args: readonly string[]) => {
+export const openTerminal = (project: TestProject, args: readonly string[], columns = 100) => {
   const pty = spawn(process.execPath, [spoolProgram, ...args], {
     cwd: project.folder,
     env: { ...project.env, TERM: 'xterm-256color' },
-    cols: 100,
-    rows: 30,
+    cols: columns,
+    rows,
   });
+  const picture = createScreen(columns);
   let screen = '';
   let ended = false;
-  pty.onData((data) => (screen += stripVTControlCharacters(data)));
+  pty.onData((data) => {
+    screen += stripVTControlCharacters(data);
+    picture.write(data);
+  });
   const exitCode = new Promise<number>((resolve) =>
     pty.onExit(({ exitCode: code }) => {
       ended = true;
@@ -28,6 +35,12 @@ export const openTerminal = (project: TestProject, args: readonly string[]) => {
     type: (keys: string) => pty.write(keys),
     /** All that was shown so far, without colours and cursor movements. */
     screen: () => screen,
+    /** What stands there now. */
+    lines: picture.lines,
+    resize: (to: number) => {
+      pty.resize(to, rows);
+      picture.resize(to);
+    },
     shows: (text: string) =>
       eventually(() => screen.includes(text), `"${text}" on the screen`).catch((error: Error) => {
         throw new Error(`${error.message}; the screen shows: ${screen}`);

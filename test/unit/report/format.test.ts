@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration } from '../../../src/report/format.ts';
+import { cut, duration, widthOf } from '../../../src/report/format.ts';
 
 test.each([
   [0, '0 ms'],
@@ -21,4 +21,28 @@ test.each([
   [360_000_000, '100 h 00 min'],
 ])('%d ms is %s', (ms, expected) => {
   expect(duration(ms)).toBe(expected);
+});
+
+test.each([
+  ['abc', 3],
+  ['größe', 5],
+  ['gro\u0308\u00dfe', 5],
+  ['変更', 4],
+  ['한국', 4],
+  ['a🚀b', 4],
+  ['', 0],
+])('%j takes %d columns', (text, width) => {
+  expect(widthOf(text)).toBe(width);
+});
+
+test.each([
+  ['abcdef', 6, 'abcdef'],
+  ['abcdef', 5, 'abcd…'],
+  ['変更の', 5, '変更…'],
+  ['変更の', 4, '変…'],
+  ['abc', 1, '…'],
+  ['abc', 0, ''],
+  ['abc', -3, ''],
+])('%j in %d columns is %j', (text, columns, expected) => {
+  expect(cut(text, columns, '…')).toBe(expected);
 });
