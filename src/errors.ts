@@ -138,7 +138,10 @@ const table = {
     text: (command: string, log: string) =>
       `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
   },
-  interrupted: { exit: 130, text: (_code: number) => 'Interrupted: nothing was moved.' },
+  interrupted: {
+    exit: (code: number) => code,
+    text: (_code: number, so: string) => `Interrupted: ${so}.`,
+  },
   'no-checkpoint': {
     exit: 2,
     text: (change: string, name: string | null, there: readonly string[]) =>
@@ -181,6 +184,11 @@ const table = {
   io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
 } as const;
 
+interface Row {
+  readonly exit: number | ((...facts: unknown[]) => number);
+  readonly text: (...facts: unknown[]) => string;
+}
+
 export type ErrorCode = keyof typeof table;
 
 export const errorCodes = Object.keys(table) as ErrorCode[];
@@ -190,16 +198,16 @@ export class UserError extends Error {
   readonly code: ErrorCode;
   readonly exitCode: number;
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: ErrorCode, message: string, exitCode: number) {
     super(message.replaceAll(/\s*\n\s*/g, ' '));
     this.code = code;
-    this.exitCode = table[code].exit;
+    this.exitCode = exitCode;
   }
 }
 
 export const userError = <Code extends ErrorCode>(code: Code, ...facts: Parameters<(typeof table)[Code]['text']>) => {
-  const text = table[code].text as (...facts: unknown[]) => string;
-  return new UserError(code, text(...facts));
+  const { exit, text } = table[code] as Row;
+  return new UserError(code, text(...facts), typeof exit === 'number' ? exit : exit(...facts));
 };
 
 /** The plain words for what the operating system answered. */

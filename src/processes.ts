@@ -41,6 +41,9 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
 export const endRun = (run: string, graceMs: number): Promise<number> =>
   endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), graceMs);
 
+/** The name under which `endRun` finds what was started for a place; without a `/`, so that it finds nothing below it. */
+export const familyAt = (path: string): string => encodeURIComponent(path);
+
 /** Signals a process that was started with a group of its own, and the whole group. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
   void send(process.platform === 'win32' ? leader : -leader, signal);

@@ -118,7 +118,8 @@ const verify = async (
         stops,
         redactor: createRedactor(call.env),
       });
-      if (result.outcome === 'interrupted') throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'));
+      if (result.outcome === 'interrupted')
+        throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was moved');
       if (result.outcome !== 'passed') return { command, log: relative(project.root, logFile) };
     }
     return null;

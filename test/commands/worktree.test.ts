@@ -2,6 +2,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
 
 const run = ['ralph', '--change', change];
@@ -246,6 +248,45 @@ describe('nothing is lost with a worktree', () => {
     rmSync(project.path(worktree), { recursive: true });
     await project.spool(...run, ...setup);
     expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('a setup that %s ends is done anew', async (signal, code) => {
+    const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
+    const setup = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done; echo ready > setup.txt`;
+    const args = [...run, '--worktree', '--worktree-setup', setup, '--fail-fast'];
+    const first = project.start(args);
+    await eventually(() => project.exists('../home/begun'), 'the setup to begin');
+    first.kill(signal);
+
+    expect(await first.result).toMatchObject({
+      code,
+      stderr: expect.stringMatching(/ending what runs.*\nspool: Interrupted: nothing was started\.\n$/),
+    });
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    project.write('../home/go', '');
+    await project.spool(...args);
+    expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
+  });
+
+  test('a setup whose Spool was killed is ended before it is done anew', async () => {
+    const project = createProject({ agent: [promise] });
+    const setup = `exec 2> /dev/null; trap 'rmdir "$HOME/only-one"; exit 1' TERM; mkdir "$HOME/only-one" || touch "$HOME/both"
+      echo begun >> "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;
+    const args = [...run, '--worktree', '--worktree-setup', setup];
+    const first = project.start(args);
+    await eventually(() => project.exists('../home/begun'), 'the setup to begin');
+    first.kill('SIGKILL');
+    await first.result;
+    const second = project.start(args);
+    await eventually(() => project.read('../home/begun') === 'begun\nbegun\n', 'the setup to begin anew');
+    project.write('../home/go', '');
+
+    expect(await second.result).toMatchObject({ code: 0 });
+    expect(project.exists('../home/both')).toBe(false);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
   test('a rewind is refused when the worktree of the run is gone', async () => {

@@ -40,7 +40,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'dirty-worktree': [text, text],
   'land-conflict': [text, text, text],
   'land-red': [text, text],
-  interrupted: [],
+  interrupted: [143, text],
   'no-checkpoint': [text, text, [text]],
   'in-the-way': [text],
   'place-gone': [text],
@@ -70,7 +70,7 @@ test.each([
   ['one  \r\n\n\t two', 'one two'],
   ['one  two', 'one  two'],
 ])('%j becomes %j', (message, expected) => {
-  expect(new UserError('usage', message).message).toBe(expected);
+  expect(new UserError('usage', message, 2).message).toBe(expected);
 });
 
 test('a long list of changes is cut short', () => {

@@ -16,13 +16,14 @@ import {
 import { git, readable } from '../../git/git.ts';
 import { findWorkTree, gitFolderOf, isIntact, unfinished } from '../../git/worktree.ts';
 import { runShell } from '../../harness/shell.ts';
+import { endRun, familyAt } from '../../processes.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { moduleFolderName } from '../../project/modules.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import type { RunRequest } from './run.ts';
-import type { Stops } from './signals.ts';
+import { exitCodeOf, type Stops } from './signals.ts';
 
 export interface PlaceRequest extends RunRequest {
   /** Where the run was before it was interrupted. */
@@ -72,6 +73,9 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   return { root, branch: there ?? branch, worktree };
 };
 
+/** How long a setup whose Spool is gone may take to end. */
+const leftoverGraceMs = 2000;
+
 interface NewPlace {
   readonly worktree: string;
   readonly root: string;
@@ -84,6 +88,8 @@ const furnishOnce = async (request: PlaceRequest, { worktree, root, isNew }: New
   const folder = await gitFolderOf(worktree);
   const note = folder === null ? null : join(folder, 'spool-furnished');
   if (note !== null && existsSync(note)) return;
+  // Whoever was killed may have left a setup running.
+  await endRun(familyAt(worktree), leftoverGraceMs);
   await furnish(request, root, isNew);
   if (note !== null) writeFileSync(note, '');
 };
@@ -109,13 +115,15 @@ const furnish = async (request: PlaceRequest, root: string, isNew: boolean): Pro
     command: options.worktreeSetup,
     cwd: root,
     env: call.env,
-    tag: `setup-${process.pid}/${change}`,
+    tag: `${familyAt(worktreePath(project, change))}/setup`,
     logFile,
     timeoutMs: 30 * 60_000,
     stopGraceMs: options.stopGrace,
     stops,
     redactor,
   });
+  if (result.outcome === 'interrupted')
+    throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
   if (result.outcome !== 'passed')
     throw userError('setup-failed', options.worktreeSetup, relative(project.root, logFile));
 };
