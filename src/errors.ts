@@ -138,6 +138,16 @@ const table = {
     text: (command: string, log: string) =>
       `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
   },
+  'land-blocked': {
+    exit: 2,
+    text: (files: string, base: string) =>
+      `Nothing was landed: it would overwrite what is not committed on ${base}: ${files}. Commit it, or move it away first.`,
+  },
+  'not-kept': {
+    exit: 1,
+    text: (folder: string) =>
+      `Nothing was landed: what is in its way in ${folder} could not be kept first. See "git status" there.`,
+  },
   interrupted: {
     exit: (code: number) => code,
     text: (_code: number, so: string) => `Interrupted: ${so}.`,

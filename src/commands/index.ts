@@ -124,7 +124,7 @@ export const commands: readonly Command[] = [
       ...ralphOptions.filter(({ name }) => ['verify', 'verifyTimeout'].includes(name)),
     ],
     examples: ['spool land 002-01', 'spool land 002-01 --onto main --verify "npm test"'],
-    load: () => import('./land.ts'),
+    load: () => import('./land/land.ts'),
   },
   {
     name: 'prune',

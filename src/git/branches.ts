@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { git } from './git.ts';
+import { systemProblem } from '../errors.ts';
+import { git, type GitCall, pathOf, readable } from './git.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
 
@@ -9,7 +10,7 @@ export type GitOutcome = { readonly ok: true } | { readonly ok: false; readonly 
 /** The branch that is checked out; null for a detached HEAD. */
 export const currentBranch = async (cwd: string): Promise<string | null> => {
   const { code, stdout } = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { cwd });
-  return code === 0 ? stdout.trim() : null;
+  return code === 0 ? readable(stdout).trim() : null;
 };
 
 export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
@@ -31,6 +32,18 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
 
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
   outcome(await git(['worktree', 'remove', '--force', path], { cwd }));
+
+/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. */
+export const discardWorktree = async (cwd: string, path: string): Promise<GitOutcome> => {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  } catch (error) {
+    return { ok: false, why: systemProblem(error) };
+  }
+  // Twice, as git locks one until it is complete.
+  await git(['worktree', 'remove', '--force', '--force', path], { cwd });
+  return { ok: true };
+};
 
 /** Whether this folder is a linked work tree of the repository. */
 export const isWorktree = async (cwd: string, path: string): Promise<boolean> => {
@@ -59,7 +72,9 @@ export const dirtyPaths = async (cwd: string): Promise<string[] | null> => {
 /** Submodules, or other repositories: what is committed in them may be nowhere else. */
 export const holdsRepositories = async (cwd: string): Promise<boolean> => {
   const { stdout } = await git(['ls-files', '--stage', '-z'], { cwd });
-  return stdout.split('\0').some((line) => line.startsWith('160000 '));
+  const nested = stdout.split('\0').filter((line) => line.startsWith('160000 '));
+  // One that was never fetched into this work tree is an empty folder.
+  return nested.some((line) => existsSync(pathOf(cwd, `${line.slice(line.indexOf('\t') + 1)}/.git`)));
 };
 
 /** Where a branch began, so that it can be landed there. */
@@ -68,60 +83,104 @@ export const rememberBase = async (cwd: string, branch: string, base: string): P
 
 export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['config', '--get', `branch.${branch}.spoolBase`], { cwd });
-  return code === 0 ? stdout.trim() : null;
+  return code === 0 ? readable(stdout).trim() : null;
 };
 
 const outcome = ({ code, stderr }: { code: number; stderr: string }): GitOutcome =>
   code === 0 ? { ok: true } : { ok: false, why: reasonIn(stderr) };
 
-const reasonIn = (text: string) =>
+/** What git says first is what is wrong; what comes behind is advice. */
+const reasonIn = (text: string): string => {
+  const lines = text.trim().split('\n');
+  const told = (lines.find((line) => problem.test(line)) ?? lines.at(-1) ?? '').replace(problem, '');
+  return told.endsWith(':') ? `${told} ${filesIn(text).join(', ')}` : told;
+};
+
+const problem = /^(?:fatal|error): /;
+
+/** In whatever language it speaks, git puts the files that it speaks of on lines of their own. */
+const filesIn = (text: string): string[] =>
   text
-    .trim()
     .split('\n')
-    .at(-1)
-    ?.replace(/^(?:fatal|error): /, '') ?? '';
+    .filter((line) => line.startsWith('\t'))
+    .map((line) => line.trim());
+
+type Stoppable = Pick<GitCall, 'env' | 'kill'>;
 
 /** A work tree without a branch, for trying something out. */
-export const addDetached = async (cwd: string, path: string, commit: string): Promise<GitOutcome> =>
-  outcome(await git(['worktree', 'add', '--quiet', '--detach', path, commit], { cwd }));
+export const addDetached = async (
+  cwd: string,
+  [path, commit]: readonly [string, string],
+  stoppable: Stoppable,
+): Promise<GitOutcome> =>
+  outcome(await git(['worktree', 'add', '--quiet', '--detach', path, commit], { cwd, ...stoppable }));
 
 export type Rebased =
   | { readonly kind: 'rebased'; readonly commit: string }
   | { readonly kind: 'conflict'; readonly files: readonly string[]; readonly why: string };
 
 /** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
-export const rebaseOnto = async (cwd: string, base: string): Promise<Rebased> => {
-  const ahead = await git(['merge-base', '--is-ancestor', base, 'HEAD'], { cwd });
+export const rebaseOnto = async (cwd: string, base: string, stoppable: Stoppable): Promise<Rebased> => {
+  // A tag may have the same name.
+  const onto = `refs/heads/${base}`;
+  const ahead = await git(['merge-base', '--is-ancestor', onto, 'HEAD'], { cwd });
   // Nothing of the user's settings: branches that point to the same commits must stay.
   const plain = ['rebase.updateRefs', 'rebase.autoSquash', 'rebase.autoStash'].flatMap((name) => [
     '-c',
     `${name}=false`,
   ]);
-  const rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', base], { cwd });
+  const rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', onto], { cwd, ...stoppable });
   if (rebase.code === 0) return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
   const { stdout } = await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd });
   await git(['rebase', '--abort'], { cwd });
   return { kind: 'conflict', files: stdout.split('\0').filter(Boolean), why: reasonIn(rebase.stderr) };
 };
 
+export type Forwarded =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly why: string;
+      /** What would have been overwritten. */
+      readonly files: readonly string[];
+    };
+
 /** Moves a branch ahead to a commit, with the files of the folder in which it is checked out; never anything but ahead. */
-export const fastForward = async (cwd: string, branch: string, commit: string): Promise<GitOutcome> => {
+export const fastForward = async (cwd: string, branch: string, commit: string): Promise<Forwarded> => {
   const holder = await holderOf(cwd, branch);
-  if (holder !== null)
-    return outcome(await git(['merge', '--ff-only', '--quiet', commit], { cwd: holder, hooks: true }));
-  const ancestor = await git(['merge-base', '--is-ancestor', branch, commit], { cwd });
-  if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved` };
-  return outcome(await git(['update-ref', `refs/heads/${branch}`, commit], { cwd }));
+  if (holder !== null) return mergeIn(holder, branch, commit);
+  const ref = `refs/heads/${branch}`;
+  const ancestor = await git(['merge-base', '--is-ancestor', ref, commit], { cwd });
+  if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved`, files: [] };
+  const moved = outcome(await git(['update-ref', ref, commit], { cwd, hooks: true }));
+  return moved.ok ? moved : { ...moved, files: [] };
+};
+
+const mergeIn = async (holder: string, branch: string, commit: string): Promise<Forwarded> => {
+  const before = await tipOf(holder, branch);
+  // What is ignored is nowhere else, but git would overwrite it without a word.
+  const args = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
+  const { code, stderr } = await git(args, { cwd: holder, hooks: true });
+  if (code === 0) return { ok: true };
+  // A hook that refuses to move the branch comes when the files are there already. What is as it was stays so.
+  if (before !== null && (await tipOf(holder, branch)) === before)
+    await git(['read-tree', '-m', '-u', commit, before], { cwd: holder });
+  return { ok: false, why: reasonIn(stderr), files: filesIn(stderr).filter((name) => existsSync(join(holder, name))) };
 };
 
 /** The folder in which a branch is checked out; null when it is nowhere. */
-const holderOf = async (cwd: string, branch: string): Promise<string | null> => {
+export const holderOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
-  const entry = stdout.split('\0\0').find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
+  const entries = readable(stdout).split('\0\0');
+  const entry = entries.find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
   const path = entry?.split('\0').find((line) => line.startsWith('worktree '));
-  const folder = path === undefined ? null : Buffer.from(path.slice('worktree '.length), 'latin1').toString('utf8');
+  const folder = path === undefined ? null : path.slice('worktree '.length);
   return folder !== null && existsSync(folder) ? folder : null;
 };
+
+/** Where a folder is in its work tree: empty, or `sub/`. */
+export const prefixOf = async (cwd: string): Promise<string> =>
+  readable((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();
 
 /** Points a branch to a commit, if it is checked out nowhere and still where it was. */
 export const moveBranch = async (

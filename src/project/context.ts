@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { readIfThere } from './files.ts';
@@ -29,6 +29,22 @@ export const clearContext = (project: Project, changeId: string): void => {
   const file = contextFile(project, changeId);
   closeSync(openSync(file, 'a', 0o600));
   truncateSync(file);
+};
+
+/** Takes lines out. They are blanked where they stand, so that nothing is lost that somebody appends meanwhile. */
+export const dropFromContext = (project: Project, changeId: string, isMeant: (line: string) => boolean): void => {
+  const path = contextFile(project, changeId);
+  if (!existsSync(path)) return;
+  const file = openSync(path, 'r+');
+  try {
+    let at = 0;
+    for (const line of readFileSync(file, 'latin1').split('\n')) {
+      if (isMeant(Buffer.from(line, 'latin1').toString())) writeSync(file, ' '.repeat(line.length), at);
+      at += line.length + 1;
+    }
+  } finally {
+    closeSync(file);
+  }
 };
 
 /** True for a file that somebody edited by hand and left without a last newline. */

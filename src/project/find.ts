@@ -30,4 +30,7 @@ export const stateFolder = (project: Project) => join(project.root, '.spool', '.
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
+/** Where `spool land` tries out what it is about to do. */
+export const trialPath = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -19,6 +19,10 @@ export const matchId = (query: string, ids: readonly string[]): Match => {
 /** The first three digits of `NNN-NN_slug`; null for a change that is numbered differently. */
 export const moduleOf = (changeId: string): string | null => /^(\d{3})-\d{2}_/.exec(changeId)?.[1] ?? null;
 
+/** The branch of a change that works in a place of its own; a folder may be called what a branch may not. */
+export const branchOf = (changeId: string): string =>
+  `ralph/${changeId.replaceAll(/[\s\u0000-\u0020\u007f~^:?*[\\]+|\.\.+|@\{|\.(?:lock)?$/g, '-')}`;
+
 /** The number of a change within its module, also under its archived name `YYYY-MM-DD-NNN-NN_slug`. */
 export const changeNumber = (name: string, moduleId: string): number | null => {
   const match = /^(?:\d{4}-\d{2}-\d{2}-)?(\d{3})-(\d{2})_/.exec(name);

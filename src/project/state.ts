@@ -46,6 +46,13 @@ export const hideStateFromGit = (project: Project): boolean => {
   }
 };
 
+export const hideWorktreesFromGit = (project: Project): void => {
+  const folder = join(project.root, '.spool', 'worktrees');
+  mkdirSync(folder, { recursive: true });
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+};
+
 /** Makes the folder of one run, for the prompts and the logs of its iterations. */
 export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
   const folder = join(ralphFolder(project, changeId), 'runs', run);

@@ -116,83 +116,6 @@ test('without a repository, or without a commit in it, a worktree is refused', a
   });
 });
 
-describe('spool land', () => {
-  const worked = async (agent: string) => {
-    const project = createProject({ files: { 'a.txt': 'one\n' }, agent: [`${agent}; ${promise}`] });
-    await project.spool(...run, '--worktree', '--verify', 'test ! -e broken');
-    return project;
-  };
-
-  test('rebases the branch, verifies it, and moves the base ahead with the files of the folder', async () => {
-    const project = await worked('echo x > x.txt');
-    project.write('mine.txt', 'of the user\n');
-    project.write('b.txt', 'meanwhile\n');
-    project.git('add', 'b.txt');
-    project.git('commit', '-qm', 'meanwhile');
-
-    const result = await project.spool('land', change);
-
-    expect(result).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Landed .*: main is at [0-9a-f]{8}\. Nothing was pushed\.\n$/),
-    });
-    expect(result.stderr).toBe('Verifying: test ! -e broken\n');
-    expect(project.git('log', '--format=%s').split('\n')).toEqual([
-      `ralph(${change}): iteration 1`,
-      'meanwhile',
-      'start',
-    ]);
-    expect(project.read('x.txt')).toBe('x\n');
-    expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
-    expect(project.git('rev-parse', branch)).toBe(project.git('rev-parse', 'main'));
-  });
-
-  test('on a conflict nothing moves, and the next run is told', async () => {
-    const project = await worked('echo two > a.txt');
-    project.write('a.txt', 'three\n');
-    project.git('commit', '-qam', 'meanwhile');
-    const before = project.git('for-each-ref', 'refs/heads');
-
-    const result = await project.spool('land', change);
-
-    expect(result).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^spool: It conflicts with main in a\.txt; nothing was moved\./),
-    });
-    expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
-    expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
-    expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('conflicts with it in a.txt');
-  });
-
-  test('a red gate moves nothing, and neither does a folder in the way', async () => {
-    const project = await worked('echo x > x.txt');
-    project.write('broken', '');
-    project.git('add', 'broken');
-    project.git('commit', '-qm', 'broken');
-    const before = project.git('for-each-ref', 'refs/heads');
-    expect(await project.spool('land', change)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('fails on top of the base; nothing was moved'),
-    });
-
-    project.write('x.txt', 'in the way\n');
-    expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Cannot work on branch main'),
-    });
-    expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
-    expect(project.read('x.txt')).toBe('in the way\n');
-  });
-
-  test('without a branch there is nothing to land', async () => {
-    const project = createProject();
-    expect(await project.spool('land', change)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`No branch ${branch} to land.`),
-    });
-  });
-});
-
 describe('nothing is lost with a worktree', () => {
   test('an agent that deletes the .git of its worktree does not reach the repository around it', async () => {
     const project = createProject({ files: { 'a.txt': 'one\n' }, agent: ['rm .git; git commit -qam mine; exit 1'] });
@@ -299,19 +222,5 @@ describe('nothing is lost with a worktree', () => {
       stderr: expect.stringContaining('which is gone'),
     });
     expect(project.exists('mine.txt')).toBe(true);
-  });
-
-  test('land leaves alone what came after it was looked at, and a branch that is checked out', async () => {
-    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
-    await project.spool(...run, '--branch', 'feature');
-    project.git('switch', '-q', 'main');
-    project.write('main.txt', 'main\n');
-    project.git('add', 'main.txt');
-    project.git('commit', '-qm', 'main');
-    project.git('switch', '-q', 'feature');
-
-    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
-    expect(project.git('status', '--porcelain')).toBe('');
-    expect(project.git('log', '-1', '--format=%s', 'main')).toBe(`ralph(${change}): iteration 1`);
   });
 });

@@ -40,6 +40,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'dirty-worktree': [text, text],
   'land-conflict': [text, text, text],
   'land-red': [text, text],
+  'land-blocked': [text, text],
+  'not-kept': [text],
   interrupted: [143, text],
   'no-checkpoint': [text, text, [text]],
   'in-the-way': [text],

@@ -15,11 +15,13 @@ import {
 } from '../../git/branches.ts';
 import { git, readable } from '../../git/git.ts';
 import { findWorkTree, gitFolderOf, isIntact, unfinished } from '../../git/worktree.ts';
-import { runShell } from '../../harness/shell.ts';
+import type { Options } from '../../flags.ts';
+import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
-import { moduleOf } from '../../project/ids.ts';
+import { branchOf, moduleOf } from '../../project/ids.ts';
 import { moduleFolderName } from '../../project/modules.ts';
+import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import type { RunRequest } from './run.ts';
@@ -39,7 +41,7 @@ export interface PlaceRequest extends RunRequest {
 export const openPlace = async (request: PlaceRequest): Promise<Place> => {
   const { project, options, previous, change } = request;
   if (options.worktree || previous?.worktree)
-    return openWorktree(request, options.branch ?? previous?.branch ?? `ralph/${change}`);
+    return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
   const branch = options.branch ?? previous?.branch ?? null;
   if (branch !== null) {
     const base = (await branchExists(project.root, branch)) ? null : await currentBranch(project.root);
@@ -58,12 +60,12 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
   let isNew = false;
   if (!(await isWorktree(project.root, worktree))) {
-    hideWorktrees(project);
-    const base = (await branchExists(project.root, branch)) ? null : await currentBranch(project.root);
+    hideWorktreesFromGit(project);
+    isNew = !(await branchExists(project.root, branch));
+    const base = isNew ? await currentBranch(project.root) : null;
     const added = await addWorktree(project.root, worktree, branch);
     if (!added.ok) throw userError('bad-branch', branch, added.why);
     if (base !== null) await rememberBase(project.root, branch, base);
-    isNew = base !== null;
   }
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
@@ -94,42 +96,53 @@ const furnishOnce = async (request: PlaceRequest, { worktree, root, isNew }: New
   if (note !== null) writeFileSync(note, '');
 };
 
-const hideWorktrees = (project: Project): void => {
-  const folder = join(project.root, '.spool', 'worktrees');
-  mkdirSync(folder, { recursive: true });
-  const ignore = join(folder, '.gitignore');
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
-};
-
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
 const furnish = async (request: PlaceRequest, root: string, isNew: boolean): Promise<void> => {
-  const { project, change, options, call, folder, stops, redactor } = request;
+  const { project, change, options, folder, stops } = request;
   for (const path of await planned(project, change)) copy({ from: project.root, to: root }, path, isNew);
+  const logFile = join(folder, 'setup.log');
+  const family = familyAt(worktreePath(project, change));
+  const outcome = await setUp({ ...request, env: request.call.env, root, logFile, family });
+  if (outcome === 'interrupted')
+    throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
+  if (outcome !== 'passed')
+    throw userError('setup-failed', options.worktreeSetup ?? '', relative(project.root, logFile));
+};
+
+export interface SetUp {
+  readonly project: Project;
+  readonly options: Pick<Options, 'worktreeSetup' | 'stopGrace'>;
+  readonly env: NodeJS.ProcessEnv;
+  /** The folder of the project in the new work tree. */
+  readonly root: string;
+  readonly logFile: string;
+  /** Under which its processes are found when Spool is killed. */
+  readonly family: string;
+  readonly stops: Stops;
+  readonly redactor: Redactor;
+}
+
+/** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
+export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
+  const { project, options, root } = place;
   const include = join(project.root, '.worktreeinclude');
   if (existsSync(include))
     for (const name of (await filesNamedBy(project.root, include)).map(readable))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy({ from: project.root, to: root }, name, true);
-  if (options.worktreeSetup === null) return;
-  const logFile = join(folder, 'setup.log');
-  const result = await runShell({
+  if (options.worktreeSetup === null) return 'passed';
+  const { outcome } = await runShell({
+    ...place,
     command: options.worktreeSetup,
     cwd: root,
-    env: call.env,
-    tag: `${familyAt(worktreePath(project, change))}/setup`,
-    logFile,
+    tag: `${place.family}/setup`,
     timeoutMs: 30 * 60_000,
     stopGraceMs: options.stopGrace,
-    stops,
-    redactor,
   });
-  if (result.outcome === 'interrupted')
-    throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
-  if (result.outcome !== 'passed')
-    throw userError('setup-failed', options.worktreeSetup, relative(project.root, logFile));
+  return outcome;
 };
 
 /** The change and its module, which may not be committed yet. */
-const planned = async (project: Project, change: string): Promise<string[]> => {
+export const planned = async (project: Project, change: string): Promise<string[]> => {
   const moduleId = moduleOf(change);
   const module = moduleId === null ? null : await moduleFolderName(project, moduleId);
   const paths = [

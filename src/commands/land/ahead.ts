@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { join, relative } from 'node:path';
+import { userError } from '../../errors.ts';
+import { type Aside, setAside, untrackedInTheWay } from '../../git/aside.ts';
+import { fastForward, holderOf } from '../../git/branches.ts';
+import { keepPresent } from '../../git/checkpoint.ts';
+import { readable } from '../../git/git.ts';
+import { findWorkTree } from '../../git/worktree.ts';
+import { stateFolder } from '../../project/find.ts';
+import { readState } from '../../project/state.ts';
+import { oneLine } from '../../report/format.ts';
+import { planned } from '../ralph/place.ts';
+import type { Landing } from './landing.ts';
+
+/** How many files are named. */
+const shown = 5;
+
+/** Moves the base to the commit, with the files of the folder in which it is checked out. */
+export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
+  const { project, base } = landing;
+  const holder = await holderOf(project.root, base);
+  const aside = holder === null ? null : await makeWay(landing, holder, commit);
+  const moved = await fastForward(project.root, base, commit);
+  if (moved.ok) {
+    aside?.drop();
+    return;
+  }
+  aside?.putBack();
+  if (moved.files.length > 0) throw userError('land-blocked', named(moved.files), base);
+  throw userError('bad-branch', base, moved.why);
+};
+
+/**
+ * The change, its module and the config file may never have been committed where the base is checked out, while the
+ * branch has them. They give way, once they are kept; anything else that is untracked does not.
+ */
+const makeWay = async (landing: Landing, holder: string, commit: string): Promise<Aside | null> => {
+  const { project, change, base, prefix, call } = landing;
+  const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
+  const { own, others } = await untrackedInTheWay(holder, [`refs/heads/${base}`, commit], planning);
+  if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
+  if (own.length === 0) return null;
+  const found = await findWorkTree(holder, join(stateFolder(project), `index.${randomUUID()}`));
+  const run = (await readState(project, change))?.run ?? 'land';
+  const kept = found.kind === 'found' ? await keepPresent(found.tree, change, run) : null;
+  if (kept === null) throw userError('not-kept', holder);
+  const files = own.map(readable);
+  const back = `git -C ${quoted(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(quoted).join(' ')}`;
+  call.terminal.say(
+    `Untracked on ${base} and taken from the branch: ${named(files)}. Yours is kept as ${kept.name}; back with: ${back}\n`,
+  );
+  return setAside(holder, own);
+};
+
+const named = (files: readonly string[]): string => {
+  const first = files.slice(0, shown).map((name) => oneLine(name));
+  return files.length > shown ? `${first.join(', ')} and ${files.length - shown} more` : first.join(', ');
+};
+
+/** As a shell reads it. */
+const quoted = (path: string): string =>
+  /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,113 @@
+import { relative } from 'node:path';
+import { userError } from '../../errors.ts';
+import {
+  baseOf,
+  branchExists,
+  dirtyPaths,
+  discardWorktree,
+  holdsRepositories,
+  isWorktree,
+  moveBranch,
+  prefixOf,
+  removeWorktree,
+  tipOf,
+} from '../../git/branches.ts';
+import { readable } from '../../git/git.ts';
+import { gitFolderOf } from '../../git/worktree.ts';
+import { endRun, familyAt } from '../../processes.ts';
+import { resolveChange } from '../../project/changes.ts';
+import { dropFromContext } from '../../project/context.ts';
+import { findProject, trialPath, worktreePath } from '../../project/find.ts';
+import { branchOf } from '../../project/ids.ts';
+import { lockChange, readState } from '../../project/state.ts';
+import type { Call } from '../command.ts';
+import { planned } from '../ralph/place.ts';
+import { listenForStops } from '../ralph/signals.ts';
+import { moveAhead } from './ahead.ts';
+import type { Landing, LandRequest } from './landing.ts';
+import { isConflictNote, tryOut } from './trial.ts';
+
+/** How long what a landing that was killed has left running may take to end. */
+const leftoverGraceMs = 2000;
+
+/** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
+export const run = async (call: Call): Promise<number> => {
+  const project = findProject(call.cwd);
+  const change = await resolveChange(project, call.argument!);
+  const folder = await gitFolderOf(project.root);
+  if (folder === null) throw userError('no-git', project.root, 'it is no git repository');
+  const lock = lockChange(project, change, { treeFolder: folder });
+  const stops = listenForStops(() => {});
+  try {
+    return await land({ project, change, call, stops });
+  } finally {
+    stops.dispose();
+    lock.release();
+  }
+};
+
+const land = async (request: LandRequest): Promise<number> => {
+  const trial = trialPath(request.project, request.change);
+  // A landing that was killed may have left one.
+  await removeTrial(request, trial);
+  const landing = await planLanding(request, trial);
+  try {
+    const commit = await tryOut(landing);
+    await moveAhead(landing, commit);
+    await tidy(landing, commit);
+    const { project, change, base, call } = landing;
+    dropFromContext(project, change, isConflictNote);
+    call.terminal.out(`Landed ${change}: ${base} is at ${commit.slice(0, 8)}. Nothing was pushed.\n`);
+    return 0;
+  } finally {
+    await removeTrial(request, trial);
+  }
+};
+
+const planLanding = async (request: LandRequest, trial: string): Promise<Landing> => {
+  const { project, change, call } = request;
+  const branch = (await readState(project, change))?.place?.branch ?? branchOf(change);
+  const tip = await tipOf(project.root, branch);
+  if (tip === null) throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
+  const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
+  if (base === null || base === branch || !(await branchExists(project.root, base))) throw userError('no-base', branch);
+  const landing = { ...request, branch, base, tip, prefix: await prefixOf(project.root), trial };
+  await refuseDirty(landing);
+  return landing;
+};
+
+const removeTrial = async ({ project, call }: LandRequest, trial: string): Promise<void> => {
+  await endRun(familyAt(trial), leftoverGraceMs);
+  const removed = await discardWorktree(project.root, trial);
+  if (!removed.ok) call.terminal.say(`${relative(project.root, trial)} could not be removed: ${removed.why}.\n`);
+};
+
+/** Work that is in the worktree only would be left behind. */
+const refuseDirty = async (landing: Landing): Promise<void> => {
+  const { project, change } = landing;
+  const worktree = worktreePath(project, change);
+  if (!(await isWorktree(project.root, worktree))) return;
+  const dirty = await dirtIn(landing, worktree);
+  if (dirty !== null) throw userError('dirty-worktree', relative(project.root, worktree), dirty);
+};
+
+/** A file that is not committed; null when there is none. The copies of the change itself are not work. */
+const dirtIn = async ({ project, change, prefix }: Landing, worktree: string): Promise<string | null> => {
+  const dirty = await dirtyPaths(worktree);
+  if (dirty === null) return 'what git cannot tell';
+  const copies = (await planned(project, change)).map((path) => `${prefix}${path}`);
+  const isCopied = (path: string) => copies.some((copy) => path === copy || path.startsWith(`${copy}/`));
+  return dirty.map(readable).find((path) => !isCopied(path)) ?? null;
+};
+
+/** What has landed needs no place of its own any more; but what came after it was looked at does. */
+const tidy = async (landing: Landing, commit: string): Promise<void> => {
+  const { project, change, branch, tip } = landing;
+  const worktree = worktreePath(project, change);
+  if ((await tipOf(project.root, branch)) !== tip) return;
+  if (await isWorktree(project.root, worktree)) {
+    if ((await dirtIn(landing, worktree)) !== null || (await holdsRepositories(worktree))) return;
+    await removeWorktree(project.root, worktree);
+  }
+  await moveBranch(project.root, branch, [tip, commit]);
+};

@@ -1,0 +1,21 @@
+import type { Project } from '../../project/find.ts';
+import type { Call } from '../command.ts';
+import type { Stops } from '../ralph/signals.ts';
+
+export interface LandRequest {
+  readonly project: Project;
+  readonly change: string;
+  readonly call: Call;
+  readonly stops: Stops;
+}
+
+export interface Landing extends LandRequest {
+  readonly branch: string;
+  readonly base: string;
+  /** Where the branch was when this began. */
+  readonly tip: string;
+  /** The project in its repository: empty, or `sub/`. */
+  readonly prefix: string;
+  /** Where it is tried out. */
+  readonly trial: string;
+}

@@ -1,0 +1,91 @@
+import { mkdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { resolveOptions, type TypedFlags } from '../../config.ts';
+import { userError } from '../../errors.ts';
+import { addDetached, rebaseOnto } from '../../git/branches.ts';
+import { readable } from '../../git/git.ts';
+import { runShell, type ShellResult } from '../../harness/shell.ts';
+import { familyAt, tagVariable } from '../../processes.ts';
+import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
+import { hideWorktreesFromGit, makeRalphFolder, ralphFolder, readState } from '../../project/state.ts';
+import { createRedactor } from '../../redact.ts';
+import { oneLine } from '../../report/format.ts';
+import { setUp } from '../ralph/place.ts';
+import { exitCodeOf, type Stops } from '../ralph/signals.ts';
+import type { Landing } from './landing.ts';
+
+/** Rebased and verified; answers with the commit to which the base can be moved. */
+export const tryOut = async (landing: Landing): Promise<string> => {
+  const { project, branch, base, tip, trial, stops } = landing;
+  const stoppable = { kill: stops.stop, env: { [tagVariable]: `${familyAt(trial)}/git` } };
+  hideWorktreesFromGit(project);
+  endIfStopped(stops);
+  const added = await addDetached(project.root, [trial, tip], stoppable);
+  endIfStopped(stops);
+  if (!added.ok) throw userError('bad-branch', branch, added.why);
+  const rebased = await rebaseOnto(trial, base, stoppable);
+  endIfStopped(stops);
+  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', ') || rebased.why);
+  await verify(landing);
+  endIfStopped(stops);
+  return rebased.commit;
+};
+
+/** From the moment the base is moved, nothing is cut short any more. */
+const endIfStopped = (stops: Stops): void => {
+  const signal = stops.received();
+  if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
+};
+
+/** The next run is told, once. */
+const conflict = async ({ project, change, branch, base }: Landing, files: string): Promise<never> => {
+  const note = oneLine(
+    `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (git rebase ${base}), resolve the conflicts, and verify the work again.`,
+    Infinity,
+  );
+  dropFromContext(project, change, (line) => isConflictNote(line) && line !== note);
+  const told = (await loadContext(project, change))?.split('\n').includes(note);
+  if (!told) addContext(project, change, note);
+  throw userError('land-conflict', base, files, `spool ralph --change ${change} --worktree`);
+};
+
+export const isConflictNote = (line: string): boolean =>
+  /^Landing on .+ failed: the work conflicts with it in .+ and verify the work again\.$/.test(line);
+
+/** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
+const verify = async ({ project, change, call, stops, trial, prefix }: Landing): Promise<void> => {
+  const { onto: _, ...typed } = call.typed;
+  const { forChange, asked } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
+  const options = forChange(change);
+  const kept = (await readState(project, change))?.gate.verify ?? [];
+  const commands = asked.has('verify') || kept.length === 0 ? options.verify : kept;
+  if (commands.length === 0) return;
+  makeRalphFolder(project, change);
+  const logFile = join(ralphFolder(project, change), 'land.log');
+  const log = relative(project.root, logFile);
+  const family = familyAt(trial);
+  const root = join(trial, prefix);
+  mkdirSync(root, { recursive: true });
+  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env) };
+  const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
+    const result = await outcome;
+    endIfStopped(stops);
+    return result === 'passed';
+  };
+
+  if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
+  if (!(await passes(setUp({ ...place, project, options, root, family }))))
+    throw userError('setup-failed', options.worktreeSetup ?? '', log);
+  for (const command of commands) {
+    call.terminal.say(`Verifying: ${command}\n`);
+    const result = runShell({
+      ...place,
+      command,
+      cwd: root,
+      tag: `${family}/verify`,
+      timeoutMs: options.verifyTimeout,
+      stopGraceMs: options.stopGrace,
+    });
+    if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+  }
+};

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { git, pathOf } from './git.ts';
+
+/** What is untracked and stands where a fast-forward puts files; names as git gave them. */
+export interface InTheWay {
+  /** Below the given paths, and not ignored: a checkpoint can hold it. */
+  readonly own: readonly string[];
+  readonly others: readonly string[];
+}
+
+/** `root` is the root of a work tree, `own` are paths in it. */
+export const untrackedInTheWay = async (
+  root: string,
+  [from, to]: readonly [string, string],
+  own: readonly string[],
+): Promise<InTheWay> => {
+  const names = async (...args: string[]) => (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
+  const plain = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
+  const added = await names('diff-tree', ...plain, '--diff-filter=A', from, to);
+  const tracked = await names('ls-files', '-z');
+  const isTracked = (name: string) => tracked.some((path) => path === name || path.startsWith(`${name}/`));
+  const blocking = new Set(added.map((name) => blockerOf(root, name)).filter((name) => name !== null));
+  const untracked = [...blocking].filter((name) => !isTracked(name));
+  const literal = own.map((path) => `:(literal)${path}`);
+  const ours = new Set(await names('ls-files', '--others', '--exclude-standard', '-z', '--', ...literal));
+  return {
+    own: untracked.filter((name) => ours.has(name)),
+    others: untracked.filter((name) => !ours.has(name)),
+  };
+};
+
+/** What is there under that name, or a file where a folder above it should be; null when there is nothing. */
+const blockerOf = (root: string, name: string): string | null => {
+  const parts = name.split('/');
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const path = parts.slice(0, depth).join('/');
+    const there = lstatSync(pathOf(root, path), { throwIfNoEntry: false });
+    if (there === undefined) return null;
+    if (!there.isDirectory()) return path;
+  }
+  return readdirSync(pathOf(root, name)).length > 0 ? name : null;
+};
+
+export interface Aside {
+  /** As they were, byte for byte. */
+  putBack(): void;
+  drop(): void;
+}
+
+/** Renames files where they stand, so that whoever is killed meanwhile has lost nothing. */
+export const setAside = (root: string, names: readonly string[]): Aside => {
+  const mark = `.before-landing-${randomUUID()}`;
+  const moved: string[] = [];
+  const putBack = () => {
+    for (const name of moved.splice(0)) renameSync(pathOf(root, name + mark), pathOf(root, name));
+  };
+  try {
+    for (const name of names) {
+      renameSync(pathOf(root, name), pathOf(root, name + mark));
+      moved.push(name);
+    }
+  } catch (error) {
+    putBack();
+    throw error;
+  }
+  return { putBack, drop: () => moved.forEach((name) => rmSync(pathOf(root, name + mark), { force: true })) };
+};

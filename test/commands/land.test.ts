@@ -1,0 +1,429 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject, type ProjectOptions, type TestProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change];
+const branch = `ralph/${change}`;
+const tasks = `.spool/changes/${change}/tasks.md`;
+
+/** A project in which an agent has worked in a worktree. */
+const worked = async (agent: string, files: ProjectOptions['files'] = {}) => {
+  const project = createProject({ files: { 'a.txt': 'one\n', ...files }, agent: [`${agent}; ${promise}`] });
+  await project.spool(...run, '--worktree', '--verify', 'test ! -e broken');
+  return project;
+};
+
+const commit = (project: TestProject, name: string, text: string) => {
+  project.write(name, text);
+  project.git('add', name);
+  project.git('commit', '-qm', 'meanwhile');
+};
+
+/** Everything that a landing may move. */
+const standing = (project: TestProject) => [
+  project.git('for-each-ref', 'refs/heads'),
+  project.git('status', '--porcelain', '--ignored'),
+];
+
+const nothingLeft = (project: TestProject) => {
+  expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+  expect(readdirSync(project.path('.spool/worktrees'))).toEqual(['.gitignore']);
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+};
+
+test('rebases the branch, verifies it, and moves the base ahead with the files of the folder', async () => {
+  const project = await worked('echo x > x.txt');
+  project.write('mine.txt', 'of the user\n');
+  project.write('b.txt', 'meanwhile\n');
+  project.git('add', 'b.txt');
+  project.git('commit', '-qm', 'meanwhile');
+
+  const result = await project.spool('land', change);
+
+  expect(result).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Landed .*: main is at [0-9a-f]{8}\. Nothing was pushed\.\n$/),
+  });
+  expect(result.stderr).toBe('Verifying: test ! -e broken\n');
+  expect(project.git('log', '--format=%s').split('\n')).toEqual([
+    `ralph(${change}): iteration 1`,
+    'meanwhile',
+    'start',
+  ]);
+  expect(project.read('x.txt')).toBe('x\n');
+  expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
+  expect(project.git('rev-parse', branch)).toBe(project.git('rev-parse', 'main'));
+});
+
+test('on a conflict nothing moves, and the next run is told', async () => {
+  const project = await worked('echo two > a.txt');
+  project.write('a.txt', 'three\n');
+  project.git('commit', '-qam', 'meanwhile');
+  const before = project.git('for-each-ref', 'refs/heads');
+
+  const result = await project.spool('land', change);
+
+  expect(result).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^spool: It conflicts with main in a\.txt; nothing was moved\./),
+  });
+  expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
+  expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+  expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('conflicts with it in a.txt');
+});
+
+test('a red gate moves nothing, and neither does a folder in the way', async () => {
+  const project = await worked('echo x > x.txt');
+  project.write('broken', '');
+  project.git('add', 'broken');
+  project.git('commit', '-qm', 'broken');
+  const before = project.git('for-each-ref', 'refs/heads');
+  expect(await project.spool('land', change)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('fails on top of the base; nothing was moved'),
+  });
+
+  project.write('x.txt', 'in the way\n');
+  expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it would overwrite what is not committed on main: x.txt.'),
+  });
+  expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
+  expect(project.read('x.txt')).toBe('in the way\n');
+});
+
+test('without a branch there is nothing to land', async () => {
+  const project = createProject();
+  expect(await project.spool('land', change)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`No branch ${branch} to land.`),
+  });
+});
+
+test('land leaves alone what came after it was looked at, and a branch that is checked out', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--branch', 'feature');
+  project.git('switch', '-q', 'main');
+  project.write('main.txt', 'main\n');
+  project.git('add', 'main.txt');
+  project.git('commit', '-qm', 'main');
+  project.git('switch', '-q', 'feature');
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(project.git('status', '--porcelain')).toBe('');
+  expect(project.git('log', '-1', '--format=%s', 'main')).toBe(`ralph(${change}): iteration 1`);
+});
+
+describe('what is untracked where the base is checked out', () => {
+  /** Nothing of .spool is committed; the agent ticks a task. */
+  const unplanned = async (agent = 'true') => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] a\n' },
+      agent: [`echo '- [x] a' > '${tasks}'; ${agent}; ${promise}`],
+    });
+    project.git('rm', '-rq', '--cached', '.spool');
+    project.git('commit', '-qm', 'without .spool');
+    await project.spool(...run, '--worktree');
+    return project;
+  };
+
+  test('the change itself gives way to what the branch has, and can be had back', async () => {
+    const project = await unplanned();
+    project.write(tasks, '- [ ] a\n- [ ] of the user\n');
+
+    const result = await project.spool('land', change);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [x] a\n');
+    expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
+    expect(project.git('status', '--porcelain', '-uall')).not.toContain('tasks.md');
+    const back = /taken from the branch: .*tasks\.md\. Yours is kept as r1; back with: (git .*)\n/.exec(result.stderr);
+    execFileSync('/bin/sh', ['-c', back![1]!], { cwd: project.folder, env: project.env });
+    expect(project.read(tasks)).toBe('- [ ] a\n- [ ] of the user\n');
+  });
+
+  test('it is put back as it was when git refuses after all', async () => {
+    const project = await unplanned('echo x > x.txt');
+    project.write('../project/.git/hooks/reference-transaction', '#!/bin/sh\n! grep -q refs/heads/main\n');
+    chmodSync(project.path('.git/hooks/reference-transaction'), 0o755);
+    const before = standing(project);
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/spool: Cannot work on branch main: .*hook/),
+    });
+
+    expect(standing(project)).toEqual(before);
+    expect(project.read(tasks)).toBe('- [ ] a\n');
+    expect(project.exists('x.txt')).toBe(false);
+    expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
+    nothingLeft(project);
+  });
+
+  test.each([
+    ['a file', 'echo x > "a b.txt"', 'a b.txt', 'a b.txt'],
+    ['a file where a folder should be', 'mkdir ä; echo x > ä/x.txt', 'ä', 'ä'],
+    ['an ignored file', 'echo x > keep.log; git add -f keep.log', 'keep.log', 'keep.log'],
+    ['a folder where a file should be', 'echo x > folder', 'folder/mine.txt', 'folder'],
+  ])('%s of the user stays, and is named', async (_, agent, file, name) => {
+    const project = await unplanned(agent);
+    project.write('.git/info/exclude', '*.log\n');
+    project.write(file, 'of the user\n');
+    const before = standing(project);
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: Nothing was landed: it would overwrite what is not committed on main: ${name}. Commit it, or move it away first.\n`,
+    });
+
+    expect(standing(project)).toEqual(before);
+    expect(project.read(file)).toBe('of the user\n');
+    expect(project.read(tasks)).toBe('- [ ] a\n');
+  });
+
+  test('so does what was changed and is not committed', async () => {
+    const project = await worked('echo two > a.txt');
+    project.write('a.txt', 'of the user\n');
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it would overwrite what is not committed on main: a.txt.'),
+    });
+    expect(project.read('a.txt')).toBe('of the user\n');
+  });
+});
+
+describe('a landing that is stopped', () => {
+  /** What it is in the middle of says so, and does not end by itself. */
+  const hang = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;
+  const during = {
+    'the rebase': async () => {
+      const project = await worked('echo two > a.txt', { '.gitattributes': 'a.txt merge=slow\n' });
+      project.git('config', 'merge.slow.driver', `${hang}; cp %B %A`);
+      commit(project, 'a.txt', 'three\n');
+      return { project, args: ['land', change] };
+    },
+    'a verify command': async () => {
+      const project = await worked('echo two > a.txt');
+      return { project, args: ['land', change, '--verify', `setsid sh -c '${hang}'; ${hang}`] };
+    },
+    'the setup': async () => {
+      const project = await worked('echo two > a.txt');
+      project.write('.spool/config.json', JSON.stringify({ worktree: { setup: hang } }));
+      return { project, args: ['land', change] };
+    },
+  };
+  const stopped = async (what: keyof typeof during, signal: NodeJS.Signals) => {
+    const { project, args } = await during[what]();
+    const before = project.git('for-each-ref', 'refs/heads');
+    const landing = project.start(args);
+    await eventually(() => project.exists('../home/begun'), `${what} to begin`);
+    landing.kill(signal);
+    const result = await landing.result;
+    expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
+    return { project, args, result };
+  };
+
+  const moments = Object.keys(during) as (keyof typeof during)[];
+  const signals = [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const;
+
+  test.each(moments.flatMap((what) => signals.map(([signal, code]) => [signal, what, code] as const)))(
+    'by %s during %s leaves nothing',
+    async (signal, what, code) => {
+      const { project, result } = await stopped(what, signal);
+
+      expect(result).toMatchObject({ code, stdout: '' });
+      expect(result.stderr).toMatch(/spool: Interrupted: nothing was moved\.\n$/);
+      expect(existsSync(project.stateFile('context.txt'))).toBe(false);
+      nothingLeft(project);
+    },
+  );
+
+  test.each(moments)('by SIGKILL during %s is cleaned up by the next one', async (what) => {
+    const { project, args } = await stopped(what, 'SIGKILL');
+    const leftovers = processesWith(`HOME=${project.home}`);
+    expect(leftovers).not.toEqual([]);
+
+    const again = project.start(args);
+    await eventually(
+      () => processesWith(`HOME=${project.home}`).every((pid) => !leftovers.includes(pid)),
+      'what was left to end',
+    );
+    project.write('../home/go', '');
+
+    expect(await again.result).toMatchObject({ code: 0 });
+    expect(project.read('a.txt')).toBe('two\n');
+    nothingLeft(project);
+  });
+});
+
+test('the note about a conflict is there once, and goes when the change has landed', async () => {
+  const project = await worked('echo two > a.txt');
+  commit(project, 'a.txt', 'three\n');
+  await project.spool(...run, '--add-context', 'Landing is hard.\nUse größe.');
+  await project.spool('land', change);
+  await project.spool(...run, '--add-context', 'Last line.');
+  await project.spool('land', change);
+  const notes = () => readFileSync(project.stateFile('context.txt'), 'utf8').match(/Landing on .*/g);
+  expect(notes()).toEqual([expect.stringContaining('Landing on main failed: the work conflicts with it in a.txt.')]);
+
+  commit(project, 'x.txt', 'x\n');
+  project.git('rm', '-q', 'a.txt');
+  project.git('commit', '-qm', 'another conflict');
+  await project.spool('land', change);
+  expect(notes()).toHaveLength(1);
+
+  commit(project, 'a.txt', 'one\n');
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(notes()).toBe(null);
+  const lines = readFileSync(project.stateFile('context.txt'), 'utf8').split('\n');
+  expect(lines.filter((line) => line.trim() !== '')).toEqual(['Landing is hard.', 'Use größe.', 'Last line.']);
+});
+
+describe('in all kinds of repositories', () => {
+  test('a project in a subfolder is verified there', async () => {
+    const project = await inSubfolder();
+
+    const result = await project.start(['land', change], { cwd: 'sub' }).result;
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.read('sub/x.txt')).toBe('x\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  const inSubfolder = async () => {
+    const project = createProject({ git: false, agent: [`echo x > x.txt; ${promise}`] });
+    mkdirSync(project.path('sub'));
+    renameSync(project.path('.spool'), project.path('sub/.spool'));
+    project.git('init', '-q');
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'start');
+    await project.start([...run, '--worktree', '--verify', 'test -e x.txt'], { cwd: 'sub' }).result;
+    return project;
+  };
+
+  test('names with blanks and letters of all kinds', async () => {
+    const id = '002-02_größe und 変更';
+    const project = createProject({
+      files: { [`.spool/changes/${id}/proposal.md`]: '# Odd\n' },
+      agent: [`echo x > 'ä b.txt'; ${promise}`],
+    });
+    project.git('switch', '-qc', 'grün');
+
+    expect(await project.spool('ralph', '--change', id, '--worktree')).toMatchObject({ code: 0 });
+    expect(await project.spool('land', id)).toMatchObject({ code: 0, stdout: expect.stringContaining(': grün is at') });
+    expect(project.read('ä b.txt')).toBe('x\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.git('symbolic-ref', '--short', 'HEAD')).toBe('grün');
+  });
+
+  test('a base that is checked out in another worktree moves there, with its files', async () => {
+    const project = await worked('echo x > x.txt');
+    project.git('switch', '-qc', 'other');
+    project.git('worktree', 'add', '-q', '../elsewhere ö', 'main');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read('../elsewhere ö/x.txt')).toBe('x\n');
+    expect(project.git('-C', '../elsewhere ö', 'status', '--porcelain')).toBe('');
+    expect(project.exists('x.txt')).toBe(false);
+  });
+
+  test('a tag with the name of the base is not the base', async () => {
+    const project = await worked('echo two > a.txt');
+    project.git('tag', 'main', branch);
+    project.git('tag', branch, 'HEAD');
+    commit(project, 'b.txt', 'meanwhile\n');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('log', '--format=%s', 'refs/heads/main').split('\n')).toEqual([
+      `ralph(${change}): iteration 1`,
+      'meanwhile',
+      'start',
+    ]);
+  });
+
+  test('a branch that was deleted, and a run that began on no branch', async () => {
+    const project = await worked('echo two > a.txt');
+    project.git('branch', '-qD', branch);
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`No branch ${branch} to land.`),
+    });
+
+    project.git('switch', '-q', '--detach');
+    await project.spool(...run, '--worktree', '--fresh');
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`Nobody knows where ${branch} began: give the branch to land on with --onto.`),
+    });
+    expect(await project.spool('land', change, '--onto', 'main')).toMatchObject({ code: 0 });
+    expect(project.git('show', 'main:a.txt')).toBe('two');
+    expect(project.read('a.txt')).toBe('one\n');
+  });
+
+  test('a run that began on no branch works on the change as it is now', async () => {
+    const project = createProject({ agent: [promise] });
+    project.git('switch', '-q', '--detach');
+    project.write(tasks, '- [ ] not committed\n');
+    project.write(`.spool/changes/${change}/proposal.md`, '# Not committed\n');
+
+    await project.spool(...run, '--worktree', '--verify', `grep 'Not committed' .spool/changes/${change}/proposal.md`);
+
+    expect(project.state()).toMatchObject({ status: 'complete' });
+  });
+
+  test('a repository with submodules', async () => {
+    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+    project.git('init', '-q', '../lib');
+    project.git('-C', '../lib', 'commit', '-q', '--allow-empty', '-m', 'lib');
+    project.git(
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      realpathSync(project.path('../lib')),
+      'lib',
+    );
+    project.git('commit', '-qm', 'with a submodule');
+    const done = await project.spool(...run, '--worktree', '--verify', 'true');
+    expect(done.stderr).toContain('land it with: spool land');
+
+    commit(project, 'b.txt', 'meanwhile\n');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+
+    expect(project.read('x.txt')).toBe('x\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(existsSync(join(project.folder, 'lib', '.git'))).toBe(true);
+    nothingLeft(project);
+  });
+
+  test('what verifies it finds what the setup of a worktree made', async () => {
+    const project = createProject({
+      files: {
+        '.gitignore': 'deps\n.env\n',
+        '.worktreeinclude': '.env\n',
+        '.env': 'KEY=1\n',
+        '.spool/config.json': JSON.stringify({ worktree: { setup: 'echo made > deps' } }),
+      },
+      agent: [`echo x > x.txt; ${promise}`],
+    });
+    await project.spool(...run, '--worktree', '--verify', 'grep made deps && grep KEY .env');
+
+    const result = await project.spool('land', change);
+
+    expect(result).toMatchObject({
+      code: 0,
+      stderr: 'Setting up: echo made > deps\nVerifying: grep made deps && grep KEY .env\n',
+    });
+    expect(project.exists('deps')).toBe(false);
+  });
+});
