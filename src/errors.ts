@@ -125,8 +125,8 @@ const table = {
   },
   'dirty-worktree': {
     exit: 2,
-    text: (worktree: string, file: string) =>
-      `There is uncommitted work in ${worktree}, such as ${file}: commit it first.`,
+    text: (worktree: string, branch: string, what: string) =>
+      `There is work in ${worktree} that is not on ${branch}: ${what}. Commit it there first.`,
   },
   'land-conflict': {
     exit: 1,

@@ -117,7 +117,8 @@ export const addDetached = async (
 
 export type Rebased =
   | { readonly kind: 'rebased'; readonly commit: string }
-  | { readonly kind: 'conflict'; readonly files: readonly string[]; readonly why: string };
+  | { readonly kind: 'conflict'; readonly files: readonly string[] }
+  | { readonly kind: 'failed'; readonly why: string };
 
 /** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
 export const rebaseOnto = async (cwd: string, base: string, stoppable: Stoppable): Promise<Rebased> => {
@@ -133,7 +134,8 @@ export const rebaseOnto = async (cwd: string, base: string, stoppable: Stoppable
   if (rebase.code === 0) return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
   const { stdout } = await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd });
   await git(['rebase', '--abort'], { cwd });
-  return { kind: 'conflict', files: stdout.split('\0').filter(Boolean), why: reasonIn(rebase.stderr) };
+  const files = stdout.split('\0').filter(Boolean);
+  return files.length > 0 ? { kind: 'conflict', files } : { kind: 'failed', why: reasonIn(rebase.stderr) };
 };
 
 export type Forwarded =
@@ -152,7 +154,8 @@ export const fastForward = async (cwd: string, branch: string, commit: string): 
   const ref = `refs/heads/${branch}`;
   const ancestor = await git(['merge-base', '--is-ancestor', ref, commit], { cwd });
   if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved`, files: [] };
-  const moved = outcome(await git(['update-ref', ref, commit], { cwd, hooks: true }));
+  // Unlike update-ref it refuses a branch that somebody is rebasing.
+  const moved = outcome(await git(['branch', '--force', '--no-track', branch, commit], { cwd, hooks: true }));
   return moved.ok ? moved : { ...moved, files: [] };
 };
 

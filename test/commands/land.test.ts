@@ -288,6 +288,67 @@ test('the note about a conflict is there once, and goes when the change has land
   expect(lines.filter((line) => line.trim() !== '')).toEqual(['Landing is hard.', 'Use größe.', 'Last line.']);
 });
 
+describe('nothing is landed', () => {
+  test.each([
+    ['uncommitted work', 'echo y > y.txt', 'y.txt is not committed'],
+    ['a spec of another change', 'echo y > .spool/changes/other.md', '.spool/changes/other.md is not committed'],
+    ['commits on no branch', 'git checkout -q --detach; git commit -q --allow-empty -m x', 'it is on no branch'],
+    ['a rebase', 'git -c sequence.editor="sed -i 1ibreak" rebase -qi HEAD~1', 'a rebase is in progress'],
+  ])('while there is %s in the worktree only', async (_, script, what) => {
+    const project = createProject({ agent: ['echo x > x.txt; exit 1'] });
+    await project.spool(...run, '--worktree', '--fail-fast');
+    const worktree = `.spool/worktrees/${change}`;
+    execFileSync('/bin/sh', ['-c', script], { cwd: project.path(worktree), env: project.env, stdio: 'ignore' });
+    const head = project.git('-C', worktree, 'rev-parse', 'HEAD');
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: There is work in ${worktree} that is not on ${branch}: ${what}. Commit it there first.\n`,
+    });
+    expect(project.git('-C', worktree, 'rev-parse', 'HEAD')).toBe(head);
+  });
+
+  test.each([['--onto', 'nowhere'], []])('on a branch that is not there: %s', async (...onto) => {
+    const project = await worked('echo x > x.txt');
+    project.git('branch', '-m', 'main', 'renamed');
+    const name = onto[1] ?? 'main';
+
+    expect(await project.spool('land', change, ...onto)).toMatchObject({
+      code: 2,
+      stderr: `spool: Cannot work on branch ${name}: there is none of that name; land on another with --onto.\n`,
+    });
+  });
+
+  test('on a branch that somebody is rebasing', async () => {
+    const project = await worked('echo x > x.txt');
+    commit(project, 'b.txt', 'meanwhile\n');
+    project.git('-c', 'sequence.editor=sed -i 1ibreak', 'rebase', '-qi', 'HEAD~1');
+    const before = project.git('for-each-ref', 'refs/heads');
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/spool: Cannot work on branch main: .*main/),
+    });
+    expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
+    project.git('rebase', '--continue');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  });
+
+  test('when the rebase fails for another reason than a conflict, which is no matter for the agent', async () => {
+    const project = await worked('echo x > x.txt');
+    commit(project, 'b.txt', 'meanwhile\n');
+    project.git('config', 'commit.gpgSign', 'true');
+    project.git('config', 'gpg.program', '/bin/false');
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/spool: Cannot work on branch ralph.*: .*sign/),
+    });
+    expect(existsSync(project.stateFile('context.txt'))).toBe(false);
+    nothingLeft(project);
+  });
+});
+
 describe('in all kinds of repositories', () => {
   test('a project in a subfolder is verified there', async () => {
     const project = await inSubfolder();

@@ -37,7 +37,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'setup-failed': [text, text],
   'no-branch': [text, text],
   'no-base': [text],
-  'dirty-worktree': [text, text],
+  'dirty-worktree': [text, text, text],
   'land-conflict': [text, text, text],
   'land-red': [text, text],
   'land-blocked': [text, text],

@@ -3,6 +3,7 @@ import { userError } from '../../errors.ts';
 import {
   baseOf,
   branchExists,
+  currentBranch,
   dirtyPaths,
   discardWorktree,
   holdsRepositories,
@@ -13,13 +14,14 @@ import {
   tipOf,
 } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
-import { gitFolderOf } from '../../git/worktree.ts';
+import { findWorkTree, gitFolderOf, unfinished } from '../../git/worktree.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { resolveChange } from '../../project/changes.ts';
 import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { lockChange, readState } from '../../project/state.ts';
+import { oneLine } from '../../report/format.ts';
 import type { Call } from '../command.ts';
 import { planned } from '../ralph/place.ts';
 import { listenForStops } from '../ralph/signals.ts';
@@ -70,7 +72,9 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   const tip = await tipOf(project.root, branch);
   if (tip === null) throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
-  if (base === null || base === branch || !(await branchExists(project.root, base))) throw userError('no-base', branch);
+  if (base === null || base === branch) throw userError('no-base', branch);
+  if (!(await branchExists(project.root, base)))
+    throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
   const landing = { ...request, branch, base, tip, prefix: await prefixOf(project.root), trial };
   await refuseDirty(landing);
   return landing;
@@ -84,20 +88,26 @@ const removeTrial = async ({ project, call }: LandRequest, trial: string): Promi
 
 /** Work that is in the worktree only would be left behind. */
 const refuseDirty = async (landing: Landing): Promise<void> => {
-  const { project, change } = landing;
+  const { project, change, branch } = landing;
   const worktree = worktreePath(project, change);
   if (!(await isWorktree(project.root, worktree))) return;
-  const dirty = await dirtIn(landing, worktree);
-  if (dirty !== null) throw userError('dirty-worktree', relative(project.root, worktree), dirty);
+  const loose = await looseIn(landing, worktree);
+  if (loose !== null) throw userError('dirty-worktree', relative(project.root, worktree), branch, loose);
 };
 
-/** A file that is not committed; null when there is none. The copies of the change itself are not work. */
-const dirtIn = async ({ project, change, prefix }: Landing, worktree: string): Promise<string | null> => {
+/** What is not on the branch; null when all is. The copies of the change itself are not work. */
+const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
+  const found = await findWorkTree(worktree, '');
+  const busy = found.kind === 'found' ? unfinished(found.tree) : null;
+  if (busy !== null) return `${busy} is in progress`;
+  const there = await currentBranch(worktree);
+  if (there !== branch) return `it is on ${there ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
-  if (dirty === null) return 'what git cannot tell';
+  if (dirty === null) return 'git cannot tell what is in it';
   const copies = (await planned(project, change)).map((path) => `${prefix}${path}`);
   const isCopied = (path: string) => copies.some((copy) => path === copy || path.startsWith(`${copy}/`));
-  return dirty.map(readable).find((path) => !isCopied(path)) ?? null;
+  const file = dirty.map(readable).find((path) => !isCopied(path));
+  return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 
 /** What has landed needs no place of its own any more; but what came after it was looked at does. */
@@ -106,7 +116,7 @@ const tidy = async (landing: Landing, commit: string): Promise<void> => {
   const worktree = worktreePath(project, change);
   if ((await tipOf(project.root, branch)) !== tip) return;
   if (await isWorktree(project.root, worktree)) {
-    if ((await dirtIn(landing, worktree)) !== null || (await holdsRepositories(worktree))) return;
+    if ((await looseIn(landing, worktree)) !== null || (await holdsRepositories(worktree))) return;
     await removeWorktree(project.root, worktree);
   }
   await moveBranch(project.root, branch, [tip, commit]);

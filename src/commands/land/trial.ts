@@ -25,7 +25,8 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   if (!added.ok) throw userError('bad-branch', branch, added.why);
   const rebased = await rebaseOnto(trial, base, stoppable);
   endIfStopped(stops);
-  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', ') || rebased.why);
+  if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
+  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', '));
   await verify(landing);
   endIfStopped(stops);
   return rebased.commit;
