@@ -144,11 +144,10 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
   if (change.kind === 'taken') throw lockedBy(changeId, change.by);
-  const treeLock = treeFolder === null ? null : join(treeFolder, 'spool.lock');
-  const tree = treeLock === null ? null : acquireLock(treeLock, changeId);
+  const tree = treeFolder === null ? null : acquireLock(treeLock(treeFolder), changeId);
   if (tree?.kind === 'taken') {
     change.release();
-    throw userError('tree-locked', tree.by.purpose, ownerText(tree.by, treeLock!));
+    throw treeLockedBy(tree.by, treeFolder!);
   }
   const beat = setInterval(() => [change, tree].forEach((lock) => lock?.beat()), beatMs).unref();
   return {
@@ -167,6 +166,18 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
     },
   };
 };
+
+/** Takes a work tree alone, for a moment in which no loop may work in it; answers with what lets it go. */
+export const lockTree = (treeFolder: string, purpose: string): (() => void) => {
+  const tree = acquireLock(treeLock(treeFolder), purpose);
+  if (tree.kind === 'taken') throw treeLockedBy(tree.by, treeFolder);
+  return () => tree.release();
+};
+
+const treeLock = (treeFolder: string) => join(treeFolder, 'spool.lock');
+
+const treeLockedBy = (owner: LockOwner, treeFolder: string) =>
+  userError('tree-locked', owner.purpose, ownerText(owner, treeLock(treeFolder)));
 
 const lockedBy = (changeId: string, owner: LockOwner) =>
   userError('locked', changeId, ownerText(owner, `.spool/.state/ralph/${changeId}/lock`));

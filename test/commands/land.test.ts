@@ -202,6 +202,11 @@ describe('a landing that is stopped', () => {
   /** What it is in the middle of says so, and does not end by itself. */
   const hang = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;
   const during = {
+    'the making of the work tree': async () => {
+      const project = await worked('echo two > a.txt', { '.gitattributes': 'a.txt filter=slow\n' });
+      project.git('config', 'filter.slow.smudge', `${hang}; cat`);
+      return { project, args: ['land', change] };
+    },
     'the rebase': async () => {
       const project = await worked('echo two > a.txt', { '.gitattributes': 'a.txt merge=slow\n' });
       project.git('config', 'merge.slow.driver', `${hang}; cp %B %A`);
@@ -395,6 +400,28 @@ describe('in all kinds of repositories', () => {
     expect(project.read('../elsewhere ö/x.txt')).toBe('x\n');
     expect(project.git('-C', '../elsewhere ö', 'status', '--porcelain')).toBe('');
     expect(project.exists('x.txt')).toBe(false);
+  });
+
+  test('a base where a loop works is not moved under its feet', async () => {
+    const project = await worked('echo x > x.txt');
+    project.git('switch', '-qc', 'other');
+    project.git('worktree', 'add', '-q', '../elsewhere', 'main');
+    project.write(
+      '../home/agent/2.sh',
+      `touch "$HOME/waiting"; until [ -e "$HOME/go" ]; do sleep 0.01; done; ${promise}`,
+    );
+    const loop = project.start(run, { cwd: '../elsewhere' });
+    await eventually(() => project.exists('../home/waiting'), 'the loop to work');
+    const before = project.git('for-each-ref', 'refs/heads');
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`A loop on ${change} works in this folder`),
+    });
+    expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
+    project.write('../home/go', '');
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
   });
 
   test('a tag with the name of the base is not the base', async () => {

@@ -5,9 +5,9 @@ import { type Aside, setAside, untrackedInTheWay } from '../../git/aside.ts';
 import { fastForward, holderOf } from '../../git/branches.ts';
 import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
-import { findWorkTree } from '../../git/worktree.ts';
+import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
-import { readState } from '../../project/state.ts';
+import { lockTree, readState } from '../../project/state.ts';
 import { oneLine } from '../../report/format.ts';
 import { planned } from '../ralph/place.ts';
 import type { Landing } from './landing.ts';
@@ -17,14 +17,22 @@ const shown = 5;
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
 export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
-  const { project, base } = landing;
+  const { project, change, base } = landing;
   const holder = await holderOf(project.root, base);
-  const aside = holder === null ? null : await makeWay(landing, holder, commit);
-  const moved = await fastForward(project.root, base, commit);
-  if (moved.ok) {
-    aside?.drop();
-    return;
+  if (holder === null) return forward(landing, commit, null);
+  const folder = (await gitFolderOf(holder))!;
+  // Our own is locked already.
+  const release = folder === (await gitFolderOf(project.root)) ? () => {} : lockTree(folder, change);
+  try {
+    await forward(landing, commit, await makeWay(landing, holder, commit));
+  } finally {
+    release();
   }
+};
+
+const forward = async ({ project, base }: Landing, commit: string, aside: Aside | null): Promise<void> => {
+  const moved = await fastForward(project.root, base, commit);
+  if (moved.ok) return aside?.drop();
   aside?.putBack();
   if (moved.files.length > 0) throw userError('land-blocked', named(moved.files), base);
   throw userError('bad-branch', base, moved.why);
