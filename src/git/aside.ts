@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { git, pathOf } from './git.ts';
 
 /** What is untracked and stands where a fast-forward puts files; names as git gave them. */
@@ -15,20 +15,32 @@ export const untrackedInTheWay = async (
   [from, to]: readonly [string, string],
   own: readonly string[],
 ): Promise<InTheWay> => {
-  const names = async (...args: string[]) => (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
+  const names = (...args: string[]) => namesFrom(root, args);
   const plain = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
   const added = await names('diff-tree', ...plain, '--diff-filter=A', from, to);
   const tracked = await names('ls-files', '-z');
   const isTracked = (name: string) => tracked.some((path) => path === name || path.startsWith(`${name}/`));
   const blocking = new Set(added.map((name) => blockerOf(root, name)).filter((name) => name !== null));
   const untracked = [...blocking].filter((name) => !isTracked(name));
-  const literal = own.map((path) => `:(literal)${path}`);
-  const ours = new Set(await names('ls-files', '--others', '--exclude-standard', '-z', '--', ...literal));
+  const ours = new Set(await untrackedBelow(root, own));
   return {
     own: untracked.filter((name) => ours.has(name)),
     others: untracked.filter((name) => !ours.has(name)),
   };
 };
+
+const namesFrom = async (root: string, args: readonly string[]): Promise<string[]> =>
+  (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
+
+const untrackedBelow = (root: string, paths: readonly string[]): Promise<string[]> =>
+  namesFrom(root, [
+    'ls-files',
+    '--others',
+    '--exclude-standard',
+    '-z',
+    '--',
+    ...paths.map((path) => `:(literal)${path}`),
+  ]);
 
 /** What is there under that name, or a file where a folder above it should be; null when there is nothing. */
 const blockerOf = (root: string, name: string): string | null => {
@@ -42,6 +54,8 @@ const blockerOf = (root: string, name: string): string | null => {
   return readdirSync(pathOf(root, name)).length > 0 ? name : null;
 };
 
+const asideMark = '.before-landing-';
+
 export interface Aside {
   /** As they were, byte for byte. */
   putBack(): void;
@@ -50,7 +64,7 @@ export interface Aside {
 
 /** Renames files where they stand, so that whoever is killed meanwhile has lost nothing. */
 export const setAside = (root: string, names: readonly string[]): Aside => {
-  const mark = `.before-landing-${randomUUID()}`;
+  const mark = `${asideMark}${randomUUID()}`;
   const moved: string[] = [];
   const putBack = () => {
     for (const name of moved.splice(0)) renameSync(pathOf(root, name + mark), pathOf(root, name));
@@ -65,4 +79,13 @@ export const setAside = (root: string, names: readonly string[]): Aside => {
     throw error;
   }
   return { putBack, drop: () => moved.forEach((name) => rmSync(pathOf(root, name + mark), { force: true })) };
+};
+
+/** Puts back what somebody who was killed had set aside below these paths. */
+export const putBackLeft = async (root: string, paths: readonly string[]): Promise<void> => {
+  for (const name of await untrackedBelow(root, paths)) {
+    const at = name.lastIndexOf(asideMark);
+    const original = pathOf(root, name.slice(0, at));
+    if (at > 0 && !existsSync(original)) renameSync(pathOf(root, name), original);
+  }
 };

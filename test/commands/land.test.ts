@@ -186,7 +186,18 @@ describe('what is untracked where the base is checked out', () => {
     expect(project.read(tasks)).toBe('- [ ] a\n');
   });
 
-  test('so does what was changed and is not committed', async () => {
+  test('what a landing that was killed had set aside is put back', async () => {
+    const project = await unplanned('echo x > x.txt');
+    const aside = `${tasks}.before-landing-1f0c8bd2-0000-4000-8000-000000000000`;
+    renameSync(project.path(tasks), project.path(aside));
+    project.write('x.txt', 'of the user\n');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 2 });
+    expect(project.read(tasks)).toBe('- [ ] a\n');
+    expect(project.exists(aside)).toBe(false);
+  });
+
+  test('what was changed and is not committed stays, and is named', async () => {
     const project = await worked('echo two > a.txt');
     project.write('a.txt', 'of the user\n');
 

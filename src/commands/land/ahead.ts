@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
-import { type Aside, setAside, untrackedInTheWay } from '../../git/aside.ts';
+import { type Aside, putBackLeft, setAside, untrackedInTheWay } from '../../git/aside.ts';
 import { fastForward, holderOf } from '../../git/branches.ts';
 import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
@@ -45,6 +45,7 @@ const forward = async ({ project, base }: Landing, commit: string, aside: Aside 
 const makeWay = async (landing: Landing, holder: string, commit: string): Promise<Aside | null> => {
   const { project, change, base, prefix, call } = landing;
   const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
+  await putBackLeft(holder, [`${prefix}.spool`]);
   const { own, others } = await untrackedInTheWay(holder, [`refs/heads/${base}`, commit], planning);
   if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
   if (own.length === 0) return null;
