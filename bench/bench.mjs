@@ -1,9 +1,16 @@
 // npm run bench: what Spool costs, as ratios against floors of the same run. Not a test: nothing here fails a build.
+//   --quick           smaller sizes, less than a minute
+//   --json <file>     writes the figures
+//   --compare <file>  shows them beside those of an earlier run
+//   --plot <file>     measures how cost grows, and draws it
+//   --only <parts>    such as start,iteration
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureGrowth } from './growth.mjs';
 import { makeBase } from './places.mjs';
+import { plot } from './plot.mjs';
 import { historyRows, iterationRows, listRows, outputRows, packageRows, repositoryRows, startRows } from './rows.mjs';
 
 /** @typedef {import('./rows.mjs').Row} Row */
@@ -14,6 +21,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     compare: { type: 'string' },
     only: { type: 'string' },
+    plot: { type: 'string' },
   },
 });
 
@@ -30,15 +38,15 @@ const parts = {
   package: packageRows,
 };
 
-const measure = () => {
-  const setting = { base: makeBase(), quick: options.quick, say };
-  return Object.entries(parts)
+const setting = { base: makeBase(), quick: options.quick, say };
+
+const measure = () =>
+  Object.entries(parts)
     .filter(([name]) => options.only === undefined || options.only.split(',').includes(name))
     .flatMap(([name, rows]) => {
       say(`${name} …`);
       return rows(setting);
     });
-};
 
 /** @param {Row} row */
 const cells = ({ work, floor, goal, ratio, unit, note = '' }) => [
@@ -87,11 +95,13 @@ print([['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', '', ''], .
 const missed = rows.filter(({ ratio, goal }) => ratio.ratio > goal);
 if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).join('; ')}`);
 if (options.compare) printComparison(rows, options.compare);
+const growth = options.plot ? measureGrowth(setting) : [];
+if (options.plot) writeFileSync(options.plot, plot(growth));
 if (options.json) {
   mkdirSync(dirname(options.json), { recursive: true });
   const machine = { node: process.version, platform: process.platform, cores: cpus().length };
   writeFileSync(
     options.json,
-    `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows }, null, 2)}\n`,
+    `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows, growth }, null, 2)}\n`,
   );
 }

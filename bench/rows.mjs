@@ -1,19 +1,22 @@
 // What is measured, against which floor, and how it may compare.
-import { readFileSync, writeFileSync } from 'node:fs';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
 import { inTurns, median, ratioOf, timeOf } from './measure.mjs';
+import { change, makeHistory, makeProject, makeRepository, root, shareHistory, spoolProgram } from './places.mjs';
 import {
-  change,
-  endless,
-  makeHistory,
-  makeProject,
-  makeRepository,
-  root,
-  setAgent,
-  shareHistory,
-  spoolProgram,
-} from './places.mjs';
+  catLoop,
+  checkpointInShell,
+  countsOf,
+  makeOutput,
+  memoryOf,
+  outputLoop,
+  perIteration,
+  perIterationCounts,
+  resumedIteration,
+  shellLoop,
+  spoolLoop,
+  spoolWork,
+  statusOf,
+} from './work.mjs';
 
 /**
  * @typedef {import('./places.mjs').Place} Place
@@ -256,119 +259,4 @@ export const packageRows = () => {
       note: `${packed[0].entryCount} files`,
     },
   ];
-};
-
-/**
- * What one iteration takes on top of starting and ending.
- * @param {number} iterations
- * @param {(count: number) => number} loop
- */
-const perIteration = (iterations, loop) => (loop(iterations + 1) - loop(1)) / iterations;
-
-/** @param {Place} place @param {number} count */
-const spoolLoop = (place, count) =>
-  timeOf(
-    spoolWork(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', String(count), ...endless]),
-  );
-
-/** @param {Place} place @param {readonly string[]} args */
-const spoolWork = (place, args) => ({
-  command: process.execPath,
-  args: [spoolProgram, ...args],
-  cwd: place.folder,
-  env: place.env,
-  codes: [0, 3],
-});
-
-const statusOf = ['ralph', '--status', '--change', change];
-
-/** @param {Place} place @param {number} count @param {string} then */
-const shellLoop = (place, count, then) => {
-  writeFileSync(`${place.folder}.prompt`, 'Go.\n');
-  const script = `i=0; while [ $i -lt ${count} ]; do opencode run < "${place.folder}.prompt" > "${place.folder}.log"; ${then} i=$((i+1)); done`;
-  return timeOf({ command: 'bash', args: ['-c', script], cwd: place.folder, env: place.env });
-};
-
-/** What a checkpoint takes at least. */
-const checkpointInShell = `
-  GIT_INDEX_FILE=.git/bench-index git add --all
-  tree=$(GIT_INDEX_FILE=.git/bench-index git write-tree)
-  commit=$(git commit-tree "$tree" -m "checkpoint $i")
-  git update-ref "refs/bench/$i" "$commit"
-`;
-
-/** @param {Place} place @param {number} from @param {number} iterations @param {() => void} putBack */
-const resumedIteration = (place, from, iterations, putBack) =>
-  perIteration(iterations, (count) => {
-    putBack();
-    return timeOf(spoolWork(place, ['ralph', '--change', change, '--max-iterations', String(from + count)]));
-  });
-
-/**
- * A file of so many megabytes.
- * @param {string} base @param {number} megabytes @param {'lines' | 'one line'} shape
- */
-const makeOutput = (base, megabytes, shape) => {
-  const path = join(base, `${megabytes}-${shape.replace(' ', '-')}.txt`);
-  const line = 'The agent says something about what it does, and goes on.'.padEnd(99, '.');
-  const block = Buffer.from(shape === 'lines' ? `${line}\n`.repeat(10_000) : 'x'.repeat(1e6));
-  writeFileSync(path, Buffer.concat(Array.from({ length: megabytes }, () => block)));
-  return path;
-};
-
-/** @param {Place} place @param {string} output */
-const catLoop = (place, output) =>
-  timeOf({
-    command: '/bin/sh',
-    args: ['-c', `cat "${output}" > "${place.folder}.log"`],
-    cwd: place.folder,
-    env: place.env,
-  });
-
-/** @param {Place} place @param {string} output */
-const outputLoop = (place, output) => {
-  setAgent(place, `cat "${output}"`);
-  return spoolLoop(place, 1);
-};
-
-/** @param {Place} place @param {string} output */
-const memoryOf = (place, output) => {
-  setAgent(place, `cat "${output}"`);
-  return countsOf(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', '1', ...endless]).maxRssMb;
-};
-
-/** @param {Place} place */
-const perIterationCounts = (place) => {
-  const count = (/** @type {number} */ iterations) =>
-    countsOf(place, [
-      'ralph',
-      'Go.',
-      '--change',
-      change,
-      '--fresh',
-      '--max-iterations',
-      String(iterations),
-      ...endless,
-    ]);
-  const [few, more] = [count(1), count(11)];
-  return `${(more.processes - few.processes) / 10} processes, ${(more.fsyncs - few.fsyncs) / 10} fsyncs`;
-};
-
-/**
- * @param {Place} place @param {readonly string[]} args
- * @returns {{ processes: number; fsyncs: number; files: number; maxRssMb: number }}
- */
-const countsOf = (place, args) => {
-  const file = `${place.folder}.counts`;
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['--require', join(root, 'test', 'fixtures', 'counts.cjs'), spoolProgram, ...args],
-    {
-      cwd: place.folder,
-      env: { ...place.env, COUNTS_FILE: file },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
-  if (status !== 0 && status !== 3) throw new Error(`spool ${args.join(' ')} ended with ${status}: ${stderr}`);
-  return JSON.parse(readFileSync(file, 'utf8'));
 };
