@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-export const spoolProgram = join(root, 'dist', 'spool.js');
+export const spoolProgram = join(root, 'dist', 'spool.cjs');
 export const change = '001-01_bench';
 
 /** @param {number} number */

@@ -14,27 +14,18 @@ const common = {
   transform: { define: { SPOOL_VERSION: JSON.stringify(version) } },
 };
 
-/**
- * Commander can start commands that are programs of their own; ours are not, and loading what starts them takes time.
- * @type {import('rolldown').Plugin}
- */
-const withoutPrograms = {
-  name: 'without-programs',
-  resolveId: (source, importer) =>
-    source === 'node:child_process' && /[/\\]node_modules[/\\]commander[/\\]/.test(importer ?? '') ? '\0nothing' : null,
-  load: (id) => (id === '\0nothing' ? 'module.exports = {};' : null),
-};
-
 /** What nearly every command needs is one file: twenty small ones take longer to load than to run. */
 const together = [
-  { name: 'start', test: below('errors|version|flags|closest'), priority: 2 },
+  { name: 'start', test: below('errors|outputs|version'), priority: 3 },
+  { name: 'words', test: below('program|parse|flags|closest|commands/(?:index|command)|report/terminal'), priority: 2 },
   {
     name: 'core',
     test: below(
-      'config|processes|project/(?:files|find|ids|changes|modules|tasks|state|history|context|lock|overview)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/plan|harness/(?!run|agent|version|shell|decode|diagnosis|watchdog|environment)[a-z-]+',
+      'config|processes|project/(?:files|find|ids|changes|modules|tasks|state|history|context|lock|overview)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/target',
     ),
     priority: 1,
   },
+  { name: 'agents', test: below('harness/(?!run|agent|version|shell|decode|diagnosis|watchdog|environment)[a-z-]+') },
 ];
 
 /** @param {string} names */
@@ -46,11 +37,12 @@ const buildProgram = () =>
   build({
     ...common,
     input: { spool: 'src/cli.ts' },
-    plugins: [withoutPrograms],
     output: {
       dir: 'dist',
-      format: 'esm',
-      chunkFileNames: 'chunks/[name]-[hash].js',
+      // Node starts a program of CommonJS in less time than one of modules.
+      format: 'cjs',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: 'chunks/[name]-[hash].cjs',
       codeSplitting: { groups: together },
       // Names stay, so that a stack trace can be read.
       minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },

@@ -37,7 +37,7 @@ const run = (command, args) =>
 /** @param {string[]} args */
 const spool = (...args) => {
   say(`\n$ spool ${args.map((arg) => (arg.includes(' ') ? `"${arg}"` : arg)).join(' ')}`);
-  return run(process.execPath, [join(root, 'dist', 'spool.js'), ...args]);
+  return run(process.execPath, [join(root, 'dist', 'spool.cjs'), ...args]);
 };
 
 /** @param {string[]} args */

@@ -1,26 +1,34 @@
-import { version } from './version.ts';
 import { systemProblem, UserError, userError } from './errors.ts';
+import { createOutputs } from './outputs.ts';
+import { version } from './version.ts';
 
 /** The exit code for a bug in Spool itself. */
 const bug = 70;
 
+let answerIsLost = false;
+
+const outputs = createOutputs(() => {
+  answerIsLost = true;
+  if (process.exitCode === 0) process.exitCode = 1;
+});
+
 const main = async (argv: readonly string[]): Promise<number> => {
   if (argv[0] === '--version' || argv[0] === '-V') {
-    process.stdout.write(`${version}\n`);
+    outputs.answer(`${version}\n`);
     return 0;
   }
   const { runCommandLine } = await import('./program.ts');
-  return runCommandLine(argv, { cwd: process.cwd(), env: process.env });
+  return runCommandLine(argv, { cwd: process.cwd(), env: process.env, outputs });
 };
 
 const report = (error: unknown): number => {
   const known = asUserError(error);
   if (known) {
-    process.stderr.write(`spool: ${known.message}\n`);
+    outputs.stderr.write(`spool: ${known.message}\n`);
     return known.exitCode;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  outputs.stderr.write(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
   return bug;
 };
 
@@ -30,19 +38,6 @@ const asUserError = (error: unknown): UserError | null => {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (!code || !syscall) return null;
   return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
-};
-
-/**
- * A reader that has left (`spool list | head`) is no error. A disk that is full is one for a command that has just
- * printed its answer, but never for a run, which goes on.
- */
-const watchOutput = (stream: NodeJS.WriteStream): void => {
-  stream.once('error', (error: NodeJS.ErrnoException) => {
-    stream.on('error', () => {});
-    if (error.code === 'EPIPE' || error.code === 'EIO') return;
-    if (stream === process.stdout) process.stderr.write(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
-    if (process.exitCode === 0) process.exitCode = 1;
-  });
 };
 
 /** How long a reader may take for the last words of a command that was asked to stop. */
@@ -56,7 +51,10 @@ const endUnread = (exitCode: number): void => {
   if (signal) setTimeout(() => process.kill(process.pid, signal), lastWordsMs).unref();
 };
 
-watchOutput(process.stdout);
-watchOutput(process.stderr);
-process.exitCode = await main(process.argv.slice(2)).catch(report);
-endUnread(process.exitCode);
+const start = async (): Promise<void> => {
+  const exitCode = await main(process.argv.slice(2)).catch(report);
+  process.exitCode = exitCode === 0 && answerIsLost ? 1 : exitCode;
+  endUnread(exitCode);
+};
+
+void start();

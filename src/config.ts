@@ -15,8 +15,6 @@ import {
 } from './flags.ts';
 import { closest } from './closest.ts';
 import type { Harness } from './harness/harness.ts';
-import { harnesses } from './harness/index.ts';
-import { ownHarnesses } from './harness/own.ts';
 import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
 
@@ -134,11 +132,20 @@ export const readConfig = async (project: Project): Promise<Config> => {
   return {
     values: configValues(file, rest),
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
-    own: ownHarnesses(declared, harnesses, { root: project.root, file }),
+    own: declared === undefined ? [] : await ownHarnesses(declared, { root: project.root, file }),
   };
 };
 
 /** `"worktree": { "setup": "npm ci" }` is the long way to write `"worktreeSetup": "npm ci"`. */
+/** Loaded when there are some: most calls need no agent at all. */
+const ownHarnesses = async (declared: unknown, place: { root: string; file: string }): Promise<readonly Harness[]> => {
+  const [{ harnesses }, { readOwnHarnesses }] = await Promise.all([
+    import('./harness/index.ts'),
+    import('./harness/own.ts'),
+  ]);
+  return readOwnHarnesses(declared, harnesses, place);
+};
+
 const setupIn = (file: string, worktree: unknown): unknown => {
   if (isObject(worktree) && Object.keys(worktree).every((key) => key === 'setup')) return worktree.setup;
   throw userError('bad-config', file, '"worktree" takes an object with "setup"');

@@ -21,7 +21,7 @@ interface Argument {
 export interface CommandOption {
   /** The key under which a call finds it. */
   readonly name: string;
-  /** As commander reads it: `--module <id>`. */
+  /** As the user types it: `--module <id>`. */
   readonly flags: string;
   readonly help: string;
   readonly aliases?: readonly string[];

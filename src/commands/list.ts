@@ -6,10 +6,10 @@ import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
   const changes = await overviews(findProject(cwd));
-  if (typed.json) terminal.out(`${JSON.stringify(changes, null, 2)}\n`);
+  if (typed.json) terminal.answer(`${JSON.stringify(changes, null, 2)}\n`);
   else if (changes.length === 0)
-    terminal.out('No active change. Make one with "spool create change <slug> --module <id>".\n');
-  else terminal.out(`${table([head, ...changes.map(row)]).join('\n')}\n`);
+    terminal.answer('No active change. Make one with "spool create change <slug> --module <id>".\n');
+  else terminal.answer(`${table([head, ...changes.map(row)]).join('\n')}\n`);
   return 0;
 };
 

@@ -11,8 +11,11 @@ interface ConfigFile {
 }
 
 /** Turns what `harnesses` in .spool/config.json declares into harnesses; they may use the decoders of the known ones. */
-export const ownHarnesses = (declared: unknown, known: readonly Harness[], { root, file }: ConfigFile): Harness[] => {
-  if (declared === undefined) return [];
+export const readOwnHarnesses = (
+  declared: unknown,
+  known: readonly Harness[],
+  { root, file }: ConfigFile,
+): Harness[] => {
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
     throw userError('bad-config', file, '"harnesses" takes an object: a name, and what to run, for each');
   return Object.entries(declared).map(([name, value]) => {

@@ -1,9 +1,7 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import type { IterationRecord } from '../ralph/events.ts';
-import { ifThere } from './files.ts';
 import type { Project } from './find.ts';
 import { ralphFolder } from './state.ts';
 
@@ -29,7 +27,7 @@ export const appendRecord = (project: Project, changeId: string, record: Iterati
 /** The last records, oldest first. Reads from the end of the file, so its length does not matter. */
 export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {
   const records: IterationRecord[] = [];
-  for await (const line of linesFromEnd(historyFile(project, changeId))) {
+  for (const line of linesFromEnd(historyFile(project, changeId))) {
     const record = parse(line);
     if (record) records.push(record);
     if (records.length === count) break;
@@ -38,18 +36,18 @@ export const lastRecords = async (project: Project, changeId: string, count: num
 };
 
 const newline = 0x0a;
-const blockSize = 64 * 1024;
+const blockSize = 16 * 1024;
 
-async function* linesFromEnd(path: string): AsyncGenerator<string> {
-  const file = await ifThere(open(path, 'r'));
-  if (!file) return;
+function* linesFromEnd(path: string): Generator<string> {
+  if (!existsSync(path)) return;
+  const file = openSync(path, 'r');
   try {
     let tail = Buffer.alloc(0);
-    for (let position = (await file.stat()).size; position > 0;) {
-      const length = Math.min(blockSize, position);
-      position -= length;
-      const { buffer } = await file.read(Buffer.alloc(length), 0, length, position);
-      tail = Buffer.concat([buffer, tail]);
+    for (let position = fstatSync(file).size; position > 0;) {
+      const block = Buffer.alloc(Math.min(blockSize, position));
+      position -= block.length;
+      const length = readSync(file, block, 0, block.length, position);
+      tail = Buffer.concat([block.subarray(0, length), tail]);
       for (let end = tail.lastIndexOf(newline); end !== -1; end = tail.lastIndexOf(newline)) {
         yield tail.subarray(end + 1).toString('utf8');
         tail = tail.subarray(0, end);
@@ -57,7 +55,7 @@ async function* linesFromEnd(path: string): AsyncGenerator<string> {
     }
     yield tail.toString('utf8');
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 

@@ -66,7 +66,11 @@ export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
 /** How many columns a text takes on a screen; rather one too many than one too few. */
-export const widthOf = (text: string): number => [...text].reduce((sum, char) => sum + charWidth(char), 0);
+export const widthOf = (text: string): number =>
+  isPlain.test(text) ? text.length : [...text].reduce((sum, char) => sum + charWidth(char), 0);
+
+/** Nearly every text; the patterns for the others take a while to be made. */
+const isPlain = /^[\u0020-\u007e]*$/;
 
 /** The beginning of a text, in no more than so many columns; `end` shows that something is left out. */
 export const cut = (text: string, columns: number, end = ''): string => {

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import type { Outputs } from '../outputs.ts';
 
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 
@@ -6,6 +7,8 @@ type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
 export interface Terminal {
   /** Data: what was asked for, and the words of the agent. */
   out(text: string): void;
+  /** The same for a whole short answer, at once, without making a stream for it. */
+  answer(text: string): void;
   /** Talk: what Spool itself has to say. */
   say(text: string): void;
   /**
@@ -22,26 +25,30 @@ export interface Terminal {
   readonly rows: number;
 }
 
-export const createTerminal = (env: NodeJS.ProcessEnv): Terminal => {
-  const { stdin, stdout, stderr } = process;
-  const screens = Boolean(stdout.isTTY) && Boolean(stderr.isTTY);
-  const dumb = env.TERM === 'dumb';
-  const colour = screens && !dumb && !env.NO_COLOR;
+export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Terminal => {
+  const isSmart = env.TERM !== 'dumb';
+  const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
   return {
-    out: (text) => void stdout.write(text),
-    say: (text) => void stderr.write(text),
+    out: (text) => void outputs.stdout.write(text),
+    answer: outputs.answer,
+    say: (text) => void outputs.stderr.write(text),
     drained: async (stop) => {
-      for (const stream of [stdout, stderr]) if (stream.writableNeedDrain && !stop.aborted) await drain(stream, stop);
+      for (const stream of [outputs.stdout, outputs.stderr])
+        if (stream.writableNeedDrain && !stop.aborted) await drain(stream, stop);
     },
-    paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
-    canAsk: Boolean(stdin.isTTY) && Boolean(stderr.isTTY),
-    isScreen: screens && !dumb,
-    // Asked anew each time, as a window may be resized; one whose size nobody set says 0.
+    paint: (style, text) =>
+      isSmart && !env.NO_COLOR && areScreens() ? styleText(style, text, { validateStream: false }) : text,
+    get canAsk() {
+      return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
+    },
+    get isScreen() {
+      return isSmart && areScreens();
+    },
     get columns() {
-      return stderr.columns || 80;
+      return outputs.stderr.columns || 80;
     },
     get rows() {
-      return stderr.rows || 24;
+      return outputs.stderr.rows || 24;
     },
   };
 };

@@ -42,7 +42,7 @@ const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>
 
 test.each([
   ['--version', 2],
-  ['--help', 4],
+  ['--help', 5],
   ['ralph --status', 6],
 ])('spool %s loads %i files', async (args, files) => {
   const project = createProject({ agent: [promise] });

@@ -27,7 +27,7 @@ test('the packed tarball installs globally, without dependencies, works, and ple
     'LICENSE',
     'README.md',
     'dist/config.schema.json',
-    'dist/spool.js',
+    'dist/spool.cjs',
     'dist/third-party-licences.txt',
     'package.json',
   ]);

@@ -10,7 +10,7 @@ import { eventually } from './eventually.ts';
 import { killProcessesWith } from './processes.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
-export const spoolProgram = join(root, 'dist', 'spool.js');
+export const spoolProgram = join(root, 'dist', 'spool.cjs');
 const scriptedAgents = join(root, 'test', 'fixtures', 'bin');
 
 /** The change that the scenarios of the specification name. */

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../flags.ts';
-import { findHarness } from '../../harness/index.ts';
+import type { Harness } from '../../harness/harness.ts';
 import { addContext, clearContext } from '../../project/context.ts';
 import { listArchived, listChanges } from '../../project/changes.ts';
 import { configFile, findProject, type Project } from '../../project/find.ts';
@@ -11,7 +11,6 @@ import { loopOwner, readState } from '../../project/state.ts';
 import { currentStatus } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
-import { agentsOf } from './plan.ts';
 import { chooseTargets } from './target.ts';
 
 /** How many iterations `--status` shows. */
@@ -26,8 +25,7 @@ export const run = async (call: Call): Promise<number> => {
     project,
   });
   const action = actionOf(options, call.argument);
-  const find = (name: string) => findHarness(name, own);
-  agentsOf(options).forEach(({ harness }) => find(harness));
+  if (action === 'run' || asked.has('harness')) await checkAgents([options], own);
   const changes = await chooseTargets(project, options, call.terminal);
   switch (action) {
     case 'status':
@@ -43,7 +41,7 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'run': {
       await checkSettled(project, settled);
-      for (const change of changes) agentsOf(forChange(change)).forEach(({ harness }) => find(harness));
+      const find = await checkAgents(changes.map(forChange), own);
       const request = { project, asked, find, call };
       if (changes.length > 1) {
         const { runMany } = await import('./many.ts');
@@ -53,6 +51,14 @@ export const run = async (call: Call): Promise<number> => {
       return startRun({ ...request, change: changes[0]!, options: forChange(changes[0]!) });
     }
   }
+};
+
+/** The harness of a name; an error when one that is asked for is none. Loaded when an agent is meant: most actions need none. */
+const checkAgents = async (all: readonly Options[], own: readonly Harness[]): Promise<(name: string) => Harness> => {
+  const [{ findHarness }, { agentsOf }] = await Promise.all([import('../../harness/index.ts'), import('./plan.ts')]);
+  const find = (name: string) => findHarness(name, own);
+  for (const { harness } of all.flatMap(agentsOf)) find(harness);
+  return find;
 };
 
 /** Settings under an id that is none would be lost without a word. */
@@ -87,8 +93,8 @@ const showStatus = async (
   const alive = loopOwner(project, change) !== null;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
-  if (json) terminal.out(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
-  else if (view && records) terminal.out(`${renderStatus(view, records, alive).join('\n')}\n`);
-  else terminal.out(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
+  if (json) terminal.answer(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
+  else if (view && records) terminal.answer(`${renderStatus(view, records, alive).join('\n')}\n`);
+  else terminal.answer(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
   return 0;
 };

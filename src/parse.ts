@@ -1,0 +1,111 @@
+import { parseArgs } from 'node:util';
+import { closest } from './closest.ts';
+import { commands, groups } from './commands/index.ts';
+import type { Call, Command, CommandOption } from './commands/command.ts';
+import { type UserError, userError } from './errors.ts';
+
+export type Parsed =
+  /** About a command, about those that begin with a word, or about all of them. */
+  | { readonly kind: 'help'; readonly about: Command | string | null }
+  | { readonly kind: 'call'; readonly command: Command; readonly given: Pick<Call, 'argument' | 'second' | 'typed'> };
+
+/** What the words of a command line mean. Pure; what means nothing is a user error. */
+export const parse = (argv: readonly string[]): Parsed => {
+  const [first, second] = argv;
+  if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
+  if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1)) };
+  if (first.startsWith('-')) throw wrong(`${unknownOption(first, ['version', 'help'])}`);
+  if (!(first in groups)) return parseCall(findCommand(first), argv.slice(1));
+  if (second === undefined) throw wrong('Which one?', first, ' ');
+  if (isHelp(second)) return { kind: 'help', about: first };
+  return parseCall(findInGroup(first, second), argv.slice(2));
+};
+
+const isHelp = (word: string) => word === '-h' || word === '--help';
+
+const aboutOf = ([first, second]: readonly string[]): Command | string | null => {
+  if (first === undefined) return null;
+  if (!(first in groups)) return findCommand(first);
+  return second === undefined ? first : findInGroup(first, second);
+};
+
+const findCommand = (word: string): Command => {
+  const command = commands.find(({ name, alias }) => name === word || alias === word);
+  if (command) return command;
+  const names = [...commands.flatMap(({ name, alias }) => [name, alias ?? name]), ...Object.keys(groups)];
+  throw wrong(`Unknown command '${word}'${hint(closest(word, names))}`);
+};
+
+const findInGroup = (group: string, word: string): Command => {
+  const command = commands.find(({ name }) => name === `${group} ${word}`);
+  if (command) return command;
+  const names = commands.map(({ name }) => name.split(' ')).filter(([name, rest]) => name === group && rest);
+  const meant = closest(
+    word,
+    names.map(([, rest]) => rest!),
+  );
+  throw wrong(`Unknown command '${word}'${hint(meant)}`, group);
+};
+
+const parseCall = (command: Command, words: readonly string[]): Parsed => {
+  const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
+  const options = Object.fromEntries(
+    [...known].map(([name, option]) => [
+      name,
+      { type: takesValue(option) ? ('string' as const) : ('boolean' as const) },
+    ]),
+  );
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: { ...options, help: { type: 'boolean', short: 'h' } },
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (tokens.some((token) => token.kind === 'option' && token.name === 'help')) return { kind: 'help', about: command };
+  const typed: Record<string, string | boolean | string[]> = {};
+  const args: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') args.push(token.value);
+    if (token.kind !== 'option') continue;
+    const option = known.get(token.name);
+    const inline = token.inlineValue ? `=${token.value}` : '';
+    if (!option || (inline !== '' && !takesValue(option)))
+      throw wrong(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
+    if (!takesValue(option)) typed[option.name] = !option.flags.startsWith('--no-');
+    else if (token.value === undefined) throw wrong(`Option '${option.flags}' argument missing`, command.name);
+    else if (!option.repeats) typed[option.name] = token.value;
+    else typed[option.name] = [...((typed[option.name] as string[] | undefined) ?? []), token.value];
+  }
+  checkCount(command, args);
+  return { kind: 'call', command, given: { argument: args[0], second: args[1], typed } };
+};
+
+const checkCount = (command: Command, args: readonly string[]): void => {
+  const wanted = [command.argument, command.second].filter((argument) => argument !== undefined);
+  const missing = wanted.find((argument, index) => !argument.optional && args[index] === undefined);
+  if (missing) throw wrong(`Missing required argument '${missing.name}'`, command.name);
+  if (args.length <= wanted.length) return;
+  const expected = `${wanted.length} ${wanted.length === 1 ? 'argument' : 'arguments'}`;
+  const text = `Too many arguments for '${command.name}'. Expected ${expected} but got ${args.length}`;
+  throw wrong(`${text}; put quotes around a text with spaces`, command.name);
+};
+
+/** Without its dashes, under its own name and the others it has. */
+const spellingsOf = ({ flags, aliases = [] }: CommandOption): string[] => [
+  /^--([\w-]+)/.exec(flags)?.[1] ?? '',
+  ...aliases,
+];
+
+const takesValue = ({ flags }: CommandOption) => flags.includes('<');
+
+const unknownOption = (word: string, names: readonly string[]): string => {
+  const meant = word.startsWith('--') ? closest(word.slice(2).replace(/=.*/s, ''), names) : null;
+  return `Unknown option '${word}'${hint(meant && `--${meant}`)}`;
+};
+
+const hint = (meant: string | null) => (meant === null ? '' : ` (did you mean ${meant}?)`);
+
+/** `See "spool ralph --help".` goes with it. */
+const wrong = (text: string, command = '', end = '. '): UserError =>
+  userError('usage', `${text}${end}See "spool ${command === '' ? '' : `${command} `}--help".`);
