@@ -119,6 +119,9 @@ export const makeRepository = (place, files) => {
  */
 const stateOf = ({ folder }, number) => join(folder, '.spool', '.state', 'ralph', changeName(number));
 
+/** @param {Place} place */
+export const dropRuns = (place) => rmSync(join(stateOf(place, 1), 'runs'), { recursive: true, force: true });
+
 /**
  * Gives a change a history of so many iterations of an interrupted run, made of the record and the state of a real
  * one. The function that is answered puts it back after it was gone on with.

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOf } from './measure.mjs';
-import { change, endless, root, setAgent, spoolProgram } from './places.mjs';
+import { change, dropRuns, endless, root, setAgent, spoolProgram } from './places.mjs';
 
 /** @typedef {import('./places.mjs').Place} Place */
 
@@ -74,16 +74,34 @@ export const catLoop = (place, output) =>
     env: place.env,
   });
 
-/** @param {Place} place @param {string} output */
+/**
+ * What the output adds to a run. The logs of earlier ones are removed, as the disk would still be busy with them.
+ * @param {Place} place @param {string} output
+ */
 export const outputLoop = (place, output) => {
+  setAgent(place, null);
+  const without = spoolLoop(place, 1);
   setAgent(place, `cat "${output}"`);
-  return spoolLoop(place, 1);
+  const whole = spoolLoop(place, 1);
+  dropRuns(place);
+  return whole - without;
 };
 
 /** @param {Place} place @param {string} output */
 export const memoryOf = (place, output) => {
   setAgent(place, `cat "${output}"`);
-  return countsOf(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', '1', ...endless]).maxRssMb;
+  const { maxRssMb } = countsOf(place, [
+    'ralph',
+    'Go.',
+    '--change',
+    change,
+    '--fresh',
+    '--max-iterations',
+    '1',
+    ...endless,
+  ]);
+  dropRuns(place);
+  return maxRssMb;
 };
 
 /** @param {Place} place */

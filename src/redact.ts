@@ -10,7 +10,7 @@ export interface Redactor {
 }
 
 interface ByteRedactor {
-  /** What may be written of all that was given so far; the end of an open line is held back. */
+  /** What may be written of all that was given so far; the end of an open line is held back. It is good until the next call. */
   pass(chunk: Uint8Array): Uint8Array;
   end(): Uint8Array;
 }
@@ -142,21 +142,31 @@ const longestSecret = 4096;
 const longestKey = 20_000;
 
 const createByteRedactor = (finder: Finder): ByteRedactor => {
-  let held: Buffer = Buffer.alloc(0);
+  // What is held back, with the next chunk behind it. A new buffer for each chunk would fill the memory.
+  let room = Buffer.alloc(0);
+  let [from, to] = [0, 0];
+
+  const append = (chunk: Uint8Array): Buffer => {
+    const length = to - from + chunk.length;
+    const next = room.length < length ? Buffer.alloc(2 * length) : room;
+    room.copy(next, 0, from, to);
+    next.set(chunk, to - from);
+    [room, from, to] = [next, 0, length];
+    return room.subarray(0, length);
+  };
 
   return {
     pass(chunk) {
-      const bytes = held.length === 0 ? asBuffer(chunk) : Buffer.concat([held, chunk]);
+      const bytes = append(chunk);
       const text = bytes.toString('latin1');
       const { clean, end } = cleaned({ bytes, text }, safeEnd(text), finder);
-      // A copy: the chunk may be a part of a larger buffer that would be kept for it.
-      held = Buffer.from(bytes.subarray(end));
+      from = end;
       return clean;
     },
     end() {
-      const { clean } = cleaned({ bytes: held, text: held.toString('latin1') }, held.length, finder);
-      held = Buffer.alloc(0);
-      return clean;
+      const bytes = room.subarray(from, to);
+      from = to;
+      return cleaned({ bytes, text: bytes.toString('latin1') }, bytes.length, finder).clean;
     },
   };
 };
@@ -175,8 +185,6 @@ const cleaned = ({ bytes, text }: Words, end: number, finder: Finder): { clean: 
   const last = across && bytes.length - across.index < longestKey ? across.index : end;
   return { clean: Buffer.from(text.slice(0, last).replace(pattern, mask), 'latin1'), end: last };
 };
-
-const asBuffer = (chunk: Uint8Array) => Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 
 /** Up to where no secret can go on in the next chunk: the end of a line, or far enough before the end of a long one. */
 const safeEnd = (text: string): number => {

@@ -26,8 +26,8 @@ export interface AgentRun {
 export interface AgentWatch {
   /** Answers when the agent must be ended, and why. */
   see(event: AgentEvent): Halt | null;
-  /** The next output is read when this has resolved. */
-  drained?(): Promise<void>;
+  /** The next output is read when this has resolved, or at once. */
+  drained?(): Promise<void> | null;
 }
 
 /** Runs an agent once, from its prompt to its last event. */
@@ -53,10 +53,11 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   };
   try {
     const ended = await runProcess(launch, {
-      output: async (source, chunk) => {
+      output: (source, chunk) => {
         watchdog.alive();
         events.write(source, chunk);
-        await watchdog.busy(watch.drained?.() ?? Promise.resolve());
+        const waiting = watch.drained?.() ?? null;
+        return waiting && watchdog.busy(waiting);
       },
       stop: AbortSignal.any([stops.stop, halting.signal]),
       kill: stops.kill,

@@ -27,8 +27,8 @@ export interface Launch {
 type Source = 'stdout' | 'stderr';
 
 export interface Watch {
-  /** The next chunk is read when this has resolved. */
-  output(source: Source, chunk: Uint8Array): Promise<void>;
+  /** The next chunk is read when this has resolved, or at once. */
+  output(source: Source, chunk: Uint8Array): Promise<void> | null;
   /** Aborted to end the agent cleanly. */
   readonly stop: AbortSignal;
   /** Aborted to kill it now. */
@@ -100,9 +100,9 @@ const followProcess = async (child: Child, launch: Launch, log: number, watch: W
     }
   };
   const cleaned = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };
-  const output = drain(child, async (source, chunk) => {
+  const output = drain(child, (source, chunk) => {
     writeLog(cleaned[source].pass(chunk));
-    await watch.output(source, chunk);
+    return watch.output(source, chunk);
   });
   child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
   child.stdin.end(launch.prompt);
@@ -145,17 +145,32 @@ const forwardStops = (family: Family, graceMs: number, { stop, kill }: Watch) =>
 };
 
 /** Reads both streams, no faster than their chunks are taken. */
-const drain = (child: Child, take: (source: Source, chunk: Uint8Array) => Promise<void>) => {
+const drain = (child: Child, take: Watch['output']) => {
   let taking = 0;
   let taken = 0;
-  const read = async (source: Source) => {
-    for await (const chunk of child[source] as AsyncIterable<Uint8Array>) {
-      taking++;
-      await take(source, chunk);
-      taking--;
-      taken += chunk.length;
-    }
-  };
+  const read = (source: Source) =>
+    new Promise<void>((resolve, reject) => {
+      const stream = child[source];
+      stream.on('close', resolve);
+      stream.on('error', reject);
+      // No promise for a chunk that nobody waits for: there are thousands of them in a second.
+      stream.on('data', (chunk: Uint8Array) => {
+        try {
+          const waiting = take(source, chunk);
+          taken += chunk.length;
+          if (waiting === null) return;
+          taking++;
+          stream.pause();
+          waiting.then(() => {
+            taking--;
+            stream.resume();
+          }, reject);
+        } catch (error) {
+          stream.destroy();
+          reject(error as Error);
+        }
+      });
+    });
   const both = Promise.all([read('stdout'), read('stderr')]);
   const failed = new Promise<never>((_, reject) => both.catch(reject));
   failed.catch(() => {});

@@ -32,8 +32,9 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
   const ended = await runProcess(
     { ...run, ...shellOf(run.command), env: childEnvironment(run.env), prompt: run.input ?? '' },
     {
-      output: async (_, chunk) => {
+      output: (_, chunk) => {
         tail = Buffer.concat([tail, chunk]).subarray(-tailBytes);
+        return null;
       },
       stop: AbortSignal.any([run.stops.stop, timeout]),
       kill: run.stops.kill,

@@ -20,12 +20,14 @@ export const createSearch = (
     blocked: createPromiseDetector(blockedPromise, { mentioned, objection }),
   });
   let { completion, blocked } = detectors();
-  let recent = '';
+  let earlier = '';
+  let latest = '';
   let reason: string | null = null;
   let sinceBlocked = 0;
 
   const keep = () => {
-    if (blocked.found && reason === null && sinceBlocked > reasonReach) reason = reasonIn(recent, blockedPromise);
+    if (blocked.found && reason === null && sinceBlocked > reasonReach)
+      reason = reasonIn(earlier + latest, blockedPromise);
   };
 
   return {
@@ -35,24 +37,23 @@ export const createSearch = (
       if (!completion.found && !blocked.found) return;
       if (completion.found) mentioned({ words: completion.evidence ?? '', why: 'the agent had more to say after it' });
       ({ completion, blocked } = detectors());
-      recent = '';
+      [earlier, latest] = ['', ''];
       reason = null;
       sinceBlocked = 0;
     },
     feed(text: string): void {
       if (completion.found && blocked.found) return;
-      recent += text;
+      [earlier, latest] = [endOf(earlier, latest), text];
       completion.feed(text);
       if (blocked.found) sinceBlocked += text.length;
       blocked.feed(text);
       keep();
-      recent = recent.slice(-2 * reasonReach);
     },
     endMessage(): void {
       completion.endMessage();
       blocked.endMessage();
       keep();
-      if (blocked.found) reason ??= reasonIn(recent, blockedPromise);
+      if (blocked.found) reason ??= reasonIn(earlier + latest, blockedPromise);
     },
     get found() {
       return completion.found;
@@ -66,6 +67,10 @@ export const createSearch = (
     },
   };
 };
+
+/** The end of two texts; a long one is not copied for it. */
+const endOf = (first: string, second: string): string =>
+  (second.length >= 2 * reasonReach ? second : first + second).slice(-2 * reasonReach);
 
 interface Promises {
   readonly completionPromise: string;

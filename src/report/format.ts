@@ -55,12 +55,8 @@ export const withoutControls = (text: string): string =>
     ? stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '')
     : text;
 
-/** All but tab and newline. Looking for each of them takes a tenth of the time of a pattern for all. */
-const controls = [
-  ...Array.from({ length: 32 }, (_, code) => code).filter((code) => code !== 9 && code !== 10),
-  127,
-  155,
-].map((code) => String.fromCharCode(code));
+/** What a terminal acts upon. Looking for each of them takes a tenth of the time of a pattern for all. */
+const controls = [...'\0\u0005\u0007\b\u000b\f\r\u000e\u000f\u0018\u001a\u001b\u007f\u009b'];
 
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);

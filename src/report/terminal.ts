@@ -13,9 +13,9 @@ export interface Terminal {
   say(text: string): void;
   /**
    * Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory.
-   * When `stop` is aborted, it resolves at once: one that does not read at all must not keep us from ending.
+   * null when it has already. When `stop` is aborted, it resolves at once: one that does not read at all must not keep us from ending.
    */
-  drained(stop: AbortSignal): Promise<void>;
+  drained(stop: AbortSignal): Promise<void> | null;
   paint(style: Style, text: string): string;
   /** A person is there to be asked. */
   readonly canAsk: boolean;
@@ -32,9 +32,9 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
     out: (text) => void outputs.stdout.write(text),
     answer: outputs.answer,
     say: (text) => void outputs.stderr.write(text),
-    drained: async (stop) => {
-      for (const stream of [outputs.stdout, outputs.stderr])
-        if (stream.writableNeedDrain && !stop.aborted) await drain(stream, stop);
+    drained: (stop) => {
+      const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
+      return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
     paint: (style, text) =>
       isSmart && !env.NO_COLOR && areScreens() ? styleText(style, text, { validateStream: false }) : text,
@@ -51,6 +51,10 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
       return outputs.stderr.rows || 24;
     },
   };
+};
+
+const drainAll = async (streams: readonly NodeJS.WriteStream[], stop: AbortSignal): Promise<void> => {
+  await Promise.all(streams.map((stream) => drain(stream, stop)));
 };
 
 /** A reader that has left will never drain it. */
