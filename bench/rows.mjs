@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { inTurns, median, ratioOf, timeOf } from './measure.mjs';
 import { change, makeHistory, makeProject, makeRepository, root, shareHistory, spoolProgram } from './places.mjs';
 import {
+  bareLoop,
+  bareMemoryOf,
   catLoop,
   checkpointInShell,
   countsOf,
@@ -149,10 +151,13 @@ export const outputRows = ({ base, quick, say }) => {
   return [lines, oneLine].flatMap((output) => {
     const times = inTurns(rounds, {
       floor: () => catLoop(place, output),
+      bare: () => bareLoop(place, output),
       spool: () => outputLoop(place, output),
     });
     const memory = ratioOf([memoryOf(place, output)], [memoryOf(place, little)]);
+    const bareMemory = ratioOf([bareMemoryOf(place, output)], [bareMemoryOf(place, little)]);
     const work = output === lines ? `${megabytes} MB of output in one iteration` : 'one line of 100 MB';
+    const bare = (/** @type {Ratio} */ { ratio }) => `a bare Node program: ${ratio.toFixed(2)} ×`;
     return [
       {
         work,
@@ -160,8 +165,16 @@ export const outputRows = ({ base, quick, say }) => {
         goal: 3,
         ratio: ratioOf(times.spool, times.floor),
         unit: /** @type {const} */ ('ms'),
+        note: bare(ratioOf(times.bare, times.floor)),
       },
-      { work: `${work}: memory`, floor: '1 MB of output', goal: 1.5, ratio: memory, unit: /** @type {const} */ ('MB') },
+      {
+        work: `${work}: memory`,
+        floor: '1 MB of output',
+        goal: 1.5,
+        ratio: memory,
+        unit: /** @type {const} */ ('MB'),
+        note: bare(bareMemory),
+      },
     ];
   });
 };

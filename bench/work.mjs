@@ -87,6 +87,22 @@ export const outputLoop = (place, output) => {
   return whole - without;
 };
 
+/**
+ * The same for a program that only keeps the output: what Node itself takes.
+ * @param {Place} place @param {string} output
+ */
+export const bareLoop = (place, output) => {
+  const time = (/** @type {string} */ command) =>
+    timeOf({ command: process.execPath, args: [bareProgram, command, `${place.folder}.log`], env: place.env });
+  return time(`cat "${output}"`) - time('true');
+};
+
+/** @param {Place} place @param {string} output */
+export const bareMemoryOf = (place, output) =>
+  countsOf(place, [`cat "${output}"`, `${place.folder}.log`], bareProgram).maxRssMb;
+
+const bareProgram = join(root, 'bench', 'bare.cjs');
+
 /** @param {Place} place @param {string} output */
 export const memoryOf = (place, output) => {
   setAgent(place, `cat "${output}"`);
@@ -125,11 +141,11 @@ export const perIterationCounts = (place) => {
  * @param {Place} place @param {readonly string[]} args
  * @returns {{ processes: number; fsyncs: number; files: number; maxRssMb: number }}
  */
-export const countsOf = (place, args) => {
+export const countsOf = (place, args, program = spoolProgram) => {
   const file = `${place.folder}.counts`;
   const { status, stderr } = spawnSync(
     process.execPath,
-    ['--require', join(root, 'test', 'fixtures', 'counts.cjs'), spoolProgram, ...args],
+    ['--require', join(root, 'test', 'fixtures', 'counts.cjs'), program, ...args],
     {
       cwd: place.folder,
       env: { ...place.env, COUNTS_FILE: file },

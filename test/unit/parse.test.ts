@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { commands } from '../../src/commands/index.ts';
+import { renderHelp } from '../../src/help.ts';
+import { parse } from '../../src/parse.ts';
+
+const call = (...argv: string[]) => {
+  const parsed = parse(argv);
+  if (parsed.kind !== 'call') throw new Error(`it is ${parsed.kind}`);
+  return { command: parsed.command.name, ...parsed.given };
+};
+
+const about = (...argv: string[]) => {
+  const parsed = parse(argv);
+  if (parsed.kind !== 'help') throw new Error(`it is ${parsed.kind}`);
+  return typeof parsed.about === 'object' ? (parsed.about?.name ?? 'all') : `${parsed.about} …`;
+};
+
+describe('a call', () => {
+  test.each([
+    [['ralph'], { command: 'ralph', argument: undefined, typed: {} }],
+    [['loop', 'Go.'], { command: 'ralph', argument: 'Go.' }],
+    [['ralph', '--change', '002-01', 'Go.'], { argument: 'Go.', typed: { change: ['002-01'] } }],
+    [['ralph', 'Go.', '--change=002-01'], { argument: 'Go.', typed: { change: ['002-01'] } }],
+    [['ralph', '--change', 'a', '--change', 'b'], { typed: { change: ['a', 'b'] } }],
+    [['ralph', '--model', 'a', '--model', 'b'], { typed: { model: 'b' } }],
+    [['ralph', '--no-commit', '--no-stream'], { typed: { commit: false, stream: false } }],
+    [['ralph', '--yolo'], { typed: { allowAll: true } }],
+    [['ralph', '--model='], { typed: { model: '' } }],
+    [['ralph', '--add-context', '--help me'], { typed: { addContext: '--help me' } }],
+    [['ralph', '--add-context', '-5'], { typed: { addContext: '-5' } }],
+    [['ralph', '--', '--change'], { argument: '--change', typed: {} }],
+    [['ralph', '--', '-h'], { argument: '-h' }],
+    [['ralph', ''], { argument: '' }],
+    [['create', 'change', 'x', '--module', '001'], { command: 'create change', argument: 'x' }],
+    [['diff', '002-01', '0..7', '--stat'], { argument: '002-01', second: '0..7', typed: { stat: true } }],
+  ])('%j', (argv, expected) => {
+    expect(call(...argv)).toMatchObject(expected);
+  });
+});
+
+describe('help', () => {
+  test.each([
+    [[], 'all'],
+    [['--help'], 'all'],
+    [['-h'], 'all'],
+    [['help'], 'all'],
+    [['help', 'ralph'], 'ralph'],
+    [['help', 'loop'], 'ralph'],
+    [['help', 'create'], 'create …'],
+    [['help', 'create', 'change'], 'create change'],
+    [['create', '-h'], 'create …'],
+    [['create', 'module', '--help'], 'create module'],
+    [['ralph', '--unknown', '--help'], 'ralph'],
+  ])('%j is about %s', (argv, expected) => {
+    expect(about(...argv)).toBe(expected);
+  });
+
+  test.each([40, 80, 200])('fits %i columns', (columns) => {
+    for (const command of [null, 'create', ...commands]) {
+      const lines = renderHelp(command, columns).split('\n');
+      const wrapped = lines.slice(
+        0,
+        lines.findIndex((line) => /^(?:Examples|Start with):$/.test(line)),
+      );
+      // Terms are not broken, and beside a long one the text has forty columns at least.
+      const widest = Math.max(...wrapped.map((line) => line.length));
+      expect(widest).toBeLessThanOrEqual(Math.max(columns, 80));
+    }
+  });
+});
+
+test.each([
+  [['-x'], `Unknown option '-x'. See "spool --help".`],
+  [['--hlp'], `Unknown option '--hlp' (did you mean --help?). See "spool --help".`],
+  [['ralf'], `Unknown command 'ralf' (did you mean ralph?). See "spool --help".`],
+  [['help', 'nothing'], `Unknown command 'nothing'. See "spool --help".`],
+  [['create'], 'Which one? See "spool create --help".'],
+  [['create', 'modul'], `Unknown command 'modul' (did you mean module?). See "spool create --help".`],
+  [
+    ['list', 'x'],
+    `Too many arguments for 'list'. Expected 0 arguments but got 1; put quotes around a text with spaces. See "spool list --help".`,
+  ],
+  [['show'], `Missing required argument 'id'. See "spool show --help".`],
+  [['rewind', '002-01'], `Missing required argument 'n'. See "spool rewind --help".`],
+  [['ralph', '--status=x'], `Unknown option '--status=x' (did you mean --status?). See "spool ralph --help".`],
+  [['ralph', '--commit'], `Unknown option '--commit' (did you mean --no-commit?). See "spool ralph --help".`],
+  [['ralph', '--change'], `Option '--change <id>' argument missing. See "spool ralph --help".`],
+  [['ralph', '-abc'], `Unknown option '-a'. See "spool ralph --help".`],
+])('%j is an error', (argv, message) => {
+  expect(() => parse(argv)).toThrow(expect.objectContaining({ message, exitCode: 2 }) as Error);
+});
