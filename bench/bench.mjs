@@ -2,14 +2,15 @@
 //   --quick           smaller sizes, less than a minute
 //   --json <file>     writes the figures
 //   --compare <file>  shows them beside those of an earlier run
-//   --plot <file>     measures how cost grows, and draws it
+//   --docs            measures how cost grows as well, and puts all of it into docs/performance.md
 //   --only <parts>    such as start,iteration
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureGrowth } from './growth.mjs';
-import { makeBase } from './places.mjs';
+import { makeBase, root } from './places.mjs';
 import { plot } from './plot.mjs';
 import { historyRows, iterationRows, listRows, outputRows, packageRows, repositoryRows, startRows } from './rows.mjs';
 
@@ -21,7 +22,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     compare: { type: 'string' },
     only: { type: 'string' },
-    plot: { type: 'string' },
+    docs: { type: 'boolean', default: false },
   },
 });
 
@@ -90,13 +91,34 @@ const printComparison = (rows, file) => {
   print([['compared with ' + file, 'then', 'now', ''], ...table]);
 };
 
+/** @param {readonly Row[]} measured @param {readonly import('./growth.mjs').Series[]} series */
+const writeDocs = (measured, series) => {
+  const page = join(root, 'docs', 'performance.md');
+  const head = ['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', ''];
+  const table = [head, head.map(() => '---'), ...measured.map((row) => cells(row).slice(0, head.length))];
+  const lines = [
+    `Measured on ${new Date().toISOString().slice(0, 10)}, with Node ${process.versions.node} and ${gitVersion()}, on ${cpus().length} cores.`,
+    '',
+    ...table.map((row) => `| ${row.join(' | ')} |`),
+  ];
+  const text = readFileSync(page, 'utf8');
+  const between = /(<!-- figures -->\n)[\s\S]*(\n<!-- end of figures -->)/;
+  writeFileSync(
+    page,
+    text.replace(between, (_, start, end) => `${start}\n${lines.join('\n')}\n${end}`),
+  );
+  writeFileSync(join(root, 'docs', 'performance.svg'), plot(series));
+};
+
+const gitVersion = () => execFileSync('git', ['--version'], { encoding: 'utf8' }).trim().replace(' version', '');
+
 const rows = measure();
 print([['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', '', ''], ...rows.map(cells)]);
 const missed = rows.filter(({ ratio, goal }) => ratio.ratio > goal);
 if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).join('; ')}`);
 if (options.compare) printComparison(rows, options.compare);
-const growth = options.plot ? measureGrowth(setting) : [];
-if (options.plot) writeFileSync(options.plot, plot(growth));
+const growth = options.docs ? measureGrowth(setting) : [];
+if (options.docs) writeDocs(rows, growth);
 if (options.json) {
   mkdirSync(dirname(options.json), { recursive: true });
   const machine = { node: process.version, platform: process.platform, cores: cpus().length };

@@ -25,7 +25,23 @@ export const processStart = (pid: number): string | null => {
 export interface Family {
   readonly group: number;
   readonly tag: string;
+  readonly elders: Elders;
 }
+
+/** Processes that were there before a family, and so are not part of it, as long as their numbers cannot have been given anew. */
+interface Elders {
+  readonly pids: ReadonlySet<number>;
+  readonly untilMs: number;
+}
+
+/** In less time no machine has started so many processes that it begins with the first number again. */
+const sameNumbersMs = 500;
+
+/** Called before the first process of a family is started: looking at every process of the machine takes time. */
+export const eldersNow = (): Elders => ({
+  pids: new Set(processIds()),
+  untilMs: performance.now() + sameNumbersMs,
+});
 
 /** The variable that marks every process of an iteration, also those in sessions of their own. */
 export const tagVariable = 'SPOOL_ITERATION';
@@ -73,11 +89,12 @@ const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
   for (const pid of pids) send(pid, signal);
 };
 
-const familyMembers = ({ group, tag }: Family): number[] => {
+const familyMembers = ({ group, tag, elders }: Family): number[] => {
   const hasGroup = isThere(-group);
   if (process.platform !== 'linux') return hasGroup ? [-group] : [];
   const mark = markOf(tag);
-  return processIds().filter((pid) => carries(pid, mark) || (hasGroup && isInGroup(pid, group)));
+  const known = performance.now() < elders.untilMs ? elders.pids : new Set();
+  return processIds().filter((pid) => !known.has(pid) && (carries(pid, mark) || (hasGroup && isInGroup(pid, group))));
 };
 
 /** All but our own. */

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
-import { endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
+import { eldersNow, endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
 import type { Redactor } from '../redact.ts';
 
@@ -52,9 +52,11 @@ export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> =
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
   const log = openSync(launch.logFile, 'w', 0o600);
   try {
-    const started = await start(launch);
-    if (typeof started === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: started };
-    return await followProcess(started, launch, log, watch);
+    const elders = eldersNow();
+    const child = await start(launch);
+    if (typeof child === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: child };
+    const family = { group: child.pid!, tag: launch.tag, elders };
+    return await followProcess({ child, family }, launch, log, watch);
   } finally {
     closeSync(log);
   }
@@ -88,8 +90,12 @@ const startProblem = (error: unknown, binary: string): string => {
   return `${binary}: ${systemProblem(error)}`;
 };
 
-const followProcess = async (child: Child, launch: Launch, log: number, watch: Watch): Promise<Ended> => {
-  const family = { group: child.pid!, tag: launch.tag };
+interface Started {
+  readonly child: Child;
+  readonly family: Family;
+}
+
+const followProcess = async ({ child, family }: Started, launch: Launch, log: number, watch: Watch): Promise<Ended> => {
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const forward = forwardStops(family, launch.stopGraceMs, watch);
   const writeLog = (bytes: Uint8Array) => {
