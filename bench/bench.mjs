@@ -107,6 +107,7 @@ const writeDocs = (measured, series) => {
     page,
     text.replace(between, (_, start, end) => `${start}\n${lines.join('\n')}\n${end}`),
   );
+  execFileSync(join(root, 'node_modules', '.bin', 'prettier'), ['--write', '--log-level=warn', page]);
   writeFileSync(join(root, 'docs', 'performance.svg'), plot(series));
 };
 

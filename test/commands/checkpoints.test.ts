@@ -152,6 +152,35 @@ test('in a sparse checkout, what an agent writes outside of it is counted, commi
   expect(project.exists('out/b.txt')).toBe(false);
 });
 
+test('with a submodule: what is committed in it counts, what is only changed in it is left alone', async () => {
+  const library = createProject({ files: { 'lib.txt': 'one\n' } });
+  const inside = 'git -C sub -c user.name=A -c user.email=a@localhost';
+  const project = createProject({
+    agent: [
+      `echo two > sub/lib.txt; echo new > own.txt`,
+      `${inside} commit --quiet --all -m two; echo three > sub/lib.txt; ${promise}`,
+    ],
+  });
+  project.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library.folder, 'sub');
+  project.git('commit', '--quiet', '-m', 'a submodule');
+  const before = project.git('-C', 'sub', 'rev-parse', 'HEAD');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  const after = project.git('-C', 'sub', 'rev-parse', 'HEAD');
+  expect(project.history().map(({ git }) => git?.changes)).toEqual([
+    [{ status: 'added', path: 'own.txt' }],
+    [{ status: 'modified', path: 'sub' }],
+  ]);
+  expect(project.git('ls-tree', 'HEAD', 'sub')).toContain(after);
+  expect(project.git('ls-tree', 'HEAD~1', 'sub')).toContain(before);
+
+  expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+  expect(project.exists('own.txt')).toBe(false);
+  expect(project.git('-C', 'sub', 'rev-parse', 'HEAD')).toBe(after);
+  expect(project.read('sub/lib.txt')).toBe('three\n');
+});
+
 test('the commits that an agent makes by itself are in the record', async () => {
   const project = createProject({
     agent: [`git commit -q --allow-empty -m one; git commit -q --allow-empty -m two; ${promise}`],
