@@ -5,9 +5,7 @@ import { git, type GitResult, readable } from './git.ts';
 import { copyIndex, isIntact, type WorkTree } from './worktree.ts';
 
 export type CommitResult =
-  | { readonly kind: 'committed'; readonly hash: string }
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'refused'; readonly why: string };
+  { readonly kind: 'committed' } | { readonly kind: 'nothing' } | { readonly kind: 'refused'; readonly why: string };
 
 export interface CommitRequest {
   readonly names: readonly string[];
@@ -51,7 +49,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   }
   const reset = ['reset', '--quiet', 'HEAD', '--pathspec-from-file=-', '--pathspec-file-nul'];
   await patiently(() => git(reset, { cwd, input: literally(wanted) }));
-  return { kind: 'committed', hash: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
+  return { kind: 'committed' };
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>

@@ -62,6 +62,8 @@ export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<
 export interface TreeTaker {
   /** As takeTree. What has not changed since the last time is not read again. */
   take(): Promise<string | null>;
+  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
+  committed(): void;
 }
 
 /** Takes trees one after the other. It keeps its index, at `scratch`, as long as the user's is the same. */
@@ -80,6 +82,9 @@ export const createTreeTaker = (tree: WorkTree): TreeTaker => {
       if (last !== null && stdout === '' && (code === 0 || code === 1)) return last;
       last = code === 0 || code === 1 ? await writeTree(tree) : null;
       return last;
+    },
+    committed: () => {
+      start = stampOf(tree.index);
     },
   };
 };

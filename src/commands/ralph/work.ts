@@ -3,7 +3,14 @@ import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { readable } from '../../git/git.ts';
 import { findWithheld } from '../../git/withheld.ts';
-import { commitsBetween, createHeadWatch, createTreeTaker, unfinished, type WorkTree } from '../../git/worktree.ts';
+import {
+  commitsBetween,
+  createHeadWatch,
+  createTreeTaker,
+  type TreeTaker,
+  unfinished,
+  type WorkTree,
+} from '../../git/worktree.ts';
 import { lastRecords } from '../../project/history.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { count, lineChanges } from '../../report/format.ts';
@@ -49,7 +56,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         return async () => nothing;
       }
       await checkpoints.before(before.id);
-      const iterationWork = { ...parts, tree, checkpoints, iteration, before, named, owed };
+      const iterationWork = { ...parts, tree, trees, askHead, checkpoints, iteration, before, named, owed };
       return async () => {
         const after = await look();
         if (after === null) return nothing;
@@ -103,6 +110,8 @@ const mostOwed = 50;
 
 interface IterationWork extends WorldParts, Pick<Opened, 'checkpoints' | 'owed'> {
   readonly tree: WorkTree;
+  readonly trees: TreeTaker;
+  readonly askHead: () => Promise<string | null>;
   readonly iteration: number;
   readonly before: Scene;
   /** Files of which it was said that they are not committed. */
@@ -149,8 +158,11 @@ const commitWork = async (
     tag: `${plan.run}/${iteration}`,
   });
   owed.clear();
-  if (result.kind !== 'refused')
-    return { commit: result.kind === 'committed' ? result.hash : null, commitProblem: null };
+  if (result.kind === 'nothing') return { commit: null, commitProblem: null };
+  if (result.kind === 'committed') {
+    work.trees.committed();
+    return { commit: await work.askHead(), commitProblem: null };
+  }
   for (const name of names) owed.add(name);
   emit({ type: 'notice', text: `No commit: ${result.why.split('\n').at(-1)}` });
   return { commit: null, commitProblem: result.why };
