@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { git, pathOf } from './git.ts';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { fileAt, git, pathOf, statsOf } from './git.ts';
 
 /** What is untracked and stands where a fast-forward puts files; names as git gave them. */
 export interface InTheWay {
@@ -44,13 +44,8 @@ const untrackedBelow = (root: string, paths: readonly string[]): Promise<string[
 
 /** What is there under that name, or a file where a folder above it should be; null when there is nothing. */
 const blockerOf = (root: string, name: string): string | null => {
-  const parts = name.split('/');
-  for (let depth = 1; depth <= parts.length; depth++) {
-    const path = parts.slice(0, depth).join('/');
-    const there = lstatSync(pathOf(root, path), { throwIfNoEntry: false });
-    if (there === undefined) return null;
-    if (!there.isDirectory()) return path;
-  }
+  const isFolder = statsOf(root, name)?.isDirectory() ?? false;
+  if (!isFolder) return fileAt(root, name);
   return readdirSync(pathOf(root, name)).length > 0 ? name : null;
 };
 

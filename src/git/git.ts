@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signalGroup } from '../processes.ts';
@@ -89,6 +90,24 @@ export const readable = (name: string): string => Buffer.from(name, 'latin1').to
 /** The path of a file below a folder, byte for byte. */
 export const pathOf = (root: string, name: string): Buffer =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
+
+/** The file or link under a name, or where a folder above it should be; null when there is none. As git, it follows no link. */
+export const fileAt = (root: string, name: string): string | null => {
+  const parts = name.split('/');
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const path = parts.slice(0, depth).join('/');
+    const there = lstatSync(pathOf(root, path), { throwIfNoEntry: false });
+    if (there === undefined) return null;
+    if (!there.isDirectory()) return path;
+  }
+  return null;
+};
+
+/** Of what is there under a name; undefined when nothing is, or only behind a link. */
+export const statsOf = (root: string, name: string): Stats | undefined => {
+  const file = fileAt(root, name);
+  return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
+};
 
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
 const quietEnvironment = (): NodeJS.ProcessEnv => ({

@@ -1,7 +1,7 @@
-import { chmodSync, existsSync, lstatSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
-import { git, pathOf, readable } from './git.ts';
+import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
 import { takeTree, type WorkTree } from './worktree.ts';
 
 /** What a rewind would do: differences from the present to the target, moved files as deleted and added. */
@@ -9,14 +9,16 @@ export const planRewind = (tree: WorkTree, present: string, target: string): Pro
   changesBetween(tree, [present, target], { renames: false });
 
 /** What a rewind would overwrite although no checkpoint holds it: ignored files, and repositories inside this one. */
-export const inTheWay = ({ root }: WorkTree, plan: readonly Difference[]): string[] =>
-  plan
-    .filter(({ name, status, nested }) => {
-      if (nested) return false;
-      const there = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
-      return (status === 'added' && there !== undefined && !there.isDirectory()) || isInsideNested(root, name);
-    })
-    .map(({ name }) => readable(name));
+export const inTheWay = ({ root }: WorkTree, plan: readonly Difference[]): string[] => {
+  const deleted = new Set(plan.filter(({ status }) => status === 'deleted').map(({ name }) => name));
+  const blockerOf = ({ name, status, nested }: Difference): string | null => {
+    if (nested) return null;
+    const file = status === 'added' ? fileAt(root, name) : null;
+    if (file !== null && !deleted.has(file)) return file;
+    return isInsideNested(root, name) ? name : null;
+  };
+  return [...new Set(plan.map(blockerOf).filter((name) => name !== null))].map(readable);
+};
 
 const isInsideNested = (root: string, name: string): boolean => {
   for (let folder = dirname(name); folder !== '.'; folder = dirname(folder))
@@ -32,8 +34,7 @@ export const rewind = async (tree: WorkTree, target: string, plan: readonly Diff
   const own = plan.filter(({ nested }) => !nested);
   for (const { name } of own.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that is still there holds what no checkpoint holds.
-  const isFolder = (name: string) =>
-    lstatSync(pathOf(tree.root, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
   const wanted = own.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
   const closed = wanted.filter((name) => isClosed(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
@@ -42,19 +43,18 @@ export const rewind = async (tree: WorkTree, target: string, plan: readonly Diff
   if (reached === null || reached === target) return [];
   const rest = await changesBetween(tree, [reached, target], { renames: false });
   // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
-  const isGone = ({ name, status }: Difference) =>
-    status === 'deleted' && lstatSync(pathOf(tree.root, name), { throwIfNoEntry: false }) === undefined;
+  const isGone = ({ name, status }: Difference) => status === 'deleted' && statsOf(tree.root, name) === undefined;
   return (rest ?? []).filter((each) => !each.nested && !isGone(each)).map(({ name }) => readable(name));
 };
 
 /** Only its owner may read it, which git does not know. */
 const isClosed = (root: string, name: string): boolean => {
-  const stats = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  const stats = statsOf(root, name);
   return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
 };
 
 const closeFile = (root: string, name: string): void => {
-  const stats = lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  const stats = statsOf(root, name);
   if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
 };
 

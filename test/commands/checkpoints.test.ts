@@ -253,6 +253,21 @@ describe('a rewind', () => {
     });
   });
 
+  test('gives back folders that became files or links, and files that became folders', async () => {
+    const project = createProject({
+      files: { 'a/x': 'x\n', 'b/x': 'x\n', c: 'c\n' },
+      agent: [`rm -r a; echo file > a; mv b moved; ln -s moved b; rm c; mkdir c; echo x > c/x`],
+    });
+    const before = treeOf(project.folder);
+    await project.spool(...run, '--max-iterations', '1');
+    const after = treeOf(project.folder);
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(treeOf(project.folder)).toEqual(before);
+    expect(await project.spool('rewind', change, '1')).toMatchObject({ code: 0 });
+    expect(treeOf(project.folder)).toEqual(after);
+  });
+
   test('gives exactly the tree of that iteration, whatever was in it', async () => {
     const name = fc.constantFrom(
       'a',
@@ -345,6 +360,23 @@ describe('a rewind loses nothing', () => {
     });
     expect(project.read('notes.txt')).toBe('precious\n');
     expect(project.read('lib/a')).toBe('precious\n');
+  });
+
+  test('it does not overwrite an ignored file, or link, where a folder was', async () => {
+    const project = createProject({
+      files: { 'out/a': '1\n', 'link/a': '1\n', 'kept/a': 'precious\n' },
+      agent: [`git rm -rq out link; printf '/out\\n/link\\n' > .gitignore; echo precious > out; ln -s kept link`],
+    });
+    await project.spool(...run, '--max-iterations', '1');
+
+    const result = await project.spool('rewind', change, '0');
+
+    expect(result).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^spool: Nothing was rewound: .*: link, out\. Move/),
+    });
+    expect(project.read('out')).toBe('precious\n');
+    expect(project.read('link/a')).toBe('precious\n');
   });
 
   test('a file that only its owner may read stays so, and what cannot be put back is named', async () => {
