@@ -1,7 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Redactor } from '../redact.ts';
-import type { Difference } from './changes.ts';
-import { git, pathOf, readable } from './git.ts';
+import { git, pathOf, readable, statsOf } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that is not committed, and why. */
@@ -15,25 +14,23 @@ const mostBytes = 5 * 1024 * 1024;
 /** Which of these files are too large for a commit, or look like secrets. What was committed so before is let through. */
 export const findWithheld = async (
   tree: WorkTree,
-  changes: readonly Difference[],
+  names: readonly string[],
   redactor: Redactor,
 ): Promise<Withheld[]> => {
   const found: Withheld[] = [];
-  for (const change of changes) {
-    if (change.status === 'deleted' || change.nested) continue;
-    const why = await reasonAgainst(tree, change.name, redactor);
-    if (why !== null) found.push({ name: change.name, why });
+  for (const name of names) {
+    const why = await reasonAgainst(tree, name, redactor);
+    if (why !== null) found.push({ name, why });
   }
   return found;
 };
 
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
-  const path = pathOf(tree.root, name);
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = statsOf(tree.root, name);
   if (!stats?.isFile()) return null;
   if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
   const byName = isEnvFile(readable(name));
-  if (!byName && !hasSecret(readFileSync(path, 'latin1'), redactor)) return null;
+  if (!byName && !hasSecret(readFileSync(pathOf(tree.root, name), 'latin1'), redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${name}`], { cwd: tree.root });
   if (old.code === 0 && (byName || hasSecret(old.stdout, redactor))) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';

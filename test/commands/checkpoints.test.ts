@@ -524,6 +524,31 @@ describe('the commit', () => {
     expect(scratchFiles(project)).toEqual([]);
   });
 
+  test('that was refused does not bring in later what must not be committed', async () => {
+    const token = `ghp_${'a1'.repeat(18)}`;
+    const project = createProject({
+      agent: [
+        'echo KEY=1 > .env; echo a > a.js; git init -q lib; git -C lib commit -q --allow-empty -m inner',
+        'touch "$HOME/ready"; sleep 300',
+        'echo b > b.js',
+        `echo 'const key = "${token}"' > b.js; touch ok; ${promise}`,
+      ],
+    });
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    const result = await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
+    expect(project.git('status', '--porcelain')).toBe('?? .env\n?? b.js\n?? lib/');
+    expect(result.stderr).toContain('Not committed: .env (its name says that it holds secrets).');
+    expect(result.stderr).toContain('Not committed: b.js (it holds what looks like a key).');
+  });
+
   test('that a hook refuses is reported in the next prompt', async () => {
     const project = createProject({ agent: [`echo new > new.txt; ${says('Hi.')}`, promise] });
     project.write('.git/hooks/pre-commit', '#!/bin/sh\necho "lint: new.txt has no newline"; exit 1\n');

@@ -100,10 +100,12 @@ const owedBefore = async ({ project, plan }: WorldParts, tree: WorkTree): Promis
   for (const { checkpoint, git } of records.slice(done + 1)) {
     if (checkpoint === null || git?.filesChanged === 0) continue;
     const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
-    for (const { name } of changes ?? []) owed.add(name);
+    for (const change of changes ?? []) if (!isNewNested(change)) owed.add(change.name);
   }
   return owed;
 };
+
+const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';
 
 /** Of how many iterations the work is made up for after an interruption. */
 const mostOwed = 50;
@@ -139,12 +141,16 @@ const commitWork = async (
     emit({ type: 'notice', text: `No commit: ${busy} is in progress.` });
     return { commit: null, commitProblem: null };
   }
-  const withheld = await findWithheld(tree, changes, redactor);
+  // What is owed may have become a secret since, or was withheld before Spool was started anew.
+  const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
+  const withheld = await findWithheld(tree, [...open], redactor);
   for (const { name, why } of withheld) sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
-  const nested = changes.filter((change) => change.nested && change.status === 'added').map(({ name }) => name);
+  const nested = changes.filter(isNewNested).map(({ name }) => name);
   for (const name of nested) sayOnce(work, name, `Not committed: ${readable(name)} (a repository of its own).`);
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
-  const names = [...new Set([...owed, ...namesOf(changes.filter(({ name }) => !kept.has(name)))])];
+  const names = [...new Set([...owed, ...namesOf(changes.filter(({ name }) => !kept.has(name)))])].filter(
+    (name) => !kept.has(name),
+  );
   const result = await commitFiles(tree, {
     names,
     treeId: after,
