@@ -54,7 +54,7 @@ export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<
   if (!isIntact(tree)) return null;
   await copyIndex(tree.index, tree.scratch);
   const { code } = await addAll(tree);
-  const id = code === 0 || (code === 1 && !whole) ? await writeTree(tree) : null;
+  const id = code === 0 || (wasAdded(code) && !whole) ? await writeTree(tree) : null;
   await rm(tree.scratch, { force: true });
   return id;
 };
@@ -66,21 +66,25 @@ export interface TreeTaker {
   committed(): void;
 }
 
-/** Takes trees one after the other. It keeps its index, at `scratch`, as long as the user's is the same. */
+/**
+ * Takes trees one after the other. Its index, at `scratch`, is kept to see whether anything has changed; a tree that
+ * has is made from the user's index again, as a file that is in an index is never ignored.
+ */
 export const createTreeTaker = (tree: WorkTree): TreeTaker => {
   let start: string | null = null;
   let last: string | null = null;
+  const isUnchanged = async (): Promise<boolean> => {
+    if (last === null || stampOf(tree.index) !== start || !existsSync(tree.scratch)) return false;
+    const { code, stdout } = await addAll(tree);
+    return wasAdded(code) && stdout === '';
+  };
   return {
     async take() {
       if (!isIntact(tree)) return null;
-      const stamp = stampOf(tree.index);
-      if (last === null || stamp !== start || !existsSync(tree.scratch)) {
-        await copyIndex(tree.index, tree.scratch);
-        [start, last] = [stamp, null];
-      }
-      const { code, stdout } = await addAll(tree);
-      if (last !== null && stdout === '' && (code === 0 || code === 1)) return last;
-      last = code === 0 || code === 1 ? await writeTree(tree) : null;
+      if (await isUnchanged()) return last;
+      start = stampOf(tree.index);
+      await copyIndex(tree.index, tree.scratch);
+      last = wasAdded((await addAll(tree)).code) ? await writeTree(tree) : null;
       return last;
     },
     committed: () => {
@@ -88,6 +92,9 @@ export const createTreeTaker = (tree: WorkTree): TreeTaker => {
     },
   };
 };
+
+/** All of it, or all but what cannot be read. */
+const wasAdded = (code: number) => code === 0 || code === 1;
 
 /** Names on stdout what it had to change in the index: nothing there is nothing new. */
 const addAll = ({ root, gitFolder, scratch }: WorkTree): Promise<GitResult> => {

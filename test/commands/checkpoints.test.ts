@@ -133,6 +133,32 @@ test('what a gate writes is not the work of the next iteration', async () => {
   expect(project.git('status', '--porcelain')).toBe('?? coverage.txt');
 });
 
+test('what is ignored from now on is neither committed nor counted any more', async () => {
+  const project = createProject({
+    agent: [
+      'echo 2 > build/a; echo build/ > .gitignore',
+      'echo 3 > build/a; echo b > b.txt',
+      'echo 2 > notes.txt; echo notes.txt >> .git/info/exclude',
+      `echo 3 > notes.txt; ${promise}`,
+    ],
+  });
+  project.write('build/a', '1\n');
+  project.write('notes.txt', '1\n');
+
+  await project.spool(...run);
+
+  expect(project.git('log', '--format=', '--name-only').split('\n')).not.toContain('build/a');
+  expect(project.git('log', '--format=', '--name-only').split('\n')).not.toContain('notes.txt');
+  expect(project.history().map(({ commit }) => commit !== null)).toEqual([true, true, false, false]);
+  expect(project.history().map(({ git }) => git!.files)).toEqual([
+    ['.gitignore', 'build/a'],
+    ['b.txt'],
+    ['notes.txt'],
+    [],
+  ]);
+  expect(project.git('status', '--porcelain')).toBe('');
+});
+
 test('in a sparse checkout, what an agent writes outside of it is counted, committed and put back', async () => {
   const project = createProject({
     files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n' },
