@@ -47,10 +47,26 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   } finally {
     rmSync(scratch, { force: true });
   }
-  const reset = ['reset', '--quiet', 'HEAD', '--pathspec-from-file=-', '--pathspec-file-nul'];
-  await patiently(() => git(reset, { cwd, input: literally(wanted) }));
+  const committed = new Set(wanted);
+  const byHooks = (await namesInHead(cwd)).filter((name) => !committed.has(name));
+  const staged = byHooks.length > 0 ? await stagedOver(cwd, head) : new Set();
+  const reset = ['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  // What a hook has added is in the index as well, unless the user has staged something else of it.
+  const input = literally([...wanted, ...byHooks.filter((name) => !staged.has(name))]);
+  await patiently(() => git(reset, { cwd, input }));
   return { kind: 'committed' };
 };
+
+const nameOnly = ['-z', '--name-only', '--no-renames'];
+
+/** All that the last commit has changed; nothing of a merge, which a hook can have made. */
+const namesInHead = async (cwd: string): Promise<string[]> => {
+  const { stdout } = await git(['diff-tree', '-r', '--root', '--no-commit-id', ...nameOnly, 'HEAD', '--'], { cwd });
+  return stdout.split('\0').filter(Boolean);
+};
+
+const stagedOver = async (cwd: string, head: string): Promise<Set<string>> =>
+  new Set((await git(['diff-index', '--cached', ...nameOnly, head], { cwd })).stdout.split('\0'));
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
   `${stderr}\n${readable(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;

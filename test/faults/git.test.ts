@@ -11,7 +11,7 @@ test('the commit takes what the iteration changed, and nothing of the user', asy
   const project = createProject({
     files,
     agent: [
-      `echo new > made.txt; echo new > touched.txt; rm gone.txt; mkdir -p 'od d'; echo x > 'od d/na"me*'; ${promise}`,
+      `echo new > made.txt; echo new > touched.txt; rm gone.txt; mkdir -p 'od d'; echo x > 'od d/na"me*'; echo x > HEAD; ${promise}`,
     ],
   });
   project.write('staged.txt', 'staged by the user\n');
@@ -24,15 +24,16 @@ test('the commit takes what the iteration changed, and nothing of the user', asy
 
   expect(project.git('status', '--porcelain')).toBe(before);
   expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
-  expect(project.git('diff', '--name-status', '-z', 'HEAD~1', 'HEAD').split('\0').filter(Boolean)).toEqual(
+  expect(project.git('diff', '--name-status', '-z', 'HEAD~1', 'HEAD', '--').split('\0').filter(Boolean)).toEqual(
     [
+      ['A', 'HEAD'],
       ['D', 'gone.txt'],
       ['A', 'made.txt'],
       ['A', 'od d/na"me*'],
       ['M', 'touched.txt'],
     ].flat(),
   );
-  expect(project.history()[0]!.git).toMatchObject({ filesChanged: 4 });
+  expect(project.history()[0]!.git).toMatchObject({ filesChanged: 5 });
 });
 
 test('--no-commit leaves the work in the tree', async () => {
@@ -115,6 +116,29 @@ test('a hook that refuses the commit is told, and the index is as it was', async
   expect(result.stderr).toContain('No commit: no such luck');
   expect(project.git('status', '--porcelain')).toBe('?? made.txt');
   expect(project.history()).toMatchObject([{ commit: null, completionFound: true, git: { files: ['made.txt'] } }]);
+});
+
+test('what a hook adds to the commit is in the index afterwards, and what the user has staged stays staged', async () => {
+  const project = createProject({
+    files: { 'list.txt': 'old\n', 'staged.txt': 'old\n' },
+    agent: [`echo x > made.txt; ${promise}`],
+  });
+  project.write('staged.txt', 'staged by the user\n');
+  project.git('add', 'staged.txt');
+  const hook = 'echo new > list.txt; echo new > more.txt; echo hook > staged.txt; git add list.txt more.txt staged.txt';
+  project.write('.git/hooks/pre-commit', `#!/bin/sh\n${hook}\n`);
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+  await project.spool(...run);
+
+  expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual([
+    'list.txt',
+    'made.txt',
+    'more.txt',
+    'staged.txt',
+  ]);
+  expect(project.git('status', '--porcelain')).toBe('MM staged.txt');
+  expect(project.git('show', ':staged.txt')).toBe('staged by the user');
 });
 
 test('hooks see the repository as they do without Spool', async () => {
