@@ -15,7 +15,7 @@ export const parse = (argv: readonly string[]): Parsed => {
   if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
   if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1)) };
   if (first.startsWith('-')) throw wrong(`${unknownOption(first, ['version', 'help'])}`);
-  if (!(first in groups)) return parseCall(findCommand(first), argv.slice(1));
+  if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
   if (second === undefined) throw wrong('Which one?', first, ' ');
   if (isHelp(second)) return { kind: 'help', about: first };
   return parseCall(findInGroup(first, second), argv.slice(2));
@@ -25,7 +25,7 @@ const isHelp = (word: string) => word === '-h' || word === '--help';
 
 const aboutOf = ([first, second]: readonly string[]): Command | string | null => {
   if (first === undefined) return null;
-  if (!(first in groups)) return findCommand(first);
+  if (!Object.hasOwn(groups, first)) return findCommand(first);
   return second === undefined ? first : findInGroup(first, second);
 };
 

@@ -29,6 +29,11 @@ const rows: Row[] = [
     says: `Unknown command 'ralhp' (did you mean ralph?). See "spool --help".`,
   },
   {
+    name: 'a command that every object has',
+    args: ['help', 'constructor'],
+    says: `Unknown command 'constructor'. See "spool --help".`,
+  },
+  {
     name: 'a word too many',
     args: ['ralph', 'Build', 'it'],
     says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; put quotes around a text with spaces. See "spool ralph --help".`,
