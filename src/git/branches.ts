@@ -9,8 +9,13 @@ export type GitOutcome = { readonly ok: true } | { readonly ok: false; readonly 
 
 /** The branch that is checked out; null for a detached HEAD. */
 export const currentBranch = async (cwd: string): Promise<string | null> => {
-  const { code, stdout } = await git(['symbolic-ref', '--quiet', '--short', 'HEAD'], { cwd });
-  return code === 0 ? readable(stdout).trim() : null;
+  // git would shorten it to heads/main where a tag has the same name.
+  const { code, stdout } = await git(['symbolic-ref', '--quiet', 'HEAD'], { cwd });
+  return code === 0
+    ? readable(stdout)
+        .trim()
+        .replace(/^refs\/heads\//, '')
+    : null;
 };
 
 export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>

@@ -449,6 +449,18 @@ describe('in all kinds of repositories', () => {
     ]);
   });
 
+  test('a tag had the name of the base when the branch began, and that of the branch when it went on', async () => {
+    const project = createProject({ agent: ['echo a > a.txt', `echo b > b.txt; ${promise}`] });
+    project.git('tag', 'main');
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+    project.git('tag', branch);
+    expect(await project.spool(...run, '--worktree', '--branch', branch)).toMatchObject({ code: 0 });
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('rev-parse', 'refs/heads/main')).toBe(project.git('rev-parse', `refs/heads/${branch}`));
+    expect(project.read('b.txt')).toBe('b\n');
+  });
+
   test('a branch that was deleted, and a run that began on no branch', async () => {
     const project = await worked('echo two > a.txt');
     project.git('branch', '-qD', branch);
