@@ -63,7 +63,7 @@ test.each([
 
 test('the package is small', () => {
   const args = ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'];
-  const env = { PATH: process.env.PATH, HOME: root };
+  const env = { PATH: process.env.PATH, HOME: createProject({ git: false }).home };
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, env, encoding: 'utf8' })) as [
     { unpackedSize: number },
   ];
