@@ -31,7 +31,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
   const byName = isEnvFile(readable(name));
   if (!byName && !hasSecret(readFileSync(pathOf(tree.root, name), 'latin1'), redactor)) return null;
-  const old = await git(['cat-file', 'blob', `HEAD:${name}`], { cwd: tree.root });
+  const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });
   if (old.code === 0 && (byName || hasSecret(old.stdout, redactor))) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
 };

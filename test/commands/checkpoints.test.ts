@@ -451,18 +451,16 @@ describe('the commit', () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const script = [
       `echo KEY=1 > .env; echo KEY=1 > .envrc; echo KEY= > .env.example; echo 'const key = "${token}"' > key.js; head -c 6000000 /dev/zero > big.bin; echo fine > fine.txt`,
-      `echo KEY=2 >> .env; echo more >> fine.txt`,
+      `echo KEY=2 >> .env; echo more >> fine.txt; echo more >> old.js; echo more >> größe.js`,
       promise,
     ];
-    const project = createProject({ files: { 'old.js': `// ${token}\n` }, agent: script });
+    const known = { 'old.js': `// ${token}\n`, 'größe.js': `// ${token}\n` };
+    const project = createProject({ files: known, agent: script });
 
     const result = await project.spool(...run);
 
-    expect(project.git('log', '--format=', '--name-only', '-2').split('\n').filter(Boolean).toSorted()).toEqual([
-      '.env.example',
-      'fine.txt',
-      'fine.txt',
-    ]);
+    const committed = project.git('log', '-z', '--format=', '--name-only', '-2').split('\0').filter(Boolean);
+    expect(committed.toSorted()).toEqual(['.env.example', 'fine.txt', 'fine.txt', 'größe.js', 'old.js']);
     const named = result.stderr.split('\n').filter((line) => line.startsWith('Not committed'));
     expect(named.toSorted()).toEqual([
       'Not committed: .env (its name says that it holds secrets).',
