@@ -16,7 +16,7 @@ const rangeOf = (kept: Kept, text: string): [string, string] => {
   if (more.length > 0) throw userError('bad-value', 'n', 'takes an iteration such as 7, or two such as 3..7', text);
   if (second !== undefined) return [pick(kept, first).commit, pick(kept, second).commit];
   const { commit } = pick(kept, first);
-  if (first === '0') throw userError('bad-value', 'n', 'takes an iteration from 1 on', text);
+  if (!/^[1-9]/.test(first)) throw userError('bad-value', 'n', 'takes an iteration from 1 on', text);
   const before = kept.checkpoints.get(String(Number(first) - 1))?.commit;
   return before === commit ? [commit, commit] : [`${commit}^`, commit];
 };

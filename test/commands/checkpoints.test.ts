@@ -253,6 +253,12 @@ describe('a rewind', () => {
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(treeOf(project.folder)).toEqual(now);
     expect((await project.spool('rewind', change, 'r1')).stdout).toContain('as it was at r1 already');
+
+    expect(await project.spool('diff', change, 'r1')).toMatchObject({
+      code: 2,
+      stderr: 'spool: n takes an iteration from 1 on, not "r1".\n',
+    });
+    expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
   });
 
   test('is refused while a loop runs, and where there is nothing to go back to', async () => {
