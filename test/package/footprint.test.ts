@@ -56,7 +56,7 @@ test.each([
 test.each([
   ['without git', { git: false, agent: ['true'] }, { processes: 1, fsyncs: 2 }],
   ['that changes nothing', { agent: ['true'] }, { processes: 3, fsyncs: 2 }],
-  ['that is committed', { agent: ['date +%N%s > work.txt'] }, { processes: 14, fsyncs: 2 }],
+  ['that is committed', { agent: ['date +%N%s > work.txt'] }, { processes: 16, fsyncs: 2 }],
 ])('an iteration %s starts so many processes and waits for the disk so often', async (_, options, expected) => {
   expect(await perIteration(createProject(options))).toEqual(expected);
 });
