@@ -13,7 +13,7 @@ export type Parsed =
 export const parse = (argv: readonly string[]): Parsed => {
   const [first, second] = argv;
   if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
-  if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1)) };
+  if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1).filter((word) => !isHelp(word))) };
   if (first.startsWith('-')) throw wrong(`${unknownOption(first, ['version', 'help'])}`);
   if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
   if (second === undefined) throw wrong('Which one?', first, ' ');
@@ -24,7 +24,7 @@ export const parse = (argv: readonly string[]): Parsed => {
 const isHelp = (word: string) => word === '-h' || word === '--help';
 
 const aboutOf = ([first, second]: readonly string[]): Command | string | null => {
-  if (first === undefined) return null;
+  if (first === undefined || first === 'help') return null;
   if (!Object.hasOwn(groups, first)) return findCommand(first);
   return second === undefined ? first : findInGroup(first, second);
 };

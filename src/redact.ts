@@ -33,7 +33,8 @@ const shapes: readonly { readonly starts: readonly string[]; readonly rest: stri
   { starts: ['eyJ'], rest: String.raw`[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}` },
   {
     starts: ['-----BEGIN '],
-    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----`,
+    // Its end may be cut off: then it goes as far as its lines do.
+    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nr]|\s)+[\w+/=]{16,})+)`,
   },
 ];
 
@@ -138,7 +139,7 @@ const startOf = (text: string, rest: string) => {
 };
 
 /** No secret that is looked for is longer, but for private keys. */
-const longestSecret = 4096;
+const longestSecret = 16 * 1024;
 const longestKey = 20_000;
 
 const createByteRedactor = (finder: Finder): ByteRedactor => {

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { changeFolder, readTasks, resolveChange } from '../project/changes.ts';
-import { archiveFolder, findProject } from '../project/find.ts';
+import { archiveFolder, findProjectHere } from '../project/find.ts';
 import { lockChange } from '../project/state.ts';
 import { countTasks } from '../project/tasks.ts';
 import type { Call } from './command.ts';
 
 /** The change is locked while it moves, so that no loop starts on it in between. */
 export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
-  const project = findProject(cwd);
+  const project = findProjectHere(cwd);
   const change = await resolveChange(project, argument!);
   const { done, all } = countTasks((await readTasks(project, change)) ?? []);
   if (done < all && !typed.force) throw userError('open-tasks', change, all - done, all);

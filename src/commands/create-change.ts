@@ -1,11 +1,11 @@
 import { userError } from '../errors.ts';
 import { createChange } from '../project/create.ts';
-import { findProject } from '../project/find.ts';
+import { findProjectHere } from '../project/find.ts';
 import { listModules, moduleIdOf, resolveModule } from '../project/modules.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
-  const project = findProject(cwd);
+  const project = findProjectHere(cwd);
   if (typed.module === undefined) throw userError('module-required', await listModules(project));
   const module = await resolveModule(project, String(typed.module));
   const id = await createChange(project, moduleIdOf(module)!, argument!);

@@ -1,10 +1,10 @@
 import { createModule } from '../project/create.ts';
-import { findProject } from '../project/find.ts';
+import { findProjectHere } from '../project/find.ts';
 import { moduleIdOf } from '../project/modules.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
-  const project = findProject(cwd);
+  const project = findProjectHere(cwd);
   const name = await createModule(project, argument!);
   terminal.out(`Made module ${name}:\n  .spool/modules/${name}/module.md\n`);
   terminal.out(`\nNext: spool create change <slug> --module ${moduleIdOf(name)}\n`);

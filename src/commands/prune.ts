@@ -35,7 +35,12 @@ export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
     return 0;
   }
   for (const { change, runs, checkpoints } of old) {
-    if (tree) await dropCheckpoints(tree, change, checkpoints);
+    if (tree && !(await dropCheckpoints(tree, change, checkpoints)))
+      throw userError(
+        'no-git',
+        tree.root,
+        `git refuses to drop the checkpoints of ${change}; nothing of it was dropped`,
+      );
     for (const id of runs) rmSync(join(ralphFolder(project, change), 'runs', id), { recursive: true, force: true });
   }
   terminal.out(`Dropped ${what}. The history stays.\n`);

@@ -3,7 +3,7 @@ import { takeTree, type WorkTree } from './worktree.ts';
 
 /** A work tree as it was, as a commit that no branch knows. */
 export interface Checkpoint {
-  /** `0` is before the first iteration, `7` after the seventh, `r1` before the first rewind. */
+  /** `0` is before the first iteration, `7` after the seventh, `before-7` what a person had changed by then, `r1` before the first rewind. */
   readonly name: string;
   readonly run: string;
   readonly commit: string;
@@ -13,7 +13,7 @@ export interface Checkpoints {
   /** The tree of the newest one; null when there is none yet. */
   lastTree(): string | null;
   /** Keeps the work tree as it is before an iteration; it is checkpoint 0 when it is the first. */
-  before(treeId: string): Promise<void>;
+  before(iteration: number, treeId: string): Promise<void>;
   /** Answers with the commit; null when git refuses. */
   after(iteration: number, treeId: string): Promise<string | null>;
 }
@@ -39,11 +39,15 @@ export const openCheckpoints = async (
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let last = newest?.commit ?? null;
   let lastTree = last && (await treeOf(tree, last));
-  /** The last one has a name, so that another may have the same. */
+  /** The last one is that of an iteration, so that the next may share it. */
   let named = true;
 
-  const add = async (treeId: string, message: string): Promise<string | null> => {
-    const commit = await commitTree(tree, { treeId, parent: last, message: `spool checkpoint: ${change}, ${message}` });
+  const add = async (treeId: string, what: string): Promise<string | null> => {
+    const message = `spool checkpoint: ${change}, ${what}`;
+    // Where the one before is gone, with its repository, a new chain begins.
+    const commit =
+      (await commitTree(tree, { treeId, parent: last, message })) ??
+      (last === null ? null : await commitTree(tree, { treeId, parent: null, message }));
     if (commit === null) return null;
     [last, lastTree] = [commit, treeId];
     return commit;
@@ -51,13 +55,13 @@ export const openCheckpoints = async (
 
   return {
     lastTree: () => lastTree,
-    async before(treeId) {
+    async before(iteration, treeId) {
       if (last !== null && treeId === lastTree) return;
       const first = last === null;
-      const commit = await add(treeId, first ? 'before the first iteration' : 'between two iterations');
+      const commit = await add(treeId, `before ${first ? 'the first iteration' : `iteration ${iteration}`}`);
       if (commit === null) return;
       named = first;
-      if (first) await setRef(tree, refOf(change, run, '0'), commit);
+      await setRef(tree, refOf(change, run, first ? '0' : `before-${iteration}`), commit);
     },
     async after(iteration, treeId) {
       const same = named && treeId === lastTree;
@@ -104,14 +108,14 @@ export const listCheckpoints = async (
     });
 };
 
-/** Forgets checkpoints; git collects what nothing else refers to in its own time. */
+/** Forgets checkpoints, all or none; git collects what nothing else refers to in its own time. */
 export const dropCheckpoints = async (
   { root }: WorkTree,
   change: string,
   checkpoints: readonly Checkpoint[],
-): Promise<void> => {
+): Promise<boolean> => {
   const input = checkpoints.map(({ run, name, commit }) => `delete ${refOf(change, run, name)} ${commit}\n`).join('');
-  if (input !== '') await git(['update-ref', '--stdin'], { cwd: root, input });
+  return input === '' || (await git(['update-ref', '--stdin'], { cwd: root, input })).code === 0;
 };
 
 export const treeOf = async ({ root }: WorkTree, commit: string): Promise<string | null> => {

@@ -73,8 +73,10 @@ export interface TreeTaker {
 export const createTreeTaker = (tree: WorkTree): TreeTaker => {
   let start: string | null = null;
   let last: string | null = null;
+  /** Differs also when the repository was made anew. */
+  const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
   const isUnchanged = async (): Promise<boolean> => {
-    if (last === null || stampOf(tree.index) !== start || !existsSync(tree.scratch)) return false;
+    if (last === null || stamp() !== start || !existsSync(tree.scratch)) return false;
     const { code, stdout } = await addAll(tree);
     return wasAdded(code) && stdout === '';
   };
@@ -82,13 +84,13 @@ export const createTreeTaker = (tree: WorkTree): TreeTaker => {
     async take() {
       if (!isIntact(tree)) return null;
       if (await isUnchanged()) return last;
-      start = stampOf(tree.index);
+      start = stamp();
       await copyIndex(tree.index, tree.scratch);
       last = wasAdded((await addAll(tree)).code) ? await writeTree(tree) : null;
       return last;
     },
     committed: () => {
-      start = stampOf(tree.index);
+      start = stamp();
     },
   };
 };
@@ -150,16 +152,32 @@ export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) 
 
 const mostCommits = 100;
 
-/** What was committed from one HEAD to the other, oldest first. */
+/** What was committed from one HEAD to the other, oldest first: made then, and not only brought in from elsewhere. */
 export const commitsBetween = async (
   { root }: WorkTree,
   [before, after]: readonly [string | null, string | null],
 ): Promise<string[]> => {
   if (after === null || after === before) return [];
   const not = before === null ? [] : [`^${before}`];
-  const args = ['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not];
-  return (await git(args, { cwd: root })).stdout.split('\n').filter(Boolean);
+  const all = await git(['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not], { cwd: root });
+  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${mostSteps}`, 'HEAD', '--'], {
+    cwd: root,
+  });
+  const steps = log.stdout.split('\n').filter(Boolean);
+  // Without a log of HEAD nothing is known of how it came there.
+  if (steps.length === 0) return all.stdout.split('\n').filter(Boolean);
+  const start = steps.findIndex((step) => before !== null && step.startsWith(before));
+  const made = new Set((start === -1 ? steps : steps.slice(0, start)).filter(isMade).map((step) => step.split(' ')[0]));
+  return all.stdout.split('\n').filter((commit) => made.has(commit));
 };
+
+const mostSteps = 1000;
+
+/** `<hash> commit: …`, but not a checkout, a reset or a fast-forward. */
+const isMade = (step: string): boolean =>
+  /^\w+ (?:commit|cherry-pick|revert|am\b|rebase[^:]*\((?:pick|squash|fixup|reword|edit|continue)\)|.*: Merge made by)/.test(
+    step,
+  );
 
 /** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
 export const unfinished = ({ gitFolder }: WorkTree): string | null =>

@@ -7,10 +7,19 @@ export interface Project {
   readonly root: string;
 }
 
-export const findProject = (from: string): Project => {
+/** The project that a command is about. In a worktree of a run it is the one that the run belongs to: there its state is. */
+export const findProject = (from: string): Project => ownerOf(findProjectHere(from));
+
+/** The same for a command that only changes files: in a worktree it changes those of the worktree. */
+export const findProjectHere = (from: string): Project => {
   const project = lookForProject(from);
   if (!project) throw userError('no-project', from);
   return project;
+};
+
+const ownerOf = (project: Project): Project => {
+  const root = /^(.+)[/\\]\.spool[/\\]worktrees[/\\]/.exec(project.root)?.[1];
+  return root !== undefined && isFolder(join(root, '.spool')) ? ownerOf({ root }) : project;
 };
 
 /** The nearest folder at or above `from` that has a `.spool`; null when there is none. */

@@ -124,6 +124,53 @@ test('an iteration that did nothing has a checkpoint without a difference, also 
   expect((await kept.spool('diff', change, '1..2')).stdout).toContain('+a person');
 });
 
+test('commits that a branch already had are not those of the agent', async () => {
+  const project = createProject({
+    agent: [
+      'git switch --quiet other; git commit --quiet --allow-empty -m mine',
+      `git reset --quiet --hard HEAD~1; ${promise}`,
+    ],
+  });
+  project.git('switch', '--quiet', '-c', 'other');
+  for (const message of ['one', 'two', 'three']) project.git('commit', '--quiet', '--allow-empty', '-m', message);
+  project.git('switch', '--quiet', '-');
+
+  await project.spool(...run, '--no-commit');
+
+  const subjects = project
+    .history()
+    .map(({ git }) => git?.commits.map((commit) => project.git('show', '--no-patch', '--format=%s', commit)));
+  expect(subjects).toEqual([['mine'], []]);
+});
+
+describe('checkpoints go on', () => {
+  test('when an agent collects what no ref holds', async () => {
+    const project = createProject({ agent: ['true', 'git gc --quiet --prune=now; echo b > b.txt', promise] });
+
+    await project.spool(...run, '--verify-each', '--verify', 'echo h >> human.txt');
+
+    expect(project.history().map(({ git }) => git?.files)).toEqual([[], ['b.txt'], []]);
+    expect(project.history().every(({ checkpoint }) => checkpoint !== null)).toBe(true);
+    expect((await project.spool('diff', change, '2')).stdout).toContain('+b');
+    expect(await project.spool('rewind', change, 'before-2')).toMatchObject({ code: 0 });
+    expect(project.exists('b.txt')).toBe(false);
+    expect(project.read('human.txt')).toBe('h\n');
+  });
+
+  test('when an agent makes the repository anew', async () => {
+    const project = createProject({
+      agent: ['echo a > a.txt', 'rm -rf .git; git init --quiet; echo b > b.txt', `echo c > c.txt; ${promise}`],
+    });
+
+    const { stderr } = await project.spool(...run, '--no-commit');
+
+    expect(stderr).toContain('git cannot read the work tree: this iteration is not counted');
+    expect(project.history().map(({ checkpoint }) => checkpoint !== null)).toEqual([true, false, true]);
+    expect(project.history()[2]).toMatchObject({ git: { files: ['c.txt'] } });
+    expect((await project.spool('diff', change, '3')).stdout).toContain('+c');
+  });
+});
+
 test('what a gate writes is not the work of the next iteration', async () => {
   const project = createProject({ agent: ['echo 1 > a.txt', 'true', promise] });
 

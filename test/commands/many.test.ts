@@ -199,3 +199,13 @@ test('a change whose state cannot be written does not stop the others', async ()
   expect(result.stderr).toMatch(new RegExp(`^${second} +not started`, 'm'));
   expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
 });
+
+test('one branch for several changes in worktrees is refused at once', async () => {
+  const project = createProject({ files: { '.spool/changes/002-02_more/proposal.md': '# More\n' }, agent: [promise] });
+
+  expect(await project.spool('ralph', '--all', '--parallel', '2', '--branch', 'feat')).toMatchObject({
+    code: 2,
+    stderr: 'spool: --branch and several changes in worktrees cannot be used together.\n',
+  });
+  expect(project.calls()).toEqual([]);
+});

@@ -61,6 +61,36 @@ test('an interrupted run goes on in its worktree, and a rewind is made there', a
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
+test('what a person does in a worktree between two runs is not the work of the agent', async () => {
+  const project = createProject({
+    agent: ['echo a > a.txt', 'echo b > b.txt', 'touch "$HOME/third"; sleep 300', promise],
+  });
+  const loop = project.start([...run, '--worktree']);
+  await eventually(() => existsSync(join(project.home, 'third')), 'the third iteration');
+  loop.kill('SIGINT');
+  await loop.result;
+  expect(await project.spool('rewind', change, '1')).toMatchObject({ code: 0 });
+
+  await project.spool(...run);
+
+  expect(project.history().at(-1)).toMatchObject({ iteration: 4, commit: null, git: { files: [] } });
+});
+
+test('in a worktree, commands are about the project that the run belongs to', async () => {
+  const project = createProject({ agent: ['echo a > a.txt'] });
+  await project.spool(...run, '--worktree', '--max-iterations', '1', '--verify', 'false');
+  const cwd = `.spool/worktrees/${change}`;
+  const there = (...args: string[]) => project.start(args, { cwd }).result;
+
+  expect((await there('ralph', '--status', '--change', change)).stdout).toContain('limit, iteration 1');
+  expect((await there('diff', change, '1')).stdout).toContain('+a');
+  await there('ralph', '--change', change, '--add-context', 'Mind the gap.');
+  expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('Mind the gap.');
+  expect(await there('land', change)).toMatchObject({ code: 1, stderr: expect.stringContaining('false') });
+  expect((await there('create', 'module', 'more')).stdout).toContain('Made module');
+  expect(project.exists(`${cwd}/.spool/modules/003_more/module.md`)).toBe(true);
+});
+
 test('two changes can be worked on at once, one of them in a worktree', async () => {
   const other = '002-02_another';
   const project = createProject({

@@ -44,6 +44,8 @@ describe('help', () => {
     [['--help'], 'all'],
     [['-h'], 'all'],
     [['help'], 'all'],
+    [['help', 'help'], 'all'],
+    [['help', '--help'], 'all'],
     [['help', 'ralph'], 'ralph'],
     [['help', 'loop'], 'ralph'],
     [['help', 'create'], 'create …'],

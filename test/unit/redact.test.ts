@@ -30,6 +30,11 @@ describe('what is taken out', () => {
     ['an npm token', `npm_${'x'.repeat(36)}`, '[redacted]'],
     ['a signed token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijkl', '[redacted]'],
     ['a private key', `<${key}>`, '<[redacted]>'],
+    [
+      'a private key whose end is cut off',
+      `${key.split('\n').slice(0, 1).join('')}\n${'QUJDQUJDQUJDQUJD\n'.repeat(3)}rest`,
+      '[redacted]\nrest',
+    ],
     ['a private key in JSON', JSON.stringify({ key }), '{"key":"[redacted]"}'],
   ])('%s', (_, text, expected) => {
     expect(redactor.text(text)).toBe(expected);
@@ -48,6 +53,7 @@ describe('what is taken out', () => {
     '/home/someone-long',
     'task-list',
     'sk-short',
+    'It starts with -----BEGIN RSA PRIVATE KEY-----.',
   ])('not %s', (text) => {
     expect(redactor.text(text)).toBe(text);
   });
@@ -64,6 +70,14 @@ test('a stream is cleaned however it is cut, and nothing else in it is touched',
       expect(Buffer.concat([...parts, stream.end()]).toString('utf8')).toBe(expected);
     }),
   );
+});
+
+test('a long token is found across two chunks', () => {
+  const token = `eyJ${'a'.repeat(5000)}.eyJ${'b'.repeat(5000)}.${'c'.repeat(300)}`;
+  const stream = redactor.stream();
+  const bytes = Buffer.from(`token: ${token} end`);
+  const parts = [bytes.subarray(0, 8000), bytes.subarray(8000)].map((chunk) => Buffer.from(stream.pass(chunk)));
+  expect(Buffer.concat([...parts, stream.end()]).toString()).toBe('token: [redacted] end');
 });
 
 test('a line that has ended is not held back', () => {

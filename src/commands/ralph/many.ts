@@ -1,4 +1,4 @@
-import { systemProblem, UserError } from '../../errors.ts';
+import { systemProblem, UserError, userError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
 import { type Claims, claimsOf } from '../../project/claims.ts';
 import { readState } from '../../project/state.ts';
@@ -20,6 +20,7 @@ export interface ManyRequest extends Omit<RunRequest, 'change' | 'options' | 'sh
 /** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
 export const runMany = async (request: ManyRequest): Promise<number> => {
   const { call, changes } = request;
+  refuseOneBranch(request);
   const board = createBoard(call.terminal);
   const stops = listenForStops((signal) => board.say(`${signal}: ending what runs; once more kills it now.`));
   try {
@@ -36,6 +37,13 @@ export const runMany = async (request: ManyRequest): Promise<number> => {
     board.dispose();
     stops.dispose();
   }
+};
+
+/** git checks a branch out in one place only. */
+const refuseOneBranch = ({ changes, optionsOf, parallel }: ManyRequest): void => {
+  const apart = changes.map(optionsOf).filter(({ worktree, branch }) => branch !== null && (worktree || parallel > 1));
+  if (new Set(apart.map(({ branch }) => branch)).size < apart.length)
+    throw userError('two-actions', '--branch', 'several changes in worktrees');
 };
 
 interface Queued {

@@ -37,6 +37,8 @@ export interface WorldParts {
   readonly emit: Emit;
   readonly guard: Guard;
   readonly redactor: Redactor;
+  /** Spool was killed in the middle of an iteration of this run. */
+  readonly wasCutOff: boolean;
   /** What runs that were started together with this one have used. */
   readonly usageOfOthers: () => Usage | null;
   /** Agents that keep a database get one of their own. */

@@ -132,7 +132,9 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const guard = await openGuard({ project: work, change, commands, file });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
-  const parts = { ...request, place, work, brief, tree, guard, usageOfOthers, apart: request.shared?.apart ?? false };
+  const wasCutOff = previous?.view.status === 'running' && previous.view.iteration > previous.view.finished;
+  const apart = request.shared?.apart ?? false;
+  const parts = { ...request, place, work, brief, tree, guard, wasCutOff, usageOfOthers, apart };
   emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));

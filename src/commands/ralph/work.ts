@@ -16,6 +16,7 @@ import type { Work, World } from '../../ralph/loop.ts';
 import { count, lineChanges } from '../../report/format.ts';
 import type { WorldParts } from './parts.ts';
 
+const unreadable = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 export interface WorkWatch {
@@ -49,18 +50,18 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       const before = unfinished === null ? (known ?? (await look())) : { id: unfinished, head: await askHead() };
       known = null;
       if (before === null) {
-        emit({
-          type: 'notice',
-          text: 'git cannot read the work tree: this iteration is not counted, kept or committed.',
-        });
+        emit({ type: 'notice', text: unreadable });
         return async () => nothing;
       }
-      await checkpoints.before(before.id);
+      await checkpoints.before(iteration, before.id);
       const iterationWork = { ...parts, tree, trees, askHead, checkpoints, iteration, before, named, owed };
       return async () => {
         const after = await look();
-        if (after === null) return nothing;
-        const work = await workSince(iterationWork, after);
+        const work = after && (await workSince(iterationWork, after));
+        if (work === null) {
+          emit({ type: 'notice', text: unreadable });
+          return nothing;
+        }
         // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
         if (work.commit === null && work.commitProblem === null) known = after;
         return work;
@@ -84,10 +85,10 @@ interface Opened {
 }
 
 const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
-  const { plan, place } = parts;
+  const { plan, place, wasCutOff } = parts;
   const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-  const unfinishedTree = place.worktree === null ? null : checkpoints.lastTree();
+  const unfinishedTree = place.worktree !== null && wasCutOff ? checkpoints.lastTree() : null;
   return { checkpoints, owed: await owedBefore(parts, tree), unfinishedTree };
 };
 
@@ -120,12 +121,14 @@ interface IterationWork extends WorldParts, Pick<Opened, 'checkpoints' | 'owed'>
   readonly named: Set<string>;
 }
 
-const workSince = async (work: IterationWork, after: Scene): Promise<Work> => {
+/** null when git cannot tell. */
+const workSince = async (work: IterationWork, after: Scene): Promise<Work | null> => {
   const { tree, before, checkpoints, iteration } = work;
   const changes = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
-  if (changes === null) return nothing;
+  if (changes === null) return null;
   const git = summarise(changes, await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
   return { git, checkpoint, ...(await commitWork(work, after.id, { changes, git })) };
 };
 
