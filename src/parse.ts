@@ -49,11 +49,11 @@ const findInGroup = (group: string, word: string): Command => {
 
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
+  // Only those that may be meant: looking into all of them takes longer than the rest.
+  const typedNames = new Set(words.map((word) => /^--([^=]+)/.exec(word)?.[1]));
+  const meant = [...known].filter(([name]) => typedNames.has(name));
   const options = Object.fromEntries(
-    [...known].map(([name, option]) => [
-      name,
-      { type: takesValue(option) ? ('string' as const) : ('boolean' as const) },
-    ]),
+    meant.map(([name, option]) => [name, { type: takesValue(option) ? ('string' as const) : ('boolean' as const) }]),
   );
   const { tokens } = parseArgs({
     args: [...words],

@@ -37,11 +37,15 @@ interface Elders {
 /** In less time no machine has started so many processes that it begins with the first number again. */
 const sameNumbersMs = 500;
 
-/** Called before the first process of a family is started: looking at every process of the machine takes time. */
-export const eldersNow = (): Elders => ({
-  pids: new Set(processIds()),
-  untilMs: performance.now() + sameNumbersMs,
-});
+let lastElders: Elders = { pids: new Set(), untilMs: 0 };
+
+/** Called before the first process of a family is started: looking into every process of the machine takes time. */
+export const eldersNow = (): Elders => {
+  const now = performance.now();
+  if (lastElders.untilMs - now < sameNumbersMs / 2)
+    lastElders = { pids: new Set(processIds()), untilMs: now + sameNumbersMs };
+  return lastElders;
+};
 
 /** The variable that marks every process of an iteration, also those in sessions of their own. */
 export const tagVariable = 'SPOOL_ITERATION';

@@ -2,8 +2,10 @@ import type { AgentError, AgentErrorKind, AgentEvent, Ended } from '../ralph/eve
 import type { Harness } from './harness.ts';
 import { problemEvent } from './problem.ts';
 
-/** How many of the last lines on stderr are looked at when an agent failed without a word in its events. */
+/** How many of the last lines are looked at when an agent failed without a word in its events. */
 const keptLines = 20;
+const keptLength = 4000;
+const longestLine = 500;
 
 /**
  * Passes the events of one process on, and says what went wrong where they do not: agents that are not signed in, or
@@ -14,22 +16,15 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
   let explained = false;
   let truncated: AgentEvent | null = null;
 
-  const stdout: string[] = [];
-  const remember = (lines: string[], line: string) => {
-    if (line.trim() === '') return;
-    lines.push(line.trim().slice(0, 500));
-    if (lines.length > keptLines) lines.shift();
-  };
+  // An agent without events says there what others say on stderr.
+  let stdoutEnd = '';
 
   return {
     see(event: AgentEvent): void {
-      if (event.type === 'stderr') remember(stderr, event.text);
-      // An agent without events says there what others say on stderr.
+      if (event.type === 'stderr' && event.text.trim() !== '') stderr.push(event.text.trim().slice(0, longestLine));
+      if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain)
-        event.text
-          .slice(-4000)
-          .split('\n')
-          .forEach((line) => remember(stdout, line));
+        stdoutEnd = (event.text.length < keptLength ? stdoutEnd + event.text : event.text).slice(-keptLength);
       if (event.type !== 'error') return see(event);
       // That it was cut off is the last thing to say: it does not tell why.
       if (event.kind === 'truncated') {
@@ -42,11 +37,20 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
     end({ end, exitCode }: Ended): void {
       if (explained) return;
       if (end === 'exited' && exitCode !== 0)
-        return see(withAdvice(exitProblem(harness, exitCode!, { stdout, stderr }), harness, allowAll));
+        return see(
+          withAdvice(exitProblem(harness, exitCode!, { stdout: linesOf(stdoutEnd), stderr }), harness, allowAll),
+        );
       if (truncated) see(truncated);
     },
   };
 };
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim().slice(0, longestLine))
+    .filter(Boolean)
+    .slice(-keptLines);
 
 interface Said {
   readonly stdout: readonly string[];
