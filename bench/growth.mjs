@@ -65,7 +65,7 @@ const ofOutput = (base) => {
     return [thrice(() => outputLoop(place, output)), thrice(() => catLoop(place, output))];
   });
   return {
-    title: 'A whole run of one iteration',
+    title: 'What output adds to an iteration',
     across: 'MB of output',
     up: 'ms',
     sizes,
