@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import { userError } from '../../errors.ts';
 import { type Aside, putBackLeft, setAside, untrackedInTheWay } from '../../git/aside.ts';
 import { fastForward, holderOf } from '../../git/branches.ts';
@@ -7,7 +6,7 @@ import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
 import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
-import { lockTree, readState } from '../../project/state.ts';
+import { lockTree, newScratch, readState } from '../../project/state.ts';
 import { oneLine } from '../../report/format.ts';
 import { planned } from '../ralph/place.ts';
 import type { Landing } from './landing.ts';
@@ -49,7 +48,7 @@ const makeWay = async (landing: Landing, holder: string, commit: string): Promis
   const { own, others } = await untrackedInTheWay(holder, [`refs/heads/${base}`, commit], planning);
   if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
   if (own.length === 0) return null;
-  const found = await findWorkTree(holder, join(stateFolder(project), `index.${randomUUID()}`));
+  const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept = found.kind === 'found' ? await keepPresent(found.tree, change, run) : null;
   if (kept === null) throw userError('not-kept', holder);
