@@ -1,6 +1,6 @@
 // npm run bench: what Spool costs, as ratios against floors of the same run. Not a test: nothing here fails a build.
 //   --quick           smaller sizes, less than a minute
-//   --json <file>     writes the figures
+//   --json <file>     where the figures are written; bench/latest.json without it
 //   --compare <file>  shows them beside those of an earlier run
 //   --docs            measures how cost grows as well, and puts all of it into docs/performance.md
 //   --only <parts>    such as start,iteration
@@ -19,7 +19,7 @@ import { historyRows, iterationRows, listRows, outputRows, packageRows, reposito
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    json: { type: 'string' },
+    json: { type: 'string', default: 'bench/latest.json' },
     compare: { type: 'string' },
     only: { type: 'string' },
     docs: { type: 'boolean', default: false },
@@ -120,11 +120,9 @@ if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).jo
 if (options.compare) printComparison(rows, options.compare);
 const growth = options.docs ? measureGrowth(setting) : [];
 if (options.docs) writeDocs(rows, growth);
-if (options.json) {
-  mkdirSync(dirname(options.json), { recursive: true });
-  const machine = { node: process.version, platform: process.platform, cores: cpus().length };
-  writeFileSync(
-    options.json,
-    `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows, growth }, null, 2)}\n`,
-  );
-}
+mkdirSync(dirname(options.json), { recursive: true });
+const machine = { node: process.version, platform: process.platform, cores: cpus().length };
+writeFileSync(
+  options.json,
+  `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows, growth }, null, 2)}\n`,
+);
