@@ -16,15 +16,35 @@ import { historyRows, iterationRows, listRows, outputRows, packageRows, reposito
 
 /** @typedef {import('./rows.mjs').Row} Row */
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    json: { type: 'string', default: 'bench/latest.json' },
-    compare: { type: 'string' },
-    only: { type: 'string' },
-    docs: { type: 'boolean', default: false },
-  },
-});
+/** Something that whoever called it can mend. */
+class BadCall extends Error {}
+
+const readOptions = () => {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: 'boolean', default: false },
+        json: { type: 'string', default: 'bench/latest.json' },
+        compare: { type: 'string' },
+        only: { type: 'string', default: Object.keys(parts).join(',') },
+        docs: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new BadCall(/** @type {Error} */ (error).message, { cause: error });
+  }
+};
+
+/** @param {string} file @returns {readonly Row[]} */
+const readRows = (file) => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).rows.filter(Boolean);
+  } catch (error) {
+    throw new BadCall(`${file} holds no figures of an earlier run: ${/** @type {Error} */ (error).message}`, {
+      cause: error,
+    });
+  }
+};
 
 /** @param {string} line */
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -39,11 +59,10 @@ const parts = {
   package: packageRows,
 };
 
-const setting = { base: makeBase(), quick: options.quick, say };
-
-const measure = () =>
+/** @param {readonly string[]} wanted @param {import('./rows.mjs').Setting} setting */
+const measure = (wanted, setting) =>
   Object.entries(parts)
-    .filter(([name]) => options.only === undefined || options.only.split(',').includes(name))
+    .filter(([name]) => wanted.includes(name))
     .flatMap(([name, rows]) => {
       say(`${name} …`);
       return rows(setting);
@@ -77,9 +96,8 @@ const print = (table) => {
     );
 };
 
-/** @param {readonly Row[]} rows @param {string} file */
-const printComparison = (rows, file) => {
-  const before = /** @type {{ rows: Row[] }} */ (JSON.parse(readFileSync(file, 'utf8'))).rows;
+/** @param {readonly Row[]} rows @param {readonly Row[]} before */
+const printComparison = (rows, before) => {
   const key = (/** @type {Row} */ row) => `${row.work} / ${row.floor}`;
   const table = rows.flatMap((row) => {
     const old = before.find((other) => key(other) === key(row));
@@ -88,7 +106,7 @@ const printComparison = (rows, file) => {
     const word = times > 1.2 ? 'WORSE' : times < 1 / 1.2 ? 'better' : 'the same';
     return [[key(row), `${old.ratio.ratio.toFixed(2)} ×`, `${row.ratio.ratio.toFixed(2)} ×`, word]];
   });
-  print([['compared with ' + file, 'then', 'now', ''], ...table]);
+  print([['compared with', 'then', 'now', ''], ...table]);
 };
 
 /** @param {readonly Row[]} measured @param {readonly import('./growth.mjs').Series[]} series */
@@ -113,16 +131,31 @@ const writeDocs = (measured, series) => {
 
 const gitVersion = () => execFileSync('git', ['--version'], { encoding: 'utf8' }).trim().replace(' version', '');
 
-const rows = measure();
-print([['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', '', ''], ...rows.map(cells)]);
-const missed = rows.filter(({ ratio, goal }) => ratio.ratio > goal);
-if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).join('; ')}`);
-if (options.compare) printComparison(rows, options.compare);
-const growth = options.docs ? measureGrowth(setting) : [];
-if (options.docs) writeDocs(rows, growth);
-mkdirSync(dirname(options.json), { recursive: true });
-const machine = { node: process.version, platform: process.platform, cores: cpus().length };
-writeFileSync(
-  options.json,
-  `${JSON.stringify({ at: new Date().toISOString(), quick: options.quick, machine, rows, growth }, null, 2)}\n`,
-);
+const main = () => {
+  const options = readOptions();
+  const wanted = options.only.split(',');
+  const unknown = wanted.find((name) => !Object.hasOwn(parts, name));
+  if (unknown !== undefined) throw new BadCall(`no part "${unknown}"; there are: ${Object.keys(parts).join(', ')}`);
+  const earlier = options.compare === undefined ? null : readRows(options.compare);
+
+  const setting = { base: makeBase(), quick: options.quick, say };
+  const rows = measure(wanted, setting);
+  print([['work', 'Spool', 'floor', '', 'ratio', 'middle half', 'goal', '', ''], ...rows.map(cells)]);
+  const missed = rows.filter(({ ratio, goal }) => ratio.ratio > goal);
+  if (missed.length > 0) say(`warning: missed: ${missed.map(({ work }) => work).join('; ')}`);
+  if (earlier) printComparison(rows, earlier);
+  const growth = options.docs ? measureGrowth(setting) : [];
+  if (options.docs) writeDocs(rows, growth);
+  mkdirSync(dirname(options.json), { recursive: true });
+  const machine = { node: process.version, platform: process.platform, cores: cpus().length };
+  const figures = { at: new Date().toISOString(), quick: options.quick, machine, rows, growth };
+  writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+};
+
+try {
+  main();
+} catch (error) {
+  if (!(error instanceof BadCall)) throw error;
+  say(`bench: ${error.message}`);
+  process.exitCode = 2;
+}
