@@ -76,6 +76,8 @@ interface LineSink {
 const createLineSplitter = (sink: LineSink) => {
   const decoder = new StringDecoder('utf8');
   let held = '';
+  /** The longest line that is held. Known from its first character: looking at it later would copy all that is held. */
+  let longest = longestLine;
   let overlong = false;
   let first = true;
 
@@ -103,9 +105,9 @@ const createLineSplitter = (sink: LineSink) => {
       overlong = false;
       return end + 1;
     }
+    if (held === '') longest = sink.plain && text[start] !== '{' ? longestPlainLine : longestLine;
     held += text.slice(start);
-    if (!overlong && held.length <= (sink.plain && held[0] !== '{' ? longestPlainLine : longestLine))
-      return text.length;
+    if (!overlong && held.length <= longest) return text.length;
     sink.piece(held);
     held = '';
     overlong = true;
