@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, ftruncateSync, openSync, readdirSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { changeFolder } from './changes.ts';
 import { readIfThere } from './files.ts';
@@ -123,12 +123,15 @@ const expand = (path: string): string[] => {
 const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** In place, twice in each iteration: a new file takes five times as long, and only the owner of the lock reads this one. */
+/**
+ * In place, twice in each iteration: a new file takes five times as long, and only the owner of the lock reads this one.
+ * Blanks cover what a longer text before has left, so that there is no moment in which the rest of it is still there.
+ */
 const overwrite = (file: string, bytes: Buffer): void => {
   const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
-    writeSync(descriptor, bytes, 0, bytes.length, 0);
-    ftruncateSync(descriptor, bytes.length);
+    const blanks = Math.max(0, fstatSync(descriptor).size - bytes.length);
+    writeFileSync(descriptor, Buffer.concat([bytes, Buffer.alloc(blanks, ' ')]));
   } finally {
     closeSync(descriptor);
   }
