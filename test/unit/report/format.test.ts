@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cut, duration, widthOf } from '../../../src/report/format.ts';
+import { cut, duration, widthOf, withoutControls } from '../../../src/report/format.ts';
 
 test.each([
   [0, '0 ms'],
@@ -45,4 +45,24 @@ test.each([
   ['abc', -3, ''],
 ])('%j in %d columns is %j', (text, columns, expected) => {
   expect(cut(text, columns, '…')).toBe(expected);
+});
+
+test.each([
+  ['a\tb\nc', 'a\tb\nc'],
+  ['\u001b[31mred\u001b[0m\r\n', 'red\n'],
+  ['\u001b]0;title\u0007text', 'text'],
+  ['\u009b2Jtext', 'text'],
+  ['\u009d0;title\u0007', '0;title'],
+  ['one\u008dline', 'oneline'],
+  ['漢字 é', '漢字 é'],
+])('of %j a terminal gets %j', (text, expected) => {
+  expect(withoutControls(text)).toBe(expected);
+});
+
+test('what is left out of a text does not depend on what else is in it', () => {
+  for (let code = 0; code < 0xa0; code++) {
+    const char = String.fromCharCode(code);
+    if (char === '\u001b' || char === '\u009b') continue;
+    expect(withoutControls(`${char}\n\u0007`)).toBe(withoutControls(`${char}\n`));
+  }
 });
