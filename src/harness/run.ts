@@ -154,6 +154,10 @@ const forwardStops = (family: Family, graceMs: number, { stop, kill }: Watch) =>
 const drain = (child: Child, take: Watch['output']) => {
   let taking = 0;
   let taken = 0;
+  const close = () => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
   const read = (source: Source) =>
     new Promise<void>((resolve, reject) => {
       const stream = child[source];
@@ -172,7 +176,7 @@ const drain = (child: Child, take: Watch['output']) => {
             stream.resume();
           }, reject);
         } catch (error) {
-          stream.destroy();
+          close();
           reject(error as Error);
         }
       });
@@ -188,8 +192,7 @@ const drain = (child: Child, take: Watch['output']) => {
     for (let waited = 0; !(await Promise.race([ended, delay(50, false, { ref: false })])); waited += 50) {
       const foreign = waited >= pipeGraceMs && taking === 0;
       if (!foreign && taken - before <= mostHeldBack) continue;
-      child.stdout.destroy();
-      child.stderr.destroy();
+      close();
       ended.catch(() => {});
       return;
     }
