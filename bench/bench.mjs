@@ -107,6 +107,8 @@ const printComparison = (rows, before) => {
     return [[key(row), `${old.ratio.ratio.toFixed(2)} ×`, `${row.ratio.ratio.toFixed(2)} ×`, word]];
   });
   print([['compared with', 'then', 'now', ''], ...table]);
+  const missing = rows.length - table.length;
+  if (missing > 0) say(`${missing} of ${rows.length} figures are not among the earlier ones`);
 };
 
 /** @param {readonly Row[]} measured @param {readonly import('./growth.mjs').Series[]} series */
@@ -136,6 +138,8 @@ const main = () => {
   const wanted = options.only.split(',');
   const unknown = wanted.find((name) => !Object.hasOwn(parts, name));
   if (unknown !== undefined) throw new BadCall(`no part "${unknown}"; there are: ${Object.keys(parts).join(', ')}`);
+  const isWhole = !options.quick && wanted.length === Object.keys(parts).length;
+  if (options.docs && !isWhole) throw new BadCall('--docs needs all figures: leave out --quick and --only');
   const earlier = options.compare === undefined ? null : readRows(options.compare);
 
   const setting = { base: makeBase(), quick: options.quick, say };

@@ -35,7 +35,7 @@ import {
  * @property {string} floor
  * @property {number} goal The ratio that it may have at most.
  * @property {Ratio} ratio
- * @property {'ms' | 's' | 'MB'} unit
+ * @property {'ms' | 'MB'} unit
  * @property {string} [note]
  */
 

@@ -15,10 +15,19 @@ import { change, dropRuns, endless, root, setAgent, spoolProgram } from './place
 export const perIteration = (iterations, loop) => (loop(iterations + 1) - loop(1)) / iterations;
 
 /** @param {Place} place @param {number} count */
-export const spoolLoop = (place, count) =>
-  timeOf(
-    spoolWork(place, ['ralph', 'Go.', '--change', change, '--fresh', '--max-iterations', String(count), ...endless]),
-  );
+export const spoolLoop = (place, count) => timeOf(spoolWork(place, loopOf(count)));
+
+/** @param {number} count */
+const loopOf = (count) => [
+  'ralph',
+  'Go.',
+  '--change',
+  change,
+  '--fresh',
+  '--max-iterations',
+  String(count),
+  ...endless,
+];
 
 /** @param {Place} place @param {readonly string[]} args */
 export const spoolWork = (place, args) => ({
@@ -106,34 +115,14 @@ const bareProgram = join(root, 'bench', 'bare.cjs');
 /** @param {Place} place @param {string} output */
 export const memoryOf = (place, output) => {
   setAgent(place, `cat "${output}"`);
-  const { maxRssMb } = countsOf(place, [
-    'ralph',
-    'Go.',
-    '--change',
-    change,
-    '--fresh',
-    '--max-iterations',
-    '1',
-    ...endless,
-  ]);
+  const { maxRssMb } = countsOf(place, loopOf(1));
   dropRuns(place);
   return maxRssMb;
 };
 
 /** @param {Place} place */
 export const perIterationCounts = (place) => {
-  const count = (/** @type {number} */ iterations) =>
-    countsOf(place, [
-      'ralph',
-      'Go.',
-      '--change',
-      change,
-      '--fresh',
-      '--max-iterations',
-      String(iterations),
-      ...endless,
-    ]);
-  const [few, more] = [count(1), count(11)];
+  const [few, more] = [countsOf(place, loopOf(1)), countsOf(place, loopOf(11))];
   return `${(more.processes - few.processes) / 10} processes, ${(more.fsyncs - few.fsyncs) / 10} fsyncs`;
 };
 
