@@ -14,7 +14,7 @@ export const parse = (argv: readonly string[]): Parsed => {
   const [first, second] = argv;
   if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
   if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1).filter((word) => !isHelp(word))) };
-  if (first.startsWith('-')) throw wrong(`${unknownOption(first, ['version', 'help'])}`);
+  if (first.startsWith('-')) throw wrong(unknownOption(first, ['version', 'help']));
   if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
   if (second === undefined) throw wrong('Which one?', first, ' ');
   if (isHelp(second)) return { kind: 'help', about: first };
