@@ -96,15 +96,24 @@ const print = (table) => {
     );
 };
 
+/**
+ * Where the middle halves overlap, the difference may be chance.
+ * @param {Row['ratio']} then @param {Row['ratio']} now
+ */
+const wordFor = (then, now) => {
+  if (now.ratio > 1.2 * then.ratio && now.low > then.high) return 'WORSE';
+  return then.ratio > 1.2 * now.ratio && then.low > now.high ? 'better' : 'the same';
+};
+
 /** @param {readonly Row[]} rows @param {readonly Row[]} before */
 const printComparison = (rows, before) => {
   const key = (/** @type {Row} */ row) => `${row.work} / ${row.floor}`;
   const table = rows.flatMap((row) => {
     const old = before.find((other) => key(other) === key(row));
     if (!old) return [];
-    const times = row.ratio.ratio / old.ratio.ratio;
-    const word = times > 1.2 ? 'WORSE' : times < 1 / 1.2 ? 'better' : 'the same';
-    return [[key(row), `${old.ratio.ratio.toFixed(2)} ×`, `${row.ratio.ratio.toFixed(2)} ×`, word]];
+    return [
+      [key(row), `${old.ratio.ratio.toFixed(2)} ×`, `${row.ratio.ratio.toFixed(2)} ×`, wordFor(old.ratio, row.ratio)],
+    ];
   });
   print([['compared with', 'then', 'now', ''], ...table]);
   const missing = rows.length - table.length;

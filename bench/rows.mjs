@@ -141,11 +141,11 @@ const repositoryRatio = (place, rounds, iterations) => {
 
 /** @param {Setting} setting @returns {Row[]} */
 export const outputRows = ({ base, quick, say }) => {
-  const megabytes = quick ? 100 : 500;
-  const rounds = quick ? 1 : 3;
+  const [megabytes, lineMegabytes] = quick ? [50, 50] : [500, 100];
+  const rounds = 3;
   say('making large outputs');
   const lines = makeOutput(base, megabytes, 'lines');
-  const oneLine = makeOutput(base, 100, 'one line');
+  const oneLine = makeOutput(base, lineMegabytes, 'one line');
   const little = makeOutput(base, 1, 'lines');
   const place = makeProject(base, 'output');
   return [lines, oneLine].flatMap((output) => {
@@ -156,7 +156,7 @@ export const outputRows = ({ base, quick, say }) => {
     });
     const memory = ratioOf([memoryOf(place, output)], [memoryOf(place, little)]);
     const bareMemory = ratioOf([bareMemoryOf(place, output)], [bareMemoryOf(place, little)]);
-    const work = output === lines ? `${megabytes} MB of output in one iteration` : 'one line of 100 MB';
+    const work = output === lines ? `${megabytes} MB of output in one iteration` : `one line of ${lineMegabytes} MB`;
     const bare = (/** @type {Ratio} */ { ratio }) => `a bare Node program: ${ratio.toFixed(2)} ×`;
     return [
       {

@@ -141,7 +141,7 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
 /** The view with the records in it that were saved after it was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
-  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view) };
+  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view), spentNow: null };
   // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
   return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null };
 };
