@@ -17,7 +17,11 @@ const common = {
 /** What nearly every command needs is one file: twenty small ones take longer to load than to run. */
 const together = [
   { name: 'start', test: below('errors|outputs|version'), priority: 3 },
-  { name: 'words', test: below('program|parse|flags|closest|commands/(?:index|command)|report/terminal'), priority: 2 },
+  {
+    name: 'words',
+    test: below('program|parse|flags|values|closest|commands/(?:index|command)|report/terminal'),
+    priority: 2,
+  },
   {
     name: 'core',
     test: below(

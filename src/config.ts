@@ -1,18 +1,7 @@
 import { relative } from 'node:path';
 import { systemProblem, userError } from './errors.ts';
-import {
-  configKeys,
-  envOf,
-  type Flag,
-  flagNames,
-  type FlagName,
-  flagOf,
-  flags,
-  type Options,
-  parseValue,
-  type Value,
-  wanted,
-} from './flags.ts';
+import { configKeys, envOf, type Flag, flagNames, type FlagName, flagOf, flags, type Options } from './flags.ts';
+import { parseValue, type Value, wanted } from './values.ts';
 import { closest } from './closest.ts';
 import type { Harness } from './harness/harness.ts';
 import { readIfThere } from './project/files.ts';

@@ -1,4 +1,5 @@
-import { configKeys, type Flag, flags, type Kind } from './flags.ts';
+import { configKeys, type Flag, flags } from './flags.ts';
+import type { Kind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
 export const configSchema = () => ({

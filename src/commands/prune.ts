@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { parseValue, wanted } from '../flags.ts';
+import { parseValue, wanted } from '../values.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../project/files.ts';

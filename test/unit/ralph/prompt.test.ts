@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseValue } from '../../../src/flags.ts';
+import { parseValue } from '../../../src/values.ts';
 import { createPromiseDetector } from '../../../src/ralph/promise.ts';
 import {
   buildPromptPreamble,
