@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   closeSync,
   cpSync,
+  existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -82,7 +83,7 @@ const quietGit = {
 export const setAgent = ({ folder }, script) => {
   const agent = join(`${folder}.bin`, 'opencode');
   rmSync(agent, { force: true });
-  if (script === null) symlinkSync('/bin/true', agent);
+  if (script === null) symlinkSync(existsSync('/bin/true') ? '/bin/true' : '/usr/bin/true', agent);
   else writeFileSync(agent, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 };
 

@@ -49,36 +49,49 @@ const findInGroup = (group: string, word: string): Command => {
 
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
+  const tokens = cutWords(words, known);
+  const typed: Record<string, string | boolean | readonly string[]> = {};
+  const options = tokens.filter((token) => token.kind === 'option');
+  if (options.some(({ name }) => name === 'help')) return { kind: 'help', about: command };
+  for (const token of options) {
+    const option = known.get(token.name);
+    const inline = token.inlineValue ? `=${token.value}` : '';
+    if (!option || (inline !== '' && !takesValue(option)))
+      throw wrong(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
+    if (takesValue(option) && token.value === undefined)
+      throw wrong(`Option '${option.flags}' argument missing`, command.name);
+    typed[option.name] = valueOf(option, token.value, typed[option.name]);
+  }
+  const [argument, second, ...more] = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+  checkCount(
+    command,
+    [argument, second, ...more].filter((each) => each !== undefined),
+  );
+  return { kind: 'call', command, given: { argument, second, typed } };
+};
+
+const cutWords = (words: readonly string[], known: ReadonlyMap<string, CommandOption>) => {
   // Only those that may be meant: looking into all of them takes longer than the rest.
   const typedNames = new Set(words.map((word) => /^--([^=]+)/.exec(word)?.[1]));
   const meant = [...known].filter(([name]) => typedNames.has(name));
   const options = Object.fromEntries(
     meant.map(([name, option]) => [name, { type: takesValue(option) ? ('string' as const) : ('boolean' as const) }]),
   );
-  const { tokens } = parseArgs({
+  return parseArgs({
     args: [...words],
     options: { ...options, help: { type: 'boolean', short: 'h' } },
     allowPositionals: true,
     strict: false,
     tokens: true,
-  });
-  if (tokens.some((token) => token.kind === 'option' && token.name === 'help')) return { kind: 'help', about: command };
-  const typed: Record<string, string | boolean | string[]> = {};
-  const args: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') args.push(token.value);
-    if (token.kind !== 'option') continue;
-    const option = known.get(token.name);
-    const inline = token.inlineValue ? `=${token.value}` : '';
-    if (!option || (inline !== '' && !takesValue(option)))
-      throw wrong(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
-    if (!takesValue(option)) typed[option.name] = !option.flags.startsWith('--no-');
-    else if (token.value === undefined) throw wrong(`Option '${option.flags}' argument missing`, command.name);
-    else if (!option.repeats) typed[option.name] = token.value;
-    else typed[option.name] = [...((typed[option.name] as string[] | undefined) ?? []), token.value];
-  }
-  checkCount(command, args);
-  return { kind: 'call', command, given: { argument: args[0], second: args[1], typed } };
+  }).tokens;
+};
+
+type Typed = Call['typed'][string];
+
+/** The last one counts, unless it may be given more than once. */
+const valueOf = (option: CommandOption, value: string | undefined, before: Typed | undefined): Typed => {
+  if (value === undefined) return !option.flags.startsWith('--no-');
+  return option.repeats ? [...((before as readonly string[] | undefined) ?? []), value] : value;
 };
 
 const checkCount = (command: Command, args: readonly string[]): void => {

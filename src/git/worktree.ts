@@ -52,9 +52,7 @@ export const gitFolderOf = async (cwd: string): Promise<string | null> => {
  */
 export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<string | null> => {
   if (!isIntact(tree)) return null;
-  await copyIndex(tree.index, tree.scratch);
-  const { code } = await addAll(tree);
-  const id = code === 0 || (wasAdded(code) && !whole) ? await writeTree(tree) : null;
+  const id = await makeTree(tree, whole ? allWasAdded : wasAdded);
   await rm(tree.scratch, { force: true });
   return id;
 };
@@ -85,8 +83,7 @@ export const createTreeTaker = (tree: WorkTree): TreeTaker => {
       if (!isIntact(tree)) return null;
       if (await isUnchanged()) return last;
       start = stamp();
-      await copyIndex(tree.index, tree.scratch);
-      last = wasAdded((await addAll(tree)).code) ? await writeTree(tree) : null;
+      last = await makeTree(tree, wasAdded);
       return last;
     },
     committed: () => {
@@ -95,6 +92,13 @@ export const createTreeTaker = (tree: WorkTree): TreeTaker => {
   };
 };
 
+/** A tree from the user's index and all that has changed since; it stays in the index at `scratch`. */
+const makeTree = async (tree: WorkTree, isEnough: (code: number) => boolean): Promise<string | null> => {
+  await copyIndex(tree.index, tree.scratch);
+  return isEnough((await addAll(tree)).code) ? writeTree(tree) : null;
+};
+
+const allWasAdded = (code: number) => code === 0;
 /** All of it, or all but what cannot be read. */
 const wasAdded = (code: number) => code === 0 || code === 1;
 

@@ -41,6 +41,19 @@ const treeOf = (folder: string): Record<string, string> => {
 const scratchFiles = (project: TestProject) =>
   readdirSync(project.stateFile('.')).filter((name) => name.startsWith('scratch'));
 
+/** Runs a loop until its agent makes the file `ready`, and kills it. */
+const killedWhenReady = async (project: TestProject): Promise<void> => {
+  const loop = project.start(run);
+  await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
+  loop.kill('SIGKILL');
+  await loop.result;
+};
+
+const refuseUntilOk = (project: TestProject): void => {
+  project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+};
+
 const gitState = (project: TestProject) => ({
   head: project.git('rev-parse', 'HEAD'),
   branch: project.git('symbolic-ref', 'HEAD'),
@@ -573,8 +586,7 @@ describe('the commit', () => {
 
   test('that was refused is made up for with the next one', async () => {
     const project = createProject({ agent: ['echo a > a.js', `touch ok; ${promise}`] });
-    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
-    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+    refuseUntilOk(project);
 
     await project.spool(...run);
 
@@ -586,12 +598,8 @@ describe('the commit', () => {
     const project = createProject({
       agent: ['echo a > a.js', 'touch "$HOME/ready"; sleep 300', `touch ok; ${promise}`],
     });
-    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
-    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
-    const loop = project.start(run);
-    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
-    loop.kill('SIGKILL');
-    await loop.result;
+    refuseUntilOk(project);
+    await killedWhenReady(project);
     expect(scratchFiles(project)).toHaveLength(1);
 
     await project.spool(...run);
@@ -611,12 +619,8 @@ describe('the commit', () => {
         `echo 'const key = "${token}"' > b.js; touch ok; ${promise}`,
       ],
     });
-    project.write('.git/hooks/pre-commit', '#!/bin/sh\n[ -e ok ]\n');
-    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
-    const loop = project.start(run);
-    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
-    loop.kill('SIGKILL');
-    await loop.result;
+    refuseUntilOk(project);
+    await killedWhenReady(project);
 
     const result = await project.spool(...run);
 

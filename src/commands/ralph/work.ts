@@ -43,11 +43,12 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       known = null;
     },
     watch: async (iteration) => {
-      opened ??= await open(parts, tree);
+      if (opened === null) {
+        opened = await open(parts, tree);
+        if (opened.cutOffTree !== null) known = { id: opened.cutOffTree, head: await askHead() };
+      }
       const { checkpoints, owed } = opened;
-      const unfinished = opened.unfinishedTree;
-      opened = { ...opened, unfinishedTree: null };
-      const before = unfinished === null ? (known ?? (await look())) : { id: unfinished, head: await askHead() };
+      const before = known ?? (await look());
       known = null;
       if (before === null) {
         emit({ type: 'notice', text: unreadable });
@@ -81,15 +82,15 @@ interface Opened {
   /** What earlier iterations changed and git refused to commit. */
   readonly owed: Set<string>;
   /** What an iteration that was cut off began with; null when there is none, or its work cannot be told from others'. */
-  readonly unfinishedTree: string | null;
+  readonly cutOffTree: string | null;
 }
 
 const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
   const { plan, place, wasCutOff } = parts;
   const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-  const unfinishedTree = place.worktree !== null && wasCutOff ? checkpoints.lastTree() : null;
-  return { checkpoints, owed: await owedBefore(parts, tree), unfinishedTree };
+  const cutOffTree = place.worktree !== null && wasCutOff ? checkpoints.lastTree() : null;
+  return { checkpoints, owed: await owedBefore(parts, tree), cutOffTree };
 };
 
 /** What the iterations before an interruption changed, and git refused to commit. */
@@ -151,9 +152,8 @@ const commitWork = async (
   const nested = changes.filter(isNewNested).map(({ name }) => name);
   for (const name of nested) sayOnce(work, name, `Not committed: ${readable(name)} (a repository of its own).`);
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
-  const names = [...new Set([...owed, ...namesOf(changes.filter(({ name }) => !kept.has(name)))])].filter(
-    (name) => !kept.has(name),
-  );
+  const own = namesOf(changes.filter(({ name }) => !kept.has(name)));
+  const names = [...new Set([...[...owed].filter((name) => !kept.has(name)), ...own])];
   const result = await commitFiles(tree, {
     names,
     treeId: after,
