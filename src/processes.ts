@@ -21,6 +21,15 @@ export const processStart = (pid: number): string | null => {
   }
 };
 
+/**
+ * The environment of a process that runs in `cwd`. Shells and some agents take PWD for the folder they are in, so it is
+ * that folder; where the user was before, or started npm, is not passed on.
+ */
+export const environmentIn = (cwd: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+  const { OLDPWD: _, INIT_CWD: __, ...rest } = env;
+  return { ...rest, PWD: cwd };
+};
+
 /** What to look for: the process group that an agent leads, and the variable that all its children carry. */
 export interface Family {
   readonly group: number;

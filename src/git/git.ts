@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { signalGroup } from '../processes.ts';
+import { environmentIn, signalGroup } from '../processes.ts';
 
 export interface GitResult {
   readonly code: number;
@@ -38,7 +38,7 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   const quiet = call.hooks ? [] : ['-c', 'core.hooksPath=/dev/null'];
   const child = spawn('git', [...quiet, ...args], {
     cwd: call.cwd,
-    env,
+    env: environmentIn(call.cwd, env),
     stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
@@ -79,7 +79,7 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
 
 /** Lets git speak to the terminal itself, with its colours and its pager; answers with its exit code. */
 export const showGit = async (args: readonly string[], cwd: string): Promise<number> => {
-  const child = spawn('git', args, { cwd, env: withoutSurroundingGit(), stdio: 'inherit' });
+  const child = spawn('git', args, { cwd, env: environmentIn(cwd, withoutSurroundingGit()), stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 };

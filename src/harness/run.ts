@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
-import { eldersNow, endFamily, type Family, killFamily, tagVariable } from '../processes.ts';
+import { eldersNow, endFamily, environmentIn, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
 import type { Redactor } from '../redact.ts';
 
@@ -68,7 +68,7 @@ const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | s
     // It finds the interpreters behind the .cmd files of npm on Windows; elsewhere it is plain spawn.
     const child = spawn(binary, args, {
       cwd,
-      env: { ...env, [tagVariable]: tag },
+      env: { ...environmentIn(cwd, env), [tagVariable]: tag },
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
       detached: process.platform !== 'win32',

@@ -2,7 +2,7 @@ import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/prom
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import spawn from 'cross-spawn';
-import { signalGroup } from '../processes.ts';
+import { environmentIn, signalGroup } from '../processes.ts';
 
 const patienceMs = 15_000;
 const longestAnswer = 64 * 1024;
@@ -25,7 +25,7 @@ export interface Answer {
 export const ask = ({ binary, args, env, stop }: Question): Promise<Answer | null> =>
   new Promise((resolve) => {
     const child = spawn(binary, args, {
-      env,
+      env: environmentIn(process.cwd(), env),
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,

@@ -47,6 +47,26 @@ describe('the real OpenCode', () => {
     expect(project.model.requests[0]!.bytes).toBeGreaterThan(300_000);
   });
 
+  test.each([
+    ['from the project', ''],
+    ['from a folder below it', 'src'],
+  ])('works in its worktree and nowhere else when it is started %s', async (_, below) => {
+    const project = await createAgentProject('opencode', ({ step }) =>
+      step === 0 ? { text: 'I write.', tools: [{ shell: 'pwd > where.txt' }] } : { text: done },
+    );
+    project.write('src/a.txt', 'a\n');
+    project.git('add', '--all');
+    project.git('commit', '--quiet', '-m', 'src');
+
+    const result = await project.startIn(below, 'ralph', 'Go.', '--change', change, '--worktree').result;
+
+    expect(result.code).toBe(0);
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.exists('where.txt')).toBe(false);
+    expect(project.git('show', `ralph/${change}:where.txt`)).toBe(project.path(`.spool/worktrees/${change}`));
+    expect(project.history()).toMatchObject([{ git: { files: ['where.txt'] } }]);
+  });
+
   test('that never promises is stopped by the limit', async () => {
     const project = await createAgentProject('opencode', () => ({ text: 'I am still at it.' }));
 

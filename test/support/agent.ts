@@ -15,6 +15,9 @@ export const createAgentProject = async (
   const model = await startModel({ script: (moment) => script(moment, project.folder) });
   onTestFinished(() => model.close());
   const env = { ...agent.prepare(project.home, model.url), PATH: `${agentBin(name)}:${project.env.PATH}` };
-  const start = (...args: string[]) => project.start([...args, '--harness', name, '--model', agent.model], { env });
-  return { ...project, model, start, run: (...args: string[]) => start(...args).result };
+  /** `below` is a folder of the project, or empty. */
+  const startIn = (below: string, ...args: string[]) =>
+    project.start([...args, '--harness', name, '--model', agent.model], { env, cwd: below });
+  const start = (...args: string[]) => startIn('', ...args);
+  return { ...project, model, start, startIn, run: (...args: string[]) => start(...args).result };
 };

@@ -54,8 +54,10 @@ export const createProject = ({ files = {}, agent = [], git = true }: ProjectOpt
   writeFileSync(join(home, '.gitconfig'), gitConfig);
 
   const env = {
+    ...loginShell,
     PATH: `${scriptedAgents}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     HOME: home,
+    PWD: folder,
     NO_COLOR: '1',
     TZ: 'UTC',
   };
@@ -66,11 +68,10 @@ export const createProject = ({ files = {}, agent = [], git = true }: ProjectOpt
     runGit('commit', '--quiet', '--allow-empty', '-m', 'start');
   }
 
-  const start = (args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) =>
-    startProcess(process.execPath, [spoolProgram, ...args], {
-      cwd: options.cwd === undefined ? folder : path(options.cwd),
-      env: { ...env, ...options.env },
-    });
+  const start = (args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}) => {
+    const cwd = options.cwd === undefined ? folder : path(options.cwd);
+    return startProcess(process.execPath, [spoolProgram, ...args], { cwd, env: { ...env, PWD: cwd, ...options.env } });
+  };
 
   const stateFile = (name: string, id = change) => path(`.spool/.state/ralph/${id}/${name}`);
   return {
@@ -134,6 +135,25 @@ export const startProcess = (
         }),
       ]),
   };
+};
+
+/** What a shell, and an npm script in it, add to the environment. A bare one hides what programs do with these. */
+const loginShell = {
+  SHELL: '/bin/sh',
+  SHLVL: '1',
+  TERM: 'xterm-256color',
+  LANG: 'C.UTF-8',
+  LOGNAME: 'tester',
+  USER: 'tester',
+  OLDPWD: tmpdir(),
+  INIT_CWD: tmpdir(),
+  npm_command: 'run-script',
+  npm_lifecycle_event: 'start',
+  npm_lifecycle_script: 'spool',
+  npm_execpath: '/usr/lib/node_modules/npm/bin/npm-cli.js',
+  npm_package_name: 'somebody',
+  npm_config_prefix: '/usr',
+  NODE: process.execPath,
 };
 
 const standardFiles: Record<string, string> = {
