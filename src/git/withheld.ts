@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redactor } from '../redact.ts';
 import { git, pathOf, readable, statsOf } from './git.ts';
+import { isNamedLikeSecret } from './secret-names.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that is not committed, and why. */
@@ -29,17 +30,14 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile()) return null;
   if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
-  const byName = isEnvFile(readable(name));
-  if (!byName && !hasSecret(readFileSync(pathOf(tree.root, name), 'latin1'), redactor)) return null;
+  const text = readFileSync(pathOf(tree.root, name), 'latin1');
+  const byName = isNamedLikeSecret(readable(name), () => text);
+  if (!byName && !hasSecret(text, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });
-  if (old.code === 0 && (byName || hasSecret(old.stdout, redactor))) return null;
+  const wasSecret = (before: string) =>
+    byName ? isNamedLikeSecret(readable(name), () => before) : hasSecret(before, redactor);
+  if (old.code === 0 && wasSecret(old.stdout)) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
-};
-
-/** `.env` and its like, but not the examples that projects keep. */
-const isEnvFile = (name: string): boolean => {
-  const base = name.split('/').at(-1) ?? '';
-  return /^\.env|\.env$/.test(base) && !/\.(?:example|sample|template|dist|defaults?)$/.test(base);
 };
 
 const hasSecret = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
 test('no secret of the environment, and none that can be told by its shape, is written down', async () => {
@@ -38,4 +39,33 @@ test('what is written down is for its owner only', async () => {
     expect(`${entry.name} ${(statSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8)}`).toBe(
       `${entry.name} ${entry.isDirectory() ? '700' : '600'}`,
     );
+});
+
+test('key files are withheld from commits by their names, and named', async () => {
+  const script = [
+    'mkdir -p .aws .docker',
+    'for f in id_rsa server.key client.p12 .netrc .pgpass .aws/credentials; do echo x > "$f"; done',
+    `echo '//npm.acme.io/:_authToken=0123456789' > .npmrc`,
+    `echo '{ "auths": { "acme.io": { "auth": "dXNlcjpwdw==" } } }' > .docker/config.json`,
+    `printf -- '-----BEGIN CERTIFICATE-----\\nQ\\n-----END CERTIFICATE-----\\n' > ca.pem`,
+    'echo ssh-rsa > id_rsa.pub',
+    promise,
+  ].join('; ');
+  const project = createProject({ agent: [script] });
+
+  const result = await project.spool('ralph', '--change', change);
+
+  expect(result.code).toBe(0);
+  expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['ca.pem', 'id_rsa.pub']);
+  const named = result.stderr.match(/(?<=Not committed: )\S+(?= \(its name says)/g);
+  expect(named?.toSorted()).toEqual([
+    '.aws/credentials',
+    '.docker/config.json',
+    '.netrc',
+    '.npmrc',
+    '.pgpass',
+    'client.p12',
+    'id_rsa',
+    'server.key',
+  ]);
 });

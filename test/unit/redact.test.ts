@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/redact.ts';
+import { createRedactor, shapes } from '../../src/redact.ts';
 import { chunkSizes, cut } from './chunks.ts';
 
 const env = {
@@ -84,4 +84,120 @@ test('a line that has ended is not held back', () => {
   const stream = redactor.stream();
   expect(Buffer.from(stream.pass(Buffer.from('one\ntwo'))).toString()).toBe('one\n');
   expect(Buffer.from(stream.end()).toString()).toBe('two');
+});
+
+/** What follows each start in a real secret. */
+const rests: Readonly<Record<string, string>> = {
+  'sk-': 'ant-REST30',
+  ghp_: 'REST36',
+  gho_: 'REST36',
+  ghu_: 'REST36',
+  ghs_: 'REST36',
+  ghr_: 'REST36',
+  github_pat_: 'REST36',
+  'glpat-': 'REST20',
+  AKIA: 'ABCDEFGHIJKLMNOP',
+  ASIA: 'ABCDEFGHIJKLMNOP',
+  AIza: 'REST35',
+  'xoxa-': 'REST20',
+  'xoxb-': 'REST20',
+  'xoxe-': 'REST20',
+  'xoxp-': 'REST20',
+  'xoxr-': 'REST20',
+  'xoxs-': 'REST20',
+  npm_: 'REST36',
+  '_authToken=': 'REST20',
+  sk_live_: 'REST20',
+  sk_test_: 'REST20',
+  rk_live_: 'REST20',
+  rk_test_: 'REST20',
+  hf_: 'REST36',
+  gsk_: 'REST36',
+  'SG.': 'REST22.REST43',
+  dapi: 'HEX32',
+  lin_api_: 'REST40',
+  lin_oauth_: 'HEX64',
+  shpat_: 'HEX32',
+  shpca_: 'HEX32',
+  shppa_: 'HEX32',
+  shpss_: 'HEX32',
+  shpua_: 'HEX32',
+  dckr_pat_: 'REST30',
+  dckr_oat_: 'REST30',
+  dop_v1_: 'HEX64',
+  doo_v1_: 'HEX64',
+  'GOCSPX-': 'REST28',
+  'pypi-AgEI': 'REST60',
+  ATATT3: 'REST60',
+  whsec_: 'REST36',
+  'AGE-SECRET-KEY-1': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLMNOPQRSTUV',
+  'hooks.slack.com/services/T': 'REST8/BREST8/REST22',
+  aws_secret_access_key: ' = REST40',
+  AWS_SECRET_ACCESS_KEY: '=REST40',
+  secretAccessKey: '": "REST40',
+  SecretAccessKey: '\\": \\"REST40',
+  '://': 'admin:HEX22@db.internal.acme.io',
+  eyJ: 'REST20.eyJREST20.REST30',
+  '-----BEGIN ': 'EC PRIVATE KEY-----\nREST60\nREST60\n-----END EC PRIVATE KEY-----',
+};
+
+const filled = (template: string, letters: string): string =>
+  template.replaceAll(/(REST|HEX)(\d+)/g, (_, kind: string, length: string) =>
+    [...letters]
+      .map((letter) => (kind === 'HEX' ? (letter.charCodeAt(0) % 16).toString(16) : letter))
+      .slice(0, Number(length))
+      .join(''),
+  );
+
+const letters = fc.string({
+  unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'),
+  minLength: 64,
+  maxLength: 64,
+});
+
+describe('every row of the table is found in texts and in streams', () => {
+  test.each(shapes.flatMap(({ starts }) => starts))('%s', (start) => {
+    expect(rests).toHaveProperty([start]);
+    const befores = fc.constantFrom('', ' ', '"', '(', 'key: ', '{"text":"', 'a line\n', "'", '\u001b[1m');
+    const afters = fc.constantFrom('', ' ', '"', ')', '\n', ',', ' and more', '"}', "'", '\u001b[0m');
+    fc.assert(
+      fc.property(letters, befores, afters, chunkSizes, (chars, before, after, sizes) => {
+        const secret = start + filled(rests[start]!, chars);
+        const text = `${before}${secret}${after}\nend\n`;
+        const core = filled(rests[start]!, chars).slice(-12);
+        const cleaned = redactor.text(text);
+        expect(cleaned).not.toContain(core);
+        const stream = redactor.stream();
+        const parts = cut(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
+        expect(Buffer.concat([...parts, stream.end()]).toString('utf8')).toBe(cleaned);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a password in a URL', () => {
+  test.each([
+    ['postgres://app:s3cr3t-pw@db.acme.io:5432/app', 'postgres[redacted]:5432/app'],
+    ['https://x-access-token:abcdef123@git.acme.io/a.git', 'https[redacted]/a.git'],
+    ['redis://:hunter22@cache.acme.io', 'redis[redacted]'],
+  ])('is taken out of %s', (text, expected) => {
+    expect(redactor.text(text)).toBe(expected);
+  });
+
+  test.each([
+    'postgres://postgres:postgres@localhost:5432/app',
+    'postgres://app:app@db:5432/app',
+    'postgres://user:pass@example.com/db',
+    'postgres://user:pass@db.example.org/db',
+    'mysql://root:root@127.0.0.1/db',
+    'https://user:${PASSWORD}@db.acme.io',
+    'https://<user>:<password>@db.acme.io',
+    'https://{user}:{password}@db.acme.io',
+    'https://acme.io/a:b@c.d',
+    'https://acme.io:8080/x?y=a@b.c',
+    'git+ssh://git@github.com:acme/x.git',
+  ])('is none in %s', (text) => {
+    expect(redactor.text(text)).toBe(text);
+  });
 });

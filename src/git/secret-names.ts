@@ -1,0 +1,47 @@
+/** Files whose name says that they hold secrets. A few of them do so only when their text has more than settings. */
+
+/** `text` is called for names that alone do not decide. */
+export const isNamedLikeSecret = (path: string, text: () => string): boolean => {
+  if (isExample.test(path)) return false;
+  if (always.some((name) => name.test(path))) return true;
+  return sometimes.some(({ name, holds }) => name.test(path) && holds(text()));
+};
+
+/** The examples that projects keep, and the public half of a key pair. */
+const isExample = /\.(?:example|sample|template|dist|defaults?|pub)$/i;
+
+const always: readonly RegExp[] = [
+  /(?:^|\/)\.env[^/]*$|\.env$/,
+  /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)[^/]*$/i,
+  /\.(?:key|p12|pfx|jks|keystore|ppk|kdbx)$/i,
+  /(?:^|\/)[._]netrc$/,
+  /(?:^|\/)\.(?:pgpass|git-credentials|htpasswd|vault-token)$/,
+  /(?:^|\/)\.aws\/credentials$/,
+  /(?:^|\/)\.(?:cargo|gem)\/credentials(?:\.toml)?$/,
+];
+
+const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string) => boolean }[] = [
+  { name: /\.pem$/i, holds: (text) => !isPublicPem(text) },
+  { name: /(?:^|\/)\.npmrc$/, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
+  { name: /(?:^|\/)\.yarnrc\.yml$/, holds: holdsValue(/npmAuth(?:Token|Ident)\s*:/) },
+  { name: /(?:^|\/)\.pypirc$/, holds: holdsValue(/^\s*password\s*[:=]/m) },
+  { name: /(?:^|\/)\.my\.cnf$/, holds: holdsValue(/^\s*password\s*=/m) },
+  {
+    name: /(?:^|\/)(?:\.docker\/config\.json|\.dockercfg|\.dockerconfigjson)$/,
+    holds: holdsValue(/"(?:auth|identitytoken|registrytoken|password)"\s*:\s*"/),
+  },
+  { name: /(?:^|\/)\.config\/gh\/hosts\.yml$/, holds: holdsValue(/oauth_token\s*:/) },
+  { name: /(?:^|\/)\.kube\/config$/, holds: holdsValue(/(?:client-key-data|token|password)\s*:/) },
+];
+
+/** The setting is there, and what follows it is neither empty nor a variable. */
+function holdsValue(setting: RegExp): (text: string) => boolean {
+  const pattern = new RegExp(`${setting.source}[ \\t"']*(?![$\\s"'])\\S`, setting.flags);
+  return (text) => pattern.test(text);
+}
+
+/** Certificates and public keys, and nothing else. */
+const isPublicPem = (text: string): boolean => {
+  const kinds = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----/g)].map(([, kind]) => kind!);
+  return kinds.length > 0 && kinds.every((kind) => /CERTIFICATE|PUBLIC KEY|CRL|PARAMETERS/.test(kind));
+};
