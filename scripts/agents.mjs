@@ -1,9 +1,9 @@
 // Installs the agent CLIs that are tested, each at its version, into a cache folder outside of this package.
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runNpm } from './npm.mjs';
 import { agents } from '../test/model/agents.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -30,7 +30,7 @@ const install = (folder, spec) => {
   mkdirSync(draft, { recursive: true });
   writeFileSync(join(draft, 'package.json'), '{ "private": true }\n');
   const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', spec];
-  execFileSync('npm', args, { cwd: draft, stdio: ['ignore', 2, 2] });
+  runNpm(args, draft);
   if (existsSync(folder)) rmSync(draft, { recursive: true, force: true });
   else renameSync(draft, folder);
 };

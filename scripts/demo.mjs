@@ -17,11 +17,20 @@ const model = await startModel({ script: demoScript(project), pauseMs: 15 });
 const env = {
   PATH: [join(root, 'node_modules', '.bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
   HOME: home,
+  ...onWindows(),
   LANG: process.env.LANG ?? 'C.UTF-8',
   TERM: process.env.TERM ?? 'dumb',
   ...(process.env.NO_COLOR ? { NO_COLOR: process.env.NO_COLOR } : {}),
   ...agents.opencode?.prepare(home, model.url),
 };
+
+/** What no program on Windows starts without, and what it takes for HOME. */
+function onWindows() {
+  if (process.platform !== 'win32') return {};
+  const needed = ['SystemRoot', 'SystemDrive', 'ComSpec', 'PATHEXT', 'TEMP', 'TMP'];
+  const found = Object.fromEntries(needed.map((name) => [name, process.env[name] ?? '']));
+  return { ...found, USERPROFILE: home, APPDATA: join(home, 'AppData'), LOCALAPPDATA: join(home, 'LocalAppData') };
+}
 
 /** @param {string} text */
 const say = (text) => process.stdout.write(`${text}\n`);

@@ -1,7 +1,7 @@
 // Installs what is missing or out of date, then builds. Quick when there is nothing to do.
-import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { runNpm } from './npm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const installed = `${root}/node_modules/.package-lock.json`;
@@ -9,9 +9,6 @@ const upToDate = existsSync(installed) && statSync(installed).mtimeMs >= statSyn
 
 if (!upToDate) {
   process.stderr.write('Installing dependencies, the real OpenCode among them; this takes a minute the first time.\n');
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  // Not `npm ci`: it insists on packages for every platform in the lock file, also on those that a registry lacks.
-  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
-  execFileSync(npm, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], root);
 }
 await import('./build.mjs');

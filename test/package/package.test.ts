@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { publint } from 'publint';
 import { expect, onTestFinished, test } from 'vitest';
+import { missingEntries } from '../../scripts/complete-lock.mjs';
 import { promise } from '../support/agents.ts';
 import { change, createProject, root, startProcess } from '../support/project.ts';
 
@@ -13,6 +14,33 @@ const npm = (args: string[], home: string) =>
     env: { PATH: process.env.PATH, HOME: home },
     encoding: 'utf8',
   });
+
+test('the lock file lists the platform packages of every platform', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; os?: string[]; cpu?: string[] }>;
+  };
+  expect(missingEntries(packages)).toEqual([]);
+  const listed = (start: string, os: string, cpu: string) =>
+    Object.entries(packages).some(
+      ([path, entry]) => path.startsWith(`node_modules/${start}`) && entry.os?.includes(os) && entry.cpu?.includes(cpu),
+    );
+  for (const tool of [
+    '@rolldown/binding-',
+    '@oxlint/binding-',
+    '@typescript/typescript-',
+    '@lydell/node-pty-',
+    'opencode-',
+  ])
+    for (const [os, cpu] of [
+      ['darwin', 'arm64'],
+      ['darwin', 'x64'],
+      ['win32', 'x64'],
+      ['win32', 'arm64'],
+      ['linux', 'x64'],
+      ['linux', 'arm64'],
+    ] as const)
+      expect([tool, os, cpu, listed(tool, os, cpu)]).toEqual([tool, os, cpu, true]);
+});
 
 test('the packed tarball installs globally, without dependencies, works, and pleases publint', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-package-'));

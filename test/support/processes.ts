@@ -1,11 +1,21 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** The processes that carry this in their environment. A zombie has none. */
-export const processesWith = (variable: string): number[] =>
-  readdirSync('/proc')
+export const processesWith = (variable: string): number[] => {
+  if (process.platform !== 'linux') return listedWith(variable);
+  return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => read(`/proc/${pid}/environ`).split('\0').includes(variable))
     .map(Number);
+};
+
+/** On macOS, ps prints the environment behind the command. */
+const listedWith = (variable: string): number[] =>
+  execFileSync('ps', ['-A', '-E', '-ww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+    .split('\n')
+    .filter((line) => line.split(' ').includes(variable))
+    .map((line) => Number.parseInt(line, 10));
 
 /** Kills them; some may have ended by themselves in the meantime. */
 export const killProcessesWith = (variable: string): void => {
