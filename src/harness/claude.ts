@@ -20,9 +20,15 @@ export const claude: Harness = {
   advice: {
     auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
     model: 'choose another with --model',
-    permission: 'allow it in .claude/settings.json',
+    permission: (tools) => `add ${rulesFor(tools)} to permissions.allow in .claude/settings.json`,
   },
   decoder: createStreamJsonDecoder,
+};
+
+/** One rule is for every tool that changes files. */
+const rulesFor = (tools: readonly string[]): string => {
+  const rules = tools.map((tool) => (/^(?:Write|MultiEdit|NotebookEdit)$/.test(tool) ? 'Edit' : tool));
+  return [...new Set(rules.length === 0 ? ['Bash', 'Edit'] : rules)].map((rule) => `"${rule}"`).join(', ');
 };
 
 /** Claude Code refuses to skip permissions as root, but takes a list of tools. */

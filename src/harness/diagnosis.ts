@@ -1,6 +1,6 @@
-import type { AgentError, AgentErrorKind, AgentEvent, Ended } from '../ralph/events.ts';
+import type { AgentError, AgentErrorKind, AgentEvent, Denial, Ended } from '../ralph/events.ts';
 import type { Harness } from './harness.ts';
-import { problemEvent } from './problem.ts';
+import { notAllowed, problemEvent } from './problem.ts';
 
 /** How many of the last lines are looked at when an agent failed without a word in its events. */
 const keptLines = 20;
@@ -13,6 +13,7 @@ const longestLine = 500;
  */
 export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event: AgentEvent) => void) => {
   const stderr: string[] = [];
+  const denials = createDenials(harness, allowAll);
   let explained = false;
   let truncated: AgentEvent | null = null;
 
@@ -25,6 +26,7 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain)
         stdoutEnd = (event.text.length < keptLength ? stdoutEnd + event.text : event.text).slice(-keptLength);
+      if (event.type === 'denied') return see({ ...event, message: denials.add(event) });
       if (event.type !== 'error') return see(event);
       // That it was cut off is the last thing to say: it does not tell why.
       if (event.kind === 'truncated') {
@@ -79,8 +81,28 @@ const told: readonly (readonly [RegExp, AgentErrorKind])[] = [
 const kindOnStderr = (line: string): AgentErrorKind | null => told.find(([pattern]) => pattern.test(line))?.[1] ?? null;
 
 const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, allowAll: boolean): Event => {
-  const advice = harness.advice?.[event.kind];
-  if (event.kind !== 'permission') return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
-  const ways = [...(allowAll ? [] : ['run with --allow-all']), ...(advice ? [advice] : [])].join(' or ');
-  return ways === '' ? event : { ...event, message: `${event.message}; ${ways}` };
+  const advice = event.kind === 'permission' ? waysOut(harness, [], allowAll) : harness.advice?.[event.kind];
+  return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
+};
+
+/** How to allow it: the flag, unless it was given or does not help, and the agent's own setting. */
+const waysOut = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
+  const setting = harness.advice?.permission?.(tools);
+  return [...(allowAll ? [] : ['run with --allow-all']), ...(setting ? [setting] : [])].join(', or ');
+};
+
+const mostTools = 10;
+
+/** Gathers what was denied; the sentence that comes last says all of it. */
+const createDenials = (harness: Harness, allowAll: boolean) => {
+  const tools = new Set<string>();
+  let flagHelps = !allowAll;
+  return {
+    add({ tool, byRule }: Denial): string {
+      if (tools.size < mostTools) tools.add(tool);
+      if (byRule) flagHelps = false;
+      const ways = waysOut(harness, [...tools], !flagHelps);
+      return `${notAllowed(harness.title, [...tools])}${ways === '' ? '' : `; ${ways}`}`;
+    },
+  };
 };

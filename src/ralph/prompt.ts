@@ -76,7 +76,7 @@ const outcomeOf = (record: IterationRecord): string | null => {
 const suspicious = 2;
 
 const stuckSigns = (
-  { git, repeated }: IterationRecord,
+  { git, repeated, denied }: IterationRecord,
   { stalled, sameError }: Pick<Tally, 'stalled' | 'sameError'>,
 ) => [
   stalled >= suspicious
@@ -84,6 +84,9 @@ const stuckSigns = (
     : git?.filesChanged === 0
       ? 'It changed no file. If you are stuck, try another way.'
       : null,
+  denied
+    ? `You are not allowed to use ${denied.tools.join(', ')}. Find a way without; if there is none, give up honestly.`
+    : null,
   sameError >= suspicious ? `The same error has come ${sameError} times in a row.` : null,
   repeated === null
     ? null

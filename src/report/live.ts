@@ -64,7 +64,9 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'tool':
         return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
       case 'tool-result':
-        return event.failed ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+        return event.failed && !event.denied ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+      case 'denied':
+        return out(paint('red', `  ! ${oneLine(event.tool)} denied`));
       case 'error':
         return say(paint('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':
@@ -197,7 +199,8 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
     record.git === null ? 'no git' : `${count(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
   const used = usageText(record.usage);
-  const facts = [took, work, ...commit, ...(used ? [used] : [])].join(', ');
+  const denied = record.denied ? [`denied: ${oneLine(record.denied.tools.join(', '))}`] : [];
+  const facts = [took, work, ...commit, ...(used ? [used] : []), ...denied].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
   if (record.blocked !== null) return paint('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
   if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);

@@ -116,7 +116,7 @@ describe('the real OpenCode', () => {
     const denied = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
     expect(denied.code).toBe(1);
     expect(denied.stderr).toContain(
-      'OpenCode was denied external_directory; run with --allow-all or allow it in opencode.json',
+      'OpenCode isn\'t allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json',
     );
     expect(project.history()[0]).toMatchObject({ exitCode: 0, completionFound: false, error: { kind: 'permission' } });
     expect(existsSync(outside)).toBe(false);
