@@ -34,7 +34,7 @@ export interface Harness {
 }
 
 /** What the user can do about an error of that kind. */
-export interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
+interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
   /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
   readonly permission?: (tools: readonly string[]) => string;
 }
