@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Harness } from './harness.ts';
+import { listAt, textAt } from './json.ts';
 import { createStreamJsonDecoder } from './stream-json.ts';
 
 /** Claude Code 2.x. `stream-json` needs `--verbose`. */
@@ -9,6 +11,16 @@ export const claude: Harness = {
   install: 'npm install -g @anthropic-ai/claude-code',
   reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
   signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
+  grants: {
+    files: (root, env) => [
+      join(env.CLAUDE_CONFIG_DIR || join(env.HOME ?? '', '.claude'), 'settings.json'),
+      join(root, '.claude', 'settings.json'),
+      join(root, '.claude', 'settings.local.json'),
+    ],
+    allows: (settings) =>
+      listAt(settings, 'permissions', 'allow').length > 0 ||
+      ['acceptEdits', 'auto', 'bypassPermissions'].includes(textAt(settings, 'permissions', 'defaultMode') ?? ''),
+  },
   args: ({ model, allowAll, root }) => [
     '--print',
     '--verbose',

@@ -23,6 +23,8 @@ export interface Harness {
   readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
+  /** Settings without which it is denied edits and commands. */
+  readonly grants?: Grants;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
@@ -37,6 +39,13 @@ export interface Harness {
 interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
   /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
   readonly permission?: (tools: readonly string[]) => string;
+}
+
+interface Grants {
+  /** The files in which they may be, for a project in that folder. */
+  readonly files: (root: string, env: NodeJS.ProcessEnv) => readonly string[];
+  /** Whether the JSON of one of them allows anything. */
+  readonly allows: (settings: unknown) => boolean;
 }
 
 interface SignIn {

@@ -68,6 +68,35 @@ test('the exit code is about the agent that would be used', async () => {
   expect(await project.start(['doctor', '--harness', 'codex'], { env }).result).toMatchObject({ code: 1 });
 });
 
+test.each([
+  ['no settings', {}, [], true],
+  ['an empty list', { '.claude/settings.json': { permissions: { allow: [] } } }, [], true],
+  ['settings that are no JSON', { '.claude/settings.json': '{' }, [], true],
+  ['a rule of the project', { '.claude/settings.json': { permissions: { allow: ['Bash(npm test)'] } } }, [], false],
+  [
+    'a mode of the user',
+    { '../home/.claude/settings.json': { permissions: { defaultMode: 'acceptEdits' } } },
+    [],
+    false,
+  ],
+  ['a local rule', { '.claude/settings.local.json': { permissions: { allow: ['Edit'] } } }, [], false],
+  ['--allow-all', {}, ['--allow-all'], false],
+])('Claude Code with %s: whether edits and commands will be denied', async (_, files, flags, denied) => {
+  const project = createProject();
+  project.write('bin/claude', `#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho '{ "loggedIn": true }'\n`);
+  chmodSync(project.path('bin/claude'), 0o755);
+  for (const [name, settings] of Object.entries<unknown>(files))
+    project.write(name, typeof settings === 'string' ? settings : JSON.stringify(settings, null, 2));
+  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+
+  const result = await project.start(['doctor', '--harness', 'claude', ...flags], { env }).result;
+
+  expect(result.code).toBe(0);
+  const warning =
+    'warn  claude        its edits and commands will be denied, iteration after iteration; mend it with: --allow-all, or add "Bash", "Edit" to permissions.allow in .claude/settings.json\n';
+  expect(result.stdout.includes(warning)).toBe(denied);
+});
+
 test('--probe runs the real OpenCode through the whole path', async () => {
   const project = await createAgentProject('opencode', ({ step }) => {
     const asked = project.model.requests.at(-1)!.prompt.slice(-1000);

@@ -1,7 +1,9 @@
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { onPath } from '../../harness/index.ts';
+import { parseObject } from '../../harness/json.ts';
 import { ask, versionOf } from '../../harness/version.ts';
+import { readIfThere } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -9,17 +11,26 @@ export interface AgentQuestion {
   readonly harness: Harness;
   readonly env: NodeJS.ProcessEnv;
   readonly stop: AbortSignal;
+  /** The folder in which it would work. */
+  readonly root: string;
+  /** It would be allowed everything. */
+  readonly allowAll: boolean;
 }
 
-/** Is it there, which version, and is somebody signed in, as far as it can be told. */
-export const checkAgent = async ({ harness, env, stop }: AgentQuestion): Promise<Check[]> => {
+/** Is it there, which version, is somebody signed in and may it work, as far as it can be told. */
+export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
+  const { harness, env, stop } = question;
   const binary = onPath(harness.binary, env.PATH ?? '');
   if (binary === null) return [fail(harness.name, `${harness.binary} is not on PATH`, harness.install)];
   if (harness.unversioned) return [ok(harness.name, binary)];
   const version = await versionOf({ binary, env: childEnvironment(env), stop });
   if (version === null)
     return [fail(harness.name, `${binary} does not answer to --version`, `install it anew: ${harness.install}`)];
-  return [ok(harness.name, `${oneLine(version, 60)}, ${binary}`), await checkSignIn({ harness, env, stop }, binary)];
+  return [
+    ok(harness.name, `${oneLine(version, 60)}, ${binary}`),
+    await checkSignIn(question, binary),
+    ...(await checkGrants(question)),
+  ];
 };
 
 const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string): Promise<Check> => {
@@ -36,4 +47,19 @@ const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string
       ? warn(harness.name, 'nobody is signed in; a key or a provider of your own may do', fix)
       : fail(harness.name, 'nobody is signed in', fix);
   return answer?.code === 0 ? ok(harness.name, 'signed in, as far as it can be told') : unknown;
+};
+
+const checkGrants = async ({ harness, env, root, allowAll }: AgentQuestion): Promise<Check[]> => {
+  const { grants, advice } = harness;
+  if (!grants || allowAll) return [];
+  const texts = await Promise.all(grants.files(root, env).map((file) => readIfThere(file).catch(() => null)));
+  if (texts.some((text) => text !== null && grants.allows(parseObject(text.trim())))) return [];
+  const setting = advice?.permission?.([]);
+  return [
+    warn(
+      harness.name,
+      'its edits and commands will be denied, iteration after iteration',
+      `--allow-all${setting ? `, or ${setting}` : ''}`,
+    ),
+  ];
 };
