@@ -23,8 +23,8 @@ export interface Harness {
   readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
-  /** Settings without which it is denied edits and commands. */
-  readonly grants?: Grants;
+  /** Whether its settings allow it any edit or command without --allow-all. */
+  readonly isGranted?: (surroundings: Surroundings) => boolean;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
@@ -41,11 +41,12 @@ interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permis
   readonly permission?: (tools: readonly string[]) => string;
 }
 
-interface Grants {
-  /** The files in which they may be, for a project in that folder. */
-  readonly files: (root: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** Whether the JSON of one of them allows anything. */
-  readonly allows: (settings: unknown) => boolean;
+export interface Surroundings {
+  /** The folder in which it would work. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What is in a file; null when it is not there or no JSON. */
+  readonly readJson: (file: string) => unknown;
 }
 
 interface SignIn {

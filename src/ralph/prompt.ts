@@ -63,14 +63,19 @@ export const describeResult = (record: IterationRecord | null, tally: Pick<Tally
 
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.rejected !== null)
-    return `You printed the promise, but it was not accepted: ${record.rejected}. Check that the work is done before you print it again.`;
-  if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
+    return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
+  if (failed(record))
+    return `It failed: ${forAgent(record.error?.message, record)}. Work it left half done may be in the files.`;
   if (record.completionFound)
     return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
   if (record.gate?.passed === false)
     return `It left the work in a state that does not hold: ${refusalOf(record.gate)}.`;
   return null;
 };
+
+/** How a permission can be granted is for a person to read: an agent might grant it to itself. */
+const forAgent = (reason: string | undefined, { denied }: IterationRecord): string | undefined =>
+  denied && reason === denied.message ? 'it stopped at a tool call that was denied' : reason;
 
 /** From how many on it is more than chance. */
 const suspicious = 2;

@@ -127,7 +127,7 @@ test('Claude Code without permissions is blocked after two iterations', async ()
 
   expect(result).toMatchObject({ code: 4 });
   expect(result.stderr).toContain(
-    `Blocked: Claude Code isn't allowed to use Bash; run with --allow-all, or add "Bash" to permissions.allow in .claude/settings.json.\n`,
+    `Blocked: Claude Code isn't allowed to use Bash; run with --allow-all, or add "Bash" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts.\n`,
   );
   expect(result.stderr).toMatch(/Go on with {2}spool ralph --change \S+ --harness claude --allow-all$/m);
   expect(result.stdout.match(/ ! Bash denied/g)).toHaveLength(2);

@@ -126,6 +126,24 @@ describe('the real OpenCode', () => {
     expect(readFileSync(outside, 'utf8')).toBe('x\n');
   });
 
+  test('that a rule forbids a command goes on without it, and its promise counts', async () => {
+    const project = await createAgentProject(
+      'opencode',
+      ({ step }, folder) => {
+        if (step === 0) return { text: 'I clean up.', tools: [{ shell: 'rm -rf old' }] };
+        if (step === 1) return { text: 'Another way.', tools: [{ write: join(folder, 'new.txt'), content: 'x\n' }] };
+        return { text: done };
+      },
+      { files: { 'opencode.json': '{ "permission": { "bash": { "*": "allow", "rm *": "deny" } } }' } },
+    );
+
+    const result = await project.run('ralph', 'Go.', '--change', change);
+
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('! bash denied');
+    expect(project.history()).toMatchObject([{ completionFound: true, error: null, denied: { tools: ['bash'] } }]);
+  });
+
   test('that is interrupted in the middle of a tool leaves nothing running', async () => {
     const project = await createAgentProject('opencode', () => ({
       text: 'I watch.',

@@ -1,9 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { onPath } from '../../harness/index.ts';
-import { parseObject } from '../../harness/json.ts';
 import { ask, versionOf } from '../../harness/version.ts';
-import { readIfThere } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -29,7 +28,7 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   return [
     ok(harness.name, `${oneLine(version, 60)}, ${binary}`),
     await checkSignIn(question, binary),
-    ...(await checkGrants(question)),
+    ...checkGrants(question),
   ];
 };
 
@@ -49,11 +48,9 @@ const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string
   return answer?.code === 0 ? ok(harness.name, 'signed in, as far as it can be told') : unknown;
 };
 
-const checkGrants = async ({ harness, env, root, allowAll }: AgentQuestion): Promise<Check[]> => {
-  const { grants, advice } = harness;
-  if (!grants || allowAll) return [];
-  const texts = await Promise.all(grants.files(root, env).map((file) => readIfThere(file).catch(() => null)));
-  if (texts.some((text) => text !== null && grants.allows(parseObject(text.trim())))) return [];
+const checkGrants = ({ harness, env, root, allowAll }: AgentQuestion): Check[] => {
+  const { isGranted, advice } = harness;
+  if (!isGranted || allowAll || isGranted({ root, env, readJson })) return [];
   const setting = advice?.permission?.([]);
   return [
     warn(
@@ -62,4 +59,12 @@ const checkGrants = async ({ harness, env, root, allowAll }: AgentQuestion): Pro
       `--allow-all${setting ? `, or ${setting}` : ''}`,
     ),
   ];
+};
+
+const readJson = (file: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
 };

@@ -76,7 +76,11 @@ const waysOut = (agent: string, tools: readonly string[], allowAll = false): str
 
 test.each([
   ['opencode', ['bash', 'write'], 'set "permission": { "bash": "allow", "edit": "allow" } in opencode.json'],
-  ['claude', ['Bash', 'Write', 'Edit'], 'add "Bash", "Edit" to permissions.allow in .claude/settings.json'],
+  [
+    'claude',
+    ['Bash', 'Write'],
+    'add "Bash", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts',
+  ],
   [
     'codex',
     ['shell'],
