@@ -19,6 +19,11 @@ const table = {
     text: (promise: string) =>
       `--completion-promise and --blocked-promise are both ${quote(promise)}: they must differ.`,
   },
+  'unchecked-limit': {
+    exit: 2,
+    text: (flag: string, why: string, instead: string) =>
+      `${flag} cannot be checked: ${why}. Use ${instead} instead ("${flag} unlimited" drops it).`,
+  },
   'two-prompts': { exit: 2, text: () => 'Both a prompt and --prompt-file were given: keep one of them.' },
   'two-actions': {
     exit: 2,

@@ -12,7 +12,8 @@ export const amp: Harness = {
   args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
   advice: {
     auth: 'sign in with "amp login"',
-    permission: 'allow it in the settings of Amp',
+    permission: (tools) =>
+      `add { "tool": "${tools[0] ?? '*'}", "action": "allow" } to amp.permissions in ~/.config/amp/settings.json`,
   },
   decoder: createStreamJsonDecoder,
 };

@@ -1,4 +1,6 @@
-import type { Harness } from './harness.ts';
+import { join, sep } from 'node:path';
+import type { Harness, Surroundings } from './harness.ts';
+import { field, listAt, textAt } from './json.ts';
 import { createStreamJsonDecoder } from './stream-json.ts';
 
 /** Claude Code 2.x. `stream-json` needs `--verbose`. */
@@ -9,6 +11,7 @@ export const claude: Harness = {
   install: 'npm install -g @anthropic-ai/claude-code',
   reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
   signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
+  isGranted,
   args: ({ model, allowAll, root }) => [
     '--print',
     '--verbose',
@@ -20,10 +23,34 @@ export const claude: Harness = {
   advice: {
     auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
     model: 'choose another with --model',
-    permission: 'allow it in .claude/settings.json',
+    permission: (tools) =>
+      `add ${rulesFor(tools)} to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts`,
   },
   decoder: createStreamJsonDecoder,
 };
+
+/** `Edit` does not allow `Write`: each tool has a rule of its own. */
+const rulesFor = (tools: readonly string[]): string =>
+  (tools.length === 0 ? ['Bash', 'Edit', 'Write'] : tools).map((tool) => `"${tool}"`).join(', ');
+
+/** The settings of a project hold only in a folder that was trusted in an interactive session. */
+function isGranted({ root, env, readJson }: Surroundings): boolean {
+  const home = env.HOME ?? '';
+  const folders = field(readJson(join(env.CLAUDE_CONFIG_DIR || home, '.claude.json')), 'projects') ?? {};
+  const trusted = Object.entries(folders).some(
+    ([folder, facts]) =>
+      field(facts, 'hasTrustDialogAccepted') === true && `${root}${sep}`.startsWith(`${folder}${sep}`),
+  );
+  const files = [
+    join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+    ...(trusted ? ['settings.json', 'settings.local.json'].map((name) => join(root, '.claude', name)) : []),
+  ];
+  return files.map(readJson).some(allowsSomething);
+}
+
+const allowsSomething = (settings: unknown): boolean =>
+  listAt(settings, 'permissions', 'allow').length > 0 ||
+  ['acceptEdits', 'auto', 'bypassPermissions'].includes(textAt(settings, 'permissions', 'defaultMode') ?? '');
 
 /** Claude Code refuses to skip permissions as root, but takes a list of tools. */
 const permissions = (root: boolean): string[] =>

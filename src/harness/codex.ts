@@ -22,7 +22,8 @@ export const codex: Harness = {
     '-',
   ],
   advice: {
-    permission: 'allow it in the rules of ~/.codex',
+    permission: () =>
+      'set sandbox_mode = "workspace-write" in ~/.codex/config.toml and allow the command in ~/.codex/rules/default.rules',
     auth: 'sign in with "codex login"',
     model: 'choose another with --model',
   },
@@ -33,7 +34,6 @@ export const codex: Harness = {
 const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
-  let refused = false;
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
@@ -64,13 +64,8 @@ const createDecoder = (title: string): Decoder => {
   return {
     stdout: decode,
     // A command that its rules forbid is seen only there.
-    stderr: (line) => {
-      refused ||= /tools::router.*\bRejected\(/.test(line);
-    },
-    end: () => {
-      if (refused) return [denied(title, 'a command')];
-      return started && !finished ? [truncated(title, 'no end of turn')] : [];
-    },
+    stderr: (line) => (/tools::router.*\bRejected\(/.test(line) ? [denied(title, 'shell')] : []),
+    end: () => (started && !finished ? [truncated(title, 'no end of turn')] : []),
   };
 };
 

@@ -21,7 +21,7 @@ export const copilot: Harness = {
   advice: {
     auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
     model: 'choose another with --model',
-    permission: 'approve it for good in an interactive "copilot"',
+    permission: () => 'approve it for this folder in an interactive "copilot"',
   },
   decoder: (title) => createDecoder(title),
 };
@@ -36,10 +36,10 @@ const createDecoder = (title: string): Decoder => {
   const toolResult = (data: unknown): AgentEvent[] => {
     const tool = tools.get(textAt(data, 'toolCallId') ?? '') ?? 'tool';
     const refused = textAt(data, 'error', 'code') === 'denied';
-    return [
-      { type: 'tool-result', tool, failed: field(data, 'success') === false },
-      ...(refused ? [denied(title, tool)] : []),
-    ];
+    const failed = field(data, 'success') === false;
+    return refused
+      ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool)]
+      : [{ type: 'tool-result', tool, failed }];
   };
 
   const decode = (line: string): readonly AgentEvent[] | null => {

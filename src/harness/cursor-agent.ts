@@ -18,7 +18,7 @@ export const cursorAgent: Harness = {
   advice: {
     auth: 'sign in with "cursor-agent login"',
     model: 'choose another with --model',
-    permission: 'allow it in .cursor/cli.json',
+    permission: () => 'add "Shell(**)" and "Write(**)" to permissions.allow in .cursor/cli.json',
   },
   decoder: createStreamJsonDecoder,
 };

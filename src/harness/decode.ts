@@ -40,8 +40,8 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
   });
   const stderr = createLineSplitter({
     line: (line) => {
-      decoder.stderr?.(line);
       see({ type: 'stderr', text: line });
+      seeAll(decoder.stderr?.(line) ?? []);
     },
     piece: (text) => see({ type: 'stderr', text }),
   });

@@ -1,6 +1,7 @@
-import type { AgentError, AgentErrorKind, AgentEvent, Ended } from '../ralph/events.ts';
+import type { AgentError, AgentEvent, Denial, Ended } from '../ralph/events.ts';
+import { tellingLine } from './error-line.ts';
 import type { Harness } from './harness.ts';
-import { problemEvent } from './problem.ts';
+import { notAllowed, problemEvent } from './problem.ts';
 
 /** How many of the last lines are looked at when an agent failed without a word in its events. */
 const keptLines = 20;
@@ -13,11 +14,13 @@ const longestLine = 500;
  */
 export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event: AgentEvent) => void) => {
   const stderr: string[] = [];
+  const denials = createDenials(harness, allowAll);
   let explained = false;
   let truncated: AgentEvent | null = null;
 
   // An agent without events says there what others say on stderr.
   let stdoutEnd = '';
+  let hasEvents = false;
 
   return {
     see(event: AgentEvent): void {
@@ -25,6 +28,8 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain)
         stdoutEnd = (event.text.length < keptLength ? stdoutEnd + event.text : event.text).slice(-keptLength);
+      if (event.type === 'denied') return see({ ...event, message: denials.add(event) });
+      if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
       if (event.type !== 'error') return see(event);
       // That it was cut off is the last thing to say: it does not tell why.
       if (event.kind === 'truncated') {
@@ -38,7 +43,11 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       if (explained) return;
       if (end === 'exited' && exitCode !== 0)
         return see(
-          withAdvice(exitProblem(harness, exitCode!, { stdout: linesOf(stdoutEnd), stderr }), harness, allowAll),
+          withAdvice(
+            exitProblem(harness, exitCode!, { stdout: linesOf(stdoutEnd), stderr, hasEvents }),
+            harness,
+            allowAll,
+          ),
         );
       if (truncated) see(truncated);
     },
@@ -55,32 +64,42 @@ const linesOf = (text: string): string[] =>
 interface Said {
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
+  /** It speaks in events: plain lines on stdout are hardly its own words. */
+  readonly hasEvents: boolean;
 }
 
-const exitProblem = (harness: Harness, exitCode: number, { stdout, stderr }: Said) => {
-  const telling = [...stdout, ...stderr].findLast((line) => kindOnStderr(line) !== null) ?? stderr.at(-1);
-  const kind = telling === undefined ? null : kindOnStderr(telling);
+const exitProblem = (harness: Harness, exitCode: number, { stdout, stderr, hasEvents }: Said) => {
+  const telling = tellingLine(stderr, { own: true }) ?? tellingLine(stdout, { own: !hasEvents });
+  const line = telling?.line ?? stderr.at(-1);
   return problemEvent({
-    message: `the agent exited with code ${exitCode}${telling === undefined ? '' : `: ${telling}`}`,
-    kind: harness.exitCodes?.[exitCode] ?? kind ?? 'crash',
+    message: `the agent exited with code ${exitCode}${line === undefined ? '' : `: ${line}`}`,
+    kind: harness.exitCodes?.[exitCode] ?? telling?.kind ?? 'crash',
   });
 };
 
-/** Stderr holds warnings and stack traces as well: only words that cannot mean anything else are believed. */
-const told: readonly (readonly [RegExp, AgentErrorKind])[] = [
-  [/usage limit|rate limit (exceeded|reached)|quota exceeded|too many requests/i, 'limit'],
-  [
-    /\bauth method\b|not (logged|signed) in|no authentication|authentication (failed|required)|no api key|invalid api key|missing environment variable|\b401 unauthorized/i,
-    'auth',
-  ],
-  [/model not found|unknown model|model .{0,60} (does not exist|not found)/i, 'model'],
-];
-
-const kindOnStderr = (line: string): AgentErrorKind | null => told.find(([pattern]) => pattern.test(line))?.[1] ?? null;
-
 const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, allowAll: boolean): Event => {
-  const advice = harness.advice?.[event.kind];
-  if (event.kind !== 'permission') return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
-  const ways = [...(allowAll ? [] : ['run with --allow-all']), ...(advice ? [advice] : [])].join(' or ');
-  return ways === '' ? event : { ...event, message: `${event.message}; ${ways}` };
+  const advice = event.kind === 'permission' ? waysOut(harness, [], allowAll) : harness.advice?.[event.kind];
+  return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
+};
+
+/** How to allow it: the flag, unless it was given or does not help, and the agent's own setting. */
+const waysOut = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
+  const setting = harness.advice?.permission?.(tools);
+  return [...(allowAll ? [] : ['run with --allow-all']), ...(setting ? [setting] : [])].join(', or ');
+};
+
+const mostTools = 10;
+
+/** Gathers what was denied; the sentence that comes last says all of it. */
+const createDenials = (harness: Harness, allowAll: boolean) => {
+  const tools = new Set<string>();
+  let flagHelps = !allowAll;
+  return {
+    add({ tool, byRule }: Denial): string {
+      if (tools.size < mostTools) tools.add(tool);
+      if (byRule) flagHelps = false;
+      const ways = waysOut(harness, [...tools], !flagHelps);
+      return `${notAllowed(harness.title, [...tools])}${ways === '' ? '' : `; ${ways}`}`;
+    },
+  };
 };

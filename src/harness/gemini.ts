@@ -22,7 +22,10 @@ export const gemini: Harness = {
   advice: {
     auth: 'sign in with "gemini" and then /auth, or set GEMINI_API_KEY',
     model: 'choose another with --model',
-    permission: 'trust the folder: start "gemini" in it once',
+    permission: (tools) =>
+      tools.length === 0
+        ? 'trust the folder: start "gemini" in it once'
+        : `add a rule with toolName = "${tools[0]}" and decision = "allow" to a file in ~/.gemini/policies`,
   },
   decoder: (title) => createDecoder(title),
 };
@@ -49,10 +52,10 @@ const createDecoder = (title: string): Decoder => {
       }
       case 'tool_result': {
         const tool = tools.get(textAt(event, 'tool_id') ?? '') ?? 'tool';
-        return [
-          { type: 'tool-result', tool, failed: field(event, 'status') === 'error' },
-          ...(textAt(event, 'error', 'type') === 'policy_violation' ? [denied(title, tool)] : []),
-        ];
+        const failed = field(event, 'status') === 'error';
+        return textAt(event, 'error', 'type') === 'policy_violation'
+          ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool)]
+          : [{ type: 'tool-result', tool, failed }];
       }
       case 'error': {
         const text = textAt(event, 'message') ?? '';

@@ -23,15 +23,30 @@ export interface Harness {
   readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
   readonly unlessAllowed?: string;
+  /** Whether its settings allow it any edit or command without --allow-all. */
+  readonly isGranted?: (surroundings: Surroundings) => boolean;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
-  /** What the user can do about an error of that kind. For a permission it is the way without --allow-all. */
-  readonly advice?: Readonly<Partial<Record<AgentErrorKind, string>>>;
+  readonly advice?: Advice;
   /** Exit codes that say what was wrong. */
   readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
   /** `title` is how the agent is called in messages. */
   readonly decoder: (title: string) => Decoder;
+}
+
+/** What the user can do about an error of that kind. */
+interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
+  /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
+  readonly permission?: (tools: readonly string[]) => string;
+}
+
+export interface Surroundings {
+  /** The folder in which it would work. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What is in a file; null when it is not there or no JSON. */
+  readonly readJson: (file: string) => unknown;
 }
 
 interface SignIn {
@@ -66,8 +81,8 @@ export interface Job {
 export interface Decoder {
   /** null for a line that it does not know: that is plain text then, never an error. */
   stdout(line: string): readonly AgentEvent[] | null;
-  /** Learns from a line on stderr, which is an event of its own in any case. */
-  stderr?(line: string): void;
+  /** What a line on stderr means beside itself, which is an event of its own in any case. */
+  stderr?(line: string): readonly AgentEvent[];
   /** Called once, after the last line. */
   end(): readonly AgentEvent[];
 }

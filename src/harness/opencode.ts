@@ -30,19 +30,39 @@ export const opencode: Harness = {
   advice: {
     auth: 'sign in with "opencode auth login"',
     model: '"opencode models" lists the models',
-    permission: 'allow it in opencode.json',
+    permission: (tools) =>
+      `set "permission": { ${keysOf(tools)
+        .map((key) => `"${key}": "allow"`)
+        .join(', ')} } in opencode.json`,
   },
   decoder: (title) => createDecoder(title),
 };
 
+/** The keys of "permission" that these tools need: one key is for everything that changes files. */
+const keysOf = (tools: readonly string[]): readonly string[] =>
+  tools.length === 0
+    ? ['*']
+    : [...new Set(tools.map((tool) => (/^(?:write|edit|multiedit|patch|apply_patch)$/.test(tool) ? 'edit' : tool)))];
+
 /**
- * A permission that nobody grants is named on stderr, and in the error of the tool. It ends the run of OpenCode with
- * exit code 0, in the middle of a step, or not even that, depending on its settings.
+ * A permission that nobody grants is named on stderr only, while the tool that needed it fails on stdout. It ends the
+ * run of OpenCode with exit code 0 in the middle of a step, or the agent goes on, depending on its settings.
+ * A rule that forbids a tool is an error of the tool, with which the agent goes on.
  */
 const createDecoder = (title: string): Decoder => {
   /** Why the last step ended; "open" while it has not, null before the first. */
   let lastStep: string | null = null;
-  let refused: string | null = null;
+  let named = false;
+  let unnamed: string | null = null;
+
+  const refusal = (tool: string, error: string): readonly AgentEvent[] => {
+    if (rule.test(error)) {
+      named = true;
+      return [denied(title, tool, { byRule: true })];
+    }
+    unnamed = tool;
+    return [];
+  };
 
   const decode = (line: string): readonly AgentEvent[] | null => {
     const event = parseObject(line);
@@ -56,8 +76,7 @@ const createDecoder = (title: string): Decoder => {
       case 'reasoning':
         return wrap(textAt(part, 'text'), (text) => ({ type: 'reasoning', text }));
       case 'tool_use':
-        if (refusals.test(textAt(part, 'state', 'error') ?? '')) refused ??= textAt(part, 'tool');
-        return toolEvents(textAt(part, 'tool'), field(part, 'state'));
+        return toolEvents(textAt(part, 'tool'), field(part, 'state'), refusal);
       case 'step_finish':
         lastStep = textAt(part, 'reason') ?? 'stop';
         return [usageEvent(part)];
@@ -71,30 +90,42 @@ const createDecoder = (title: string): Decoder => {
   return {
     stdout: decode,
     stderr: (line) => {
-      refused = /permission requested: (\S+)/.exec(line)?.[1] ?? refused;
+      const permission = /permission requested: (\S+)/.exec(line)?.[1];
+      if (permission === undefined) return [];
+      named = true;
+      return [denied(title, permission)];
     },
-    end: () => {
-      if (refused !== null) return [denied(title, refused)];
-      return lastStep !== null && unfinished.has(lastStep) ? [truncated(title, lastStep)] : [];
-    },
+    end: () => [
+      ...(unnamed === null || named ? [] : [denied(title, unnamed)]),
+      ...(lastStep !== null && unfinished.has(lastStep) ? [truncated(title, lastStep)] : []),
+    ],
   };
 };
 
 /** What a tool says when the user, or a rule of the user's, has refused it. */
 const refusals = /rejected permission|specified a rule which prevents/;
+const rule = /specified a rule which prevents/;
 
 /** What a last step ends with when the agent had more to do or to say. */
 const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);
 
 const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
 
-const toolEvents = (tool: string | null, state: unknown): readonly AgentEvent[] | null => {
+const toolEvents = (
+  tool: string | null,
+  state: unknown,
+  refusal: (tool: string, error: string) => readonly AgentEvent[],
+): readonly AgentEvent[] | null => {
   if (tool === null) return null;
   const about = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
-  return [
-    { type: 'tool', tool, about },
-    { type: 'tool-result', tool, failed: field(state, 'status') === 'error' },
-  ];
+  const failed = field(state, 'status') === 'error';
+  const error = textAt(state, 'error') ?? '';
+  if (!refusals.test(error))
+    return [
+      { type: 'tool', tool, about },
+      { type: 'tool-result', tool, failed },
+    ];
+  return [{ type: 'tool', tool, about }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
 };
 
 /** OpenCode counts cached tokens apart from the input, and reasoning apart from the output. */

@@ -33,11 +33,16 @@ export const truncated = (agent: string, why: string): AgentEvent => ({
   message: `${agent} stopped in the middle of its work (${why})`,
 });
 
-export const denied = (agent: string, what: string): AgentEvent => ({
-  type: 'error',
-  kind: 'permission',
-  message: `${agent} was denied ${what}`,
+/** The diagnosis adds the way out, and what was denied before. */
+export const denied = (agent: string, tool: string, facts: { byRule?: true } = {}): AgentEvent => ({
+  type: 'denied',
+  tool,
+  ...facts,
+  message: notAllowed(agent, [tool]),
 });
+
+export const notAllowed = (agent: string, tools: readonly string[]): string =>
+  `${agent} isn't allowed to use ${tools.join(', ')}`;
 
 const kindOfStatus = (status: number, message: string): AgentErrorKind => {
   if (status === 401 || status === 403) return 'auth';

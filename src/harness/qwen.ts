@@ -18,7 +18,8 @@ export const qwen: Harness = {
   advice: {
     auth: 'sign in with "qwen" and then /auth',
     model: 'choose another with --model',
-    permission: 'allow it in .qwen/settings.json',
+    permission: (tools) =>
+      `add ${tools.length === 0 ? 'it' : tools.map((tool) => `"${tool}"`).join(', ')} to permissions.allow in .qwen/settings.json`,
   },
   decoder: createStreamJsonDecoder,
 };

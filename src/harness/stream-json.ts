@@ -12,13 +12,17 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let started = false;
   let finished = false;
-  let refused = false;
+  /** The ids of the calls that were denied. */
+  const refused = new Set<string>();
   let lastResult: unknown = null;
   let resetsAtMs: number | null = null;
 
-  const refusal = (tool: string): AgentEvent[] => {
-    if (refused) return [];
-    refused = true;
+  /** Said when it happens, and all together in the result. */
+  const refusal = (about: unknown): AgentEvent[] => {
+    const tool = textAt(about, 'tool_name') ?? 'a tool';
+    const id = textAt(about, 'tool_use_id') ?? tool;
+    if (refused.has(id)) return [];
+    refused.add(id);
     return [denied(title, tool)];
   };
 
@@ -50,18 +54,21 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
   const results = (event: unknown): AgentEvent[] =>
     listAt(event, 'message', 'content')
       .filter((block) => field(block, 'type') === 'tool_result')
-      .map((block) => ({
-        type: 'tool-result',
-        tool: tools.get(textAt(block, 'tool_use_id') ?? '') ?? 'tool',
-        failed: field(block, 'is_error') === true,
-      }));
+      .map((block) => {
+        const id = textAt(block, 'tool_use_id') ?? '';
+        return {
+          type: 'tool-result',
+          tool: tools.get(id) ?? 'tool',
+          failed: field(block, 'is_error') === true,
+          ...(refused.has(id) ? { denied: true } : {}),
+        };
+      });
 
   const result = (event: unknown): AgentEvent[] => {
     finished = true;
     lastResult = event;
-    const refusedTool = textAt(listAt(event, 'permission_denials')[0], 'tool_name');
     return [
-      ...(refusedTool === null ? [] : refusal(refusedTool)),
+      ...listAt(event, 'permission_denials').flatMap(refusal),
       ...(field(event, 'is_error') === true || (textAt(event, 'subtype') ?? '').startsWith('error')
         ? [failure(event, resetsAtMs)]
         : []),
@@ -80,7 +87,7 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
         return result(event);
       case 'system':
         started = true;
-        return field(event, 'subtype') === 'permission_denied' ? refusal(textAt(event, 'tool_name') ?? 'a tool') : [];
+        return field(event, 'subtype') === 'permission_denied' ? refusal(event) : [];
       case 'rate_limit_event': {
         const seconds = numberAt(event, 'rate_limit_info', 'resetsAt');
         if (textAt(event, 'rate_limit_info', 'status') === 'rejected' && seconds !== null) resetsAtMs = seconds * 1000;

@@ -89,6 +89,7 @@ const blank: Omit<IterationRecord, 'v' | 'run' | 'iteration' | 'durationMs' | 'e
   usage: null,
   tools: null,
   error: null,
+  denied: null,
   blocked: null,
   gate: null,
   repeated: null,

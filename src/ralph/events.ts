@@ -6,12 +6,26 @@ export type AgentEvent =
   | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'tool'; readonly tool: string; readonly about: string }
-  | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean }
+  /** `denied`: the agent was not allowed to make this call. */
+  | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean; readonly denied?: true }
+  /**
+   * A tool, or a permission, that the agent was refused. Not an error: whether the agent stopped there shows in what
+   * follows. It may have been seen on stderr, so its place among the events means nothing.
+   */
+  | ({ readonly type: 'denied' } & Denial)
   /** What one step used, or the whole iteration; a number that the agent does not report is null. */
   | ({ readonly type: 'usage' } & Usage)
   | ({ readonly type: 'error' } & AgentError)
   /** What the agent CLI itself said on stderr: shown and logged, never searched. */
   | { readonly type: 'stderr'; readonly text: string };
+
+export interface Denial {
+  readonly tool: string;
+  /** A rule of the user's forbids it, which --allow-all does not lift. */
+  readonly byRule?: true;
+  /** All that was denied so far and the settings that allow it, in one sentence. */
+  readonly message: string;
+}
 
 export interface AgentError {
   readonly kind: AgentErrorKind;
@@ -132,6 +146,8 @@ export interface IterationRecord {
   /** Calls by tool; null when the harness does not report them. */
   readonly tools: Readonly<Record<string, number>> | null;
   readonly error: AgentError | null;
+  /** What the agent was not allowed to use, also when it found another way; null when there was nothing. */
+  readonly denied: Denials | null;
   /** Why the agent gave up, in its own words. */
   readonly blocked: string | null;
   /** What was found when the promise, or with --verify-each the iteration, was looked into; null when it was not. */
@@ -142,6 +158,13 @@ export interface IterationRecord {
   readonly repeated: RepeatedCall | null;
   /** What was tried before under this number, and held up by a usage limit or an agent that did not start. */
   readonly held: readonly HeldAttempt[];
+}
+
+export interface Denials {
+  /** Each once; no more than ten. */
+  readonly tools: readonly string[];
+  /** What was denied and the settings that allow it, in one sentence. */
+  readonly message: string;
 }
 
 export interface RepeatedCall {
@@ -247,6 +270,7 @@ export const stopCauses = {
   promise: 'complete',
   'blocked-promise': 'blocked',
   'max-stalled': 'blocked',
+  denied: 'blocked',
   signal: 'interrupted',
   'not-started': 'failed',
   'fail-fast': 'failed',

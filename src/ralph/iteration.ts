@@ -4,6 +4,7 @@ import {
   nothingKnown,
   type AgentError,
   type AgentEvent,
+  type Denials,
   type Ended,
   type IterationRecord,
   type RepeatedCall,
@@ -14,7 +15,16 @@ import { createSearch } from './search.ts';
 
 export type Verdict = Pick<
   IterationRecord,
-  'completionFound' | 'evidence' | 'rejected' | 'mentions' | 'usage' | 'tools' | 'repeated' | 'error' | 'blocked'
+  | 'completionFound'
+  | 'evidence'
+  | 'rejected'
+  | 'mentions'
+  | 'usage'
+  | 'tools'
+  | 'repeated'
+  | 'error'
+  | 'denied'
+  | 'blocked'
 >;
 
 type Promises = Pick<RunPlan, 'completionPromise' | 'blockedPromise'>;
@@ -26,6 +36,7 @@ export const watchIteration = (promises: Promises, prompt: string) => {
   const echo = createEchoFilter(prompt);
   const tools = new Map<string, number>();
   const calls = createCallCounter();
+  const denials = createDenials();
   let structured = false;
   let usage: Usage | null = null;
   let error: IterationRecord['error'] = null;
@@ -33,6 +44,7 @@ export const watchIteration = (promises: Promises, prompt: string) => {
   return {
     see(event: AgentEvent): void {
       if (isStructure(event)) structured = true;
+      denials.see(event);
       switch (event.type) {
         case 'text':
           if (event.plain) {
@@ -55,6 +67,7 @@ export const watchIteration = (promises: Promises, prompt: string) => {
           error ??= errorOf(event);
           return;
         case 'tool-result':
+        case 'denied':
         case 'reasoning':
         case 'stderr':
           return;
@@ -72,7 +85,7 @@ export const watchIteration = (promises: Promises, prompt: string) => {
       inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
       const { found, mentions, evidence, blocked } = structured ? inMessages : inPlainText;
-      const problem = processProblem(ended) ?? error ?? exitProblem(ended);
+      const problem = processProblem(ended) ?? denials.problem(error ?? exitProblem(ended), structured);
       const why = problem?.message ?? (blocked === null ? null : 'it gave up as well');
       return {
         completionFound: found && why === null,
@@ -83,6 +96,7 @@ export const watchIteration = (promises: Promises, prompt: string) => {
         tools: structured ? Object.fromEntries(tools) : null,
         repeated: calls.repeated(),
         error: problem,
+        denied: denials.all(),
         blocked: problem === null ? blocked : null,
       };
     },
@@ -91,7 +105,40 @@ export const watchIteration = (promises: Promises, prompt: string) => {
 
 /** What only an agent that speaks in events says. An error may come from its exit code as well. */
 const isStructure = (event: AgentEvent): boolean =>
-  event.type !== 'stderr' && event.type !== 'error' && !(event.type === 'text' && event.plain);
+  event.type !== 'stderr' && event.type !== 'error' && event.type !== 'denied' && !isPlainText(event);
+
+const isPlainText = (event: AgentEvent): boolean => event.type === 'text' && event.plain;
+
+const mostDenied = 10;
+
+/** What was denied, and whether the agent stopped there. */
+const createDenials = () => {
+  const tools = new Set<string>();
+  let message = '';
+  /** It has spoken since the last call that was denied, or at all when nobody knows which call that was. */
+  let hasMessage = false;
+  let hasPlainText = false;
+  const wasDenied = () => tools.size > 0;
+
+  return {
+    see(event: AgentEvent): void {
+      if (event.type === 'text' && event.plain) hasPlainText ||= event.text.trim() !== '';
+      if (event.type === 'text' && !event.plain) hasMessage ||= event.text.trim() !== '';
+      if (event.type === 'tool-result' && event.denied) hasMessage = hasPlainText = false;
+      if (event.type !== 'denied') return;
+      if (tools.size < mostDenied) tools.add(event.tool);
+      message = event.message;
+    },
+    all: (): Denials | null => (wasDenied() ? { tools: [...tools], message } : null),
+    /** An end that nothing else explains is explained by the denial, unless the agent found another way. */
+    problem(problem: AgentError | null, structured: boolean): AgentError | null {
+      const hasSpoken = structured ? hasMessage : hasPlainText;
+      const unexplained = problem === null || problem.kind === 'truncated' || problem.kind === 'crash';
+      const stoppedThere = problem?.kind === 'truncated' || !hasSpoken;
+      return wasDenied() && unexplained && stoppedThere ? { kind: 'permission', message } : problem;
+    },
+  };
+};
 
 /** From how many calls in a row on the same call is worth a word. */
 const oftenInARow = 15;

@@ -10,7 +10,7 @@ export interface Progress {
   readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs'>;
   readonly record: IterationRecord;
   /** With this record in it. */
-  readonly tally: Pick<Tally, 'failures' | 'sameError' | 'stalled' | 'usage'>;
+  readonly tally: Pick<Tally, 'failures' | 'sameError' | 'stalled' | 'denied' | 'usage'>;
   readonly spent: Pick<Spent, 'elapsedMs' | 'nowMs'>;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
@@ -29,6 +29,7 @@ export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): De
   if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
   if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
     return stop('fail-fast', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
+  if (tally.denied >= mostDenied && record.denied) return stop('denied', record.denied.message);
   if (tally.failures >= limits.maxFailures)
     return stop('max-failures', `${inARow(tally.failures)} failed (--max-failures): ${record.error?.message}`);
   if (tally.sameError >= limits.maxStalled)
@@ -54,6 +55,9 @@ export const settledBy = ({ minIterations }: Pick<RunPlan, 'minIterations'>, rec
     };
   return blocked === null ? null : { cause: 'blocked-promise', detail: `the agent gave up: ${blocked}` };
 };
+
+/** In a row: what is denied twice is denied again, and each time costs as much as an iteration that works. */
+const mostDenied = 2;
 
 export const outOfIterations = (maxIterations: number): Stop => ({
   cause: 'max-iterations',

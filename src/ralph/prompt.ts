@@ -63,8 +63,9 @@ export const describeResult = (record: IterationRecord | null, tally: Pick<Tally
 
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.rejected !== null)
-    return `You printed the promise, but it was not accepted: ${record.rejected}. Check that the work is done before you print it again.`;
-  if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
+    return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
+  if (failed(record))
+    return `It failed: ${forAgent(record.error?.message, record)}. Work it left half done may be in the files.`;
   if (record.completionFound)
     return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
   if (record.gate?.passed === false)
@@ -72,11 +73,15 @@ const outcomeOf = (record: IterationRecord): string | null => {
   return null;
 };
 
+/** How a permission can be granted is for a person to read: an agent might grant it to itself. */
+const forAgent = (reason: string | undefined, { denied }: IterationRecord): string | undefined =>
+  denied && reason === denied.message ? 'it stopped at a tool call that was denied' : reason;
+
 /** From how many on it is more than chance. */
 const suspicious = 2;
 
 const stuckSigns = (
-  { git, repeated }: IterationRecord,
+  { git, repeated, denied }: IterationRecord,
   { stalled, sameError }: Pick<Tally, 'stalled' | 'sameError'>,
 ) => [
   stalled >= suspicious
@@ -84,6 +89,9 @@ const stuckSigns = (
     : git?.filesChanged === 0
       ? 'It changed no file. If you are stuck, try another way.'
       : null,
+  denied
+    ? `You are not allowed to use ${denied.tools.join(', ')}. Find a way without; if there is none, give up honestly.`
+    : null,
   sameError >= suspicious ? `The same error has come ${sameError} times in a row.` : null,
   repeated === null
     ? null

@@ -10,6 +10,8 @@ export interface Tally {
   readonly sameError: number;
   /** Iterations in a row that changed nothing. */
   readonly stalled: number;
+  /** Iterations in a row in which a tool was denied, nothing changed and no promise counted. */
+  readonly denied: number;
   /** What the iterations in the history used together; null when none of them said. */
   readonly usage: Usage | null;
   /** The last attempts at the next iteration that were held up; no more than `mostHeld`. */
@@ -29,6 +31,7 @@ export const emptyTally: Tally = {
   failures: 0,
   sameError: 0,
   stalled: 0,
+  denied: 0,
   usage: null,
   held: [],
   heldSinceMs: null,
@@ -43,11 +46,14 @@ export const mostFiles = 1000;
 /** What an iteration did is counted, and what held it up is its own from here on. */
 export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
   const error = record.error?.message ?? null;
+  const stuck = changedNothing(tally, record);
   return {
     finished: record.iteration,
     failures: failuresAfter(tally, record),
     sameError: error === null ? 0 : error === tally.lastError ? tally.sameError + 1 : 1,
-    stalled: changedNothing(tally, record) ? tally.stalled + 1 : 0,
+    stalled: stuck ? tally.stalled + 1 : 0,
+    // The state of an older version does not have it.
+    denied: stuck && record.denied && !record.completionFound ? (tally.denied ?? 0) + 1 : 0,
     tasksDone: record.tasks?.done ?? null,
     usage: addUsage(tally.usage, usageOf([record, ...record.held])),
     held: [],

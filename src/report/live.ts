@@ -29,6 +29,8 @@ interface HarnessFacts {
   readonly title: string;
   /** What it cannot do without --allow-all. */
   readonly unlessAllowed?: string;
+  /** What can be learnt from its output, such as "cost". */
+  readonly reports: readonly string[];
 }
 
 const oneMinute = 60_000;
@@ -64,7 +66,9 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'tool':
         return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
       case 'tool-result':
-        return event.failed ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+        return event.failed && !event.denied ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+      case 'denied':
+        return out(paint('red', `  ! ${oneLine(event.tool)} denied`));
       case 'error':
         return say(paint('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':
@@ -142,7 +146,8 @@ const titles: Record<StopReason, string> = {
 
 const colours = { complete: 'green', limit: 'yellow', failed: 'red', blocked: 'red', interrupted: 'yellow' } as const;
 
-const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
+const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
+  const { harness } = options;
   const agents = plan.agents.map(
     (agent) =>
       `${harness(agent.harness).title}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
@@ -155,7 +160,7 @@ const introduce = (plan: RunPlan, { harness }: LiveOptions): string[] => {
     `Agent        ${agents.join('; if that cannot work: ')}`,
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan)}`,
-    `Limits       ${limitsText(plan).join(', ')}`,
+    `Limits       ${limitsText(plan, options).join(', ')}`,
   ];
 };
 
@@ -171,18 +176,30 @@ const gateText = ({ gate }: RunPlan): string => {
   return by.length === 0 ? '' : `, verified by ${by.join(', ')}`;
 };
 
-const limitsText = ({ maxIterations, limits, failFast }: RunPlan): string[] => [
-  maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
-  ...(limits.maxDurationMs === Infinity ? [] : [`${duration(limits.maxDurationMs)} at work`]),
-  ...(limits.untilMs === Infinity ? [] : [`until ${moment(new Date(limits.untilMs).toISOString())}`]),
-  ...(limits.maxCostUsd === Infinity ? [] : [`$${limits.maxCostUsd}`]),
-  ...(limits.maxTokens === Infinity ? [] : [`${limits.maxTokens.toLocaleString('en-US')} tokens`]),
-  ...(limits.iterationTimeoutMs === Infinity ? [] : [`${duration(limits.iterationTimeoutMs)} an iteration`]),
-  ...(limits.idleTimeoutMs === Infinity ? [] : [`${duration(limits.idleTimeoutMs)} without output`]),
-  ...(failFast ? ['no failure'] : limits.maxFailures === Infinity ? [] : [`${limits.maxFailures} failures in a row`]),
-  ...(limits.maxWaitMs === Infinity ? [] : [`${duration(limits.maxWaitMs)} of waiting for a usage limit`]),
-  ...(limits.maxStalled === Infinity ? [] : [`${limits.maxStalled} iterations in a row without a change`]),
-];
+const limitsText = (plan: RunPlan, options: LiveOptions): string[] => {
+  const { maxIterations, limits, failFast } = plan;
+  return [
+    maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
+    ...(limits.maxDurationMs === Infinity ? [] : [`${duration(limits.maxDurationMs)} at work`]),
+    ...(limits.untilMs === Infinity ? [] : [`until ${moment(new Date(limits.untilMs).toISOString())}`]),
+    ...(limits.maxCostUsd === Infinity ? [] : [`$${limits.maxCostUsd}${except('cost', plan, options)}`]),
+    ...(limits.maxTokens === Infinity
+      ? []
+      : [`${limits.maxTokens.toLocaleString('en-US')} tokens${except('tokens', plan, options)}`]),
+    ...(limits.iterationTimeoutMs === Infinity ? [] : [`${duration(limits.iterationTimeoutMs)} an iteration`]),
+    ...(limits.idleTimeoutMs === Infinity ? [] : [`${duration(limits.idleTimeoutMs)} without output`]),
+    ...(failFast ? ['no failure'] : limits.maxFailures === Infinity ? [] : [`${limits.maxFailures} failures in a row`]),
+    ...(limits.maxWaitMs === Infinity ? [] : [`${duration(limits.maxWaitMs)} of waiting for a usage limit`]),
+    ...(limits.maxStalled === Infinity ? [] : [`${limits.maxStalled} iterations in a row without a change`]),
+  ];
+};
+
+/** ` (not for Codex)`: a limit does not hold for an agent that does not report what it is about. */
+const except = (report: string, { agents }: RunPlan, { harness }: LiveOptions): string => {
+  const facts = agents.map((agent) => harness(agent.harness));
+  const silent = facts.filter(({ reports }) => !reports.includes(report)).map(({ title }) => title);
+  return silent.length === 0 ? '' : ` (not for ${[...new Set(silent)].join(', ')})`;
+};
 
 const heldUp = (event: RunEvent & { type: 'held-up' }, view: RunView, { harness }: LiveOptions): string => {
   const { attempt } = event;
@@ -197,7 +214,8 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
     record.git === null ? 'no git' : `${count(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
   const used = usageText(record.usage);
-  const facts = [took, work, ...commit, ...(used ? [used] : [])].join(', ');
+  const denied = record.denied ? [`denied: ${oneLine(record.denied.tools.join(', '))}`] : [];
+  const facts = [took, work, ...commit, ...(used ? [used] : []), ...denied].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
   if (record.blocked !== null) return paint('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
   if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);

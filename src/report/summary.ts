@@ -32,6 +32,7 @@ const wayOn = (view: RunView): string | null => {
     case 'interrupted':
       return `spool ralph --change ${view.change}`;
     case 'blocked':
+      if (view.cause === 'denied') return newRun(view);
       return `spool ralph --change ${view.change} --add-context "<what it needs to know>", then ${newRun(view)}`;
     case 'limit':
     case 'failed':
@@ -40,7 +41,7 @@ const wayOn = (view: RunView): string | null => {
 };
 
 /** A new run begins with nothing but what it is given: without these flags it would have another gate. */
-const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise }: RunView): string =>
+const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise, ...view }: RunView): string =>
   [
     `spool ralph --change ${change}`,
     ...(agents.map(agentKey).join(',') === 'opencode' ? [] : [`--harness ${agents.map(agentKey).join(',')}`]),
@@ -51,6 +52,8 @@ const newRun = ({ change, gate, agents, place, commit, completionPromise, blocke
     ...(blockedPromise === 'BLOCKED' ? [] : [`--blocked-promise ${quoted(blockedPromise)}`]),
     ...(commit ? [] : ['--no-commit']),
     ...(place?.worktree ? ['--worktree'] : []),
+    // The flag that the sentence above it advises.
+    ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),
   ].join(' ');
 
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -68,6 +68,42 @@ test('the exit code is about the agent that would be used', async () => {
   expect(await project.start(['doctor', '--harness', 'codex'], { env }).result).toMatchObject({ code: 1 });
 });
 
+const user = '../home/.claude/settings.json';
+const local = '.claude/settings.local.json';
+const allow = (...rules: string[]) => ({ permissions: { allow: rules } });
+
+test.each([
+  ['no settings', {}, [], true],
+  ['an empty list', { [user]: allow() }, [], true],
+  ['settings that are no JSON', { [user]: '{' }, [], true],
+  ['a rule of the user', { [user]: allow('Bash(npm test)') }, [], false],
+  ['a mode of the user', { [user]: { permissions: { defaultMode: 'acceptEdits' } } }, [], false],
+  ['a rule of a project that is not trusted', { '.claude/settings.json': allow('Edit') }, [], true],
+  ['a rule of a trusted project', { '.claude/settings.json': allow('Edit'), trusted: true }, [], false],
+  ['a local rule of a trusted project', { [local]: allow('Edit'), trusted: true }, [], false],
+  ['--allow-all', {}, ['--allow-all'], false],
+])('Claude Code with %s: whether edits and commands will be denied', async (_, files, flags, denied) => {
+  const project = createProject();
+  project.write('bin/claude', `#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho '{ "loggedIn": true }'\n`);
+  chmodSync(project.path('bin/claude'), 0o755);
+  const { trusted, ...settingsFiles } = files as Record<string, unknown>;
+  if (trusted)
+    project.write(
+      '../home/.claude.json',
+      JSON.stringify({ projects: { [project.folder]: { hasTrustDialogAccepted: true } } }),
+    );
+  for (const [name, settings] of Object.entries(settingsFiles))
+    project.write(name, typeof settings === 'string' ? settings : JSON.stringify(settings, null, 2));
+  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+
+  const result = await project.start(['doctor', '--harness', 'claude', ...flags], { env }).result;
+
+  expect(result.code).toBe(0);
+  const warning =
+    'warn  claude        its edits and commands will be denied, iteration after iteration; mend it with: --allow-all, or add "Bash", "Edit", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts\n';
+  expect(result.stdout.includes(warning)).toBe(denied);
+});
+
 test('--probe runs the real OpenCode through the whole path', async () => {
   const project = await createAgentProject('opencode', ({ step }) => {
     const asked = project.model.requests.at(-1)!.prompt.slice(-1000);

@@ -155,7 +155,7 @@ test("an agent of one's own that prints what another prints is not taken for it"
   const args = ['ralph', '--change', change, '--harness', 'mine', '--fail-fast'];
   expect(await project.start(args, { env }).result).toMatchObject({ code: 1 });
   expect(project.history()).toMatchObject([
-    { error: { kind: 'permission', message: 'mine was denied bash; run with --allow-all' } },
+    { error: { kind: 'permission', message: "mine isn't allowed to use bash; run with --allow-all" } },
   ]);
 });
 

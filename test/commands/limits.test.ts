@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
@@ -48,6 +48,91 @@ test.each([
   expect(result.stderr).toContain(`Not complete: ${detail}`);
   expect(project.history()).toHaveLength(iterations);
   expect(project.state()).toMatchObject({ status: 'limit', cause: flag.slice(2), detail });
+});
+
+/** Scripted agents under the names of others, each with what it does. */
+const withAgents = (agents: Record<string, string>, config?: object) => {
+  const files = config ? { '.spool/config.json': JSON.stringify(config) } : {};
+  const project = createProject({ agent: [promise], files });
+  for (const [name, script] of Object.entries(agents)) {
+    project.write(`bin/${name}`, `#!/bin/sh\ncat > /dev/null\n${script}\n`);
+    chmodSync(project.path(`bin/${name}`), 0o755);
+  }
+  return { project, env: { PATH: `${project.path('bin')}:${project.env.PATH}` } };
+};
+
+describe('a limit that cannot be checked', () => {
+  const own = { harnesses: { mine: { command: 'mine' } } };
+
+  test.each([
+    ['amp', '--max-cost', 'Amp reports no cost. Use --max-duration or --max-iterations instead'],
+    ['amp', '--max-tokens', 'Amp reports no tokens. Use --max-duration or --max-iterations instead'],
+    ['codex', '--max-cost', 'Codex reports no cost. Use --max-tokens or --max-duration instead'],
+    ['mine', '--max-tokens', 'mine reports no tokens. Use --max-duration or --max-iterations instead'],
+    ['codex,amp', '--max-cost', 'Codex and Amp report no cost. Use --max-duration or --max-iterations instead'],
+  ])('is refused when none of the agents reports it: %s with %s', async (harness, flag, why) => {
+    const { project, env } = withAgents({ amp: promise, codex: promise, mine: promise }, own);
+
+    const result = await project.start([...run, '--harness', harness, flag, '5'], { env }).result;
+
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toBe(`spool: ${flag} cannot be checked: ${why} ("${flag} unlimited" drops it).\n`);
+    expect(project.exists('.spool/.state')).toBe(false);
+  });
+
+  test('is refused from the config file as well, and dropped by a flag', async () => {
+    const { project, env } = withAgents({ codex: promise }, { maxCost: 5 });
+    const args = [...run, '--harness', 'codex'];
+
+    expect(await project.start(args, { env }).result).toMatchObject({ code: 2 });
+    expect(await project.start([...args, '--max-cost', 'unlimited'], { env }).result).toMatchObject({ code: 0 });
+  });
+
+  test('is not shown as if it held for all when only some of the agents report it', async () => {
+    const { project, env } = withAgents({ codex: promise });
+
+    const args = [...run, '--harness', 'opencode,codex', '--max-cost', '5', '--max-tokens', '1m'];
+    const { code, stderr } = await project.start(args, { env }).result;
+
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^--max-cost does not apply to Codex, which reports no cost\.$/m);
+    expect(stderr).toMatch(/^Limits .*, \$5 \(not for Codex\), 1,000,000 tokens,/m);
+    expect(stderr).not.toContain('--max-tokens does not apply');
+  });
+
+  test('is refused for a resumed run', async () => {
+    const { project, env } = withAgents({ codex: promise });
+    const agent = project.path('bin/opencode');
+    project.write('bin/opencode', '#!/bin/sh\nkill -INT $PPID; sleep 5\n');
+    chmodSync(agent, 0o755);
+    expect(await project.start([...run, '--max-cost', '5'], { env }).result).toMatchObject({ code: 130 });
+
+    const again = await project.start([...run, '--harness', 'codex'], { env }).result;
+
+    expect(again).toMatchObject({ code: 2 });
+    expect(again.stderr).toContain('--max-cost cannot be checked: Codex reports no cost.');
+  });
+
+  test('is said once when an agent that should report it does not', async () => {
+    const project = createProject({ agent: ['exit 1', says('Hm.'), says('Hm.'), promise] });
+
+    const { code, stderr } = await project.spool(...run, '--max-cost', '5', '--max-tokens', '1m');
+
+    expect(code).toBe(0);
+    const notices = stderr.split('\n').filter((line) => line.includes('cannot be checked'));
+    expect(notices).toEqual([
+      'OpenCode reported no cost for iteration 2, so --max-cost cannot be checked.',
+      'OpenCode reported no tokens for iteration 2, so --max-tokens cannot be checked.',
+    ]);
+  });
+
+  test('is not mentioned when what it needs is reported', async () => {
+    const project = createProject({ agent: [`${uses(1, 0.1)}; ${says('Hm.')}`, promise] });
+
+    const { stderr } = await project.spool(...run, '--max-cost', '5', '--max-iterations', '1');
+
+    expect(stderr).not.toContain('cannot be checked');
+  });
 });
 
 test('money that is spent in the middle of an iteration ends it there', async () => {

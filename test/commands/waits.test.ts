@@ -89,3 +89,21 @@ test('a limit that comes again and again is asked about less and less often', as
 
   expect(project.calls().length).toBeLessThan(8);
 });
+
+test('a test that is called "Too Many Requests" is no usage limit of the agent that ran it', async () => {
+  const output = ['FAIL  src/api.test.ts', '  ✗ answers 429 Too Many Requests', 'Error: Too Many Requests'];
+  const project = createProject({ agent: [`${output.map(says).join('; ')}; exit 1`] });
+
+  const result = await project.spool(...run, '--max-failures', '2');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(project.history()).toMatchObject([{ error: { kind: 'crash' } }, { error: { kind: 'crash' } }]);
+});
+
+test('an agent without events is waited for when it says that it is at its usage limit', async () => {
+  const limit = 'Usage limit reached, try again in 1s';
+  const project = createProject({ agent: [`${says(limit)}; exit 1`, promise] });
+
+  expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 0 });
+  expect(project.history()).toMatchObject([{ held: [{ error: { kind: 'limit' } }] }]);
+});

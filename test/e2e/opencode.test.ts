@@ -116,7 +116,7 @@ describe('the real OpenCode', () => {
     const denied = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
     expect(denied.code).toBe(1);
     expect(denied.stderr).toContain(
-      'OpenCode was denied external_directory; run with --allow-all or allow it in opencode.json',
+      'OpenCode isn\'t allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json',
     );
     expect(project.history()[0]).toMatchObject({ exitCode: 0, completionFound: false, error: { kind: 'permission' } });
     expect(existsSync(outside)).toBe(false);
@@ -124,6 +124,24 @@ describe('the real OpenCode', () => {
     const allowed = await project.run('ralph', 'Go.', '--change', change, '--fail-fast', '--allow-all');
     expect(allowed.code).toBe(0);
     expect(readFileSync(outside, 'utf8')).toBe('x\n');
+  });
+
+  test('that a rule forbids a command goes on without it, and its promise counts', async () => {
+    const project = await createAgentProject(
+      'opencode',
+      ({ step }, folder) => {
+        if (step === 0) return { text: 'I clean up.', tools: [{ shell: 'rm -rf old' }] };
+        if (step === 1) return { text: 'Another way.', tools: [{ write: join(folder, 'new.txt'), content: 'x\n' }] };
+        return { text: done };
+      },
+      { files: { 'opencode.json': '{ "permission": { "bash": { "*": "allow", "rm *": "deny" } } }' } },
+    );
+
+    const result = await project.run('ralph', 'Go.', '--change', change);
+
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain('! bash denied');
+    expect(project.history()).toMatchObject([{ completionFound: true, error: null, denied: { tools: ['bash'] } }]);
   });
 
   test('that is interrupted in the middle of a tool leaves nothing running', async () => {

@@ -10,6 +10,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'bad-value': [text, text, text],
   'min-above-max': [3, 2],
   'two-prompts': [],
+  'unchecked-limit': ['--max-cost', 'Codex reports no cost', '--max-duration'],
   'same-promise': [text],
   'tree-locked': [text, text],
   'two-actions': [text, text],

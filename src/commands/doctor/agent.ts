@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { onPath } from '../../harness/index.ts';
@@ -9,17 +10,26 @@ export interface AgentQuestion {
   readonly harness: Harness;
   readonly env: NodeJS.ProcessEnv;
   readonly stop: AbortSignal;
+  /** The folder in which it would work. */
+  readonly root: string;
+  /** It would be allowed everything. */
+  readonly allowAll: boolean;
 }
 
-/** Is it there, which version, and is somebody signed in, as far as it can be told. */
-export const checkAgent = async ({ harness, env, stop }: AgentQuestion): Promise<Check[]> => {
+/** Is it there, which version, is somebody signed in and may it work, as far as it can be told. */
+export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
+  const { harness, env, stop } = question;
   const binary = onPath(harness.binary, env.PATH ?? '');
   if (binary === null) return [fail(harness.name, `${harness.binary} is not on PATH`, harness.install)];
   if (harness.unversioned) return [ok(harness.name, binary)];
   const version = await versionOf({ binary, env: childEnvironment(env), stop });
   if (version === null)
     return [fail(harness.name, `${binary} does not answer to --version`, `install it anew: ${harness.install}`)];
-  return [ok(harness.name, `${oneLine(version, 60)}, ${binary}`), await checkSignIn({ harness, env, stop }, binary)];
+  return [
+    ok(harness.name, `${oneLine(version, 60)}, ${binary}`),
+    await checkSignIn(question, binary),
+    ...checkGrants(question),
+  ];
 };
 
 const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string): Promise<Check> => {
@@ -36,4 +46,25 @@ const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string
       ? warn(harness.name, 'nobody is signed in; a key or a provider of your own may do', fix)
       : fail(harness.name, 'nobody is signed in', fix);
   return answer?.code === 0 ? ok(harness.name, 'signed in, as far as it can be told') : unknown;
+};
+
+const checkGrants = ({ harness, env, root, allowAll }: AgentQuestion): Check[] => {
+  const { isGranted, advice } = harness;
+  if (!isGranted || allowAll || isGranted({ root, env, readJson })) return [];
+  const setting = advice?.permission?.([]);
+  return [
+    warn(
+      harness.name,
+      'its edits and commands will be denied, iteration after iteration',
+      `--allow-all${setting ? `, or ${setting}` : ''}`,
+    ),
+  ];
+};
+
+const readJson = (file: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
 };

@@ -26,8 +26,9 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   try {
     for (const { agent, harness } of [...chosen, ...others]) {
       if (stops.received() !== null) break;
-      const found = await checkAgent({ harness, env, stop: stops.stop });
-      const work = { harness, agent, env, stops, allowAll: options.allowAll };
+      const { allowAll } = options;
+      const found = await checkAgent({ harness, env, stop: stops.stop, root: project?.root ?? cwd, allowAll });
+      const work = { harness, agent, env, stops, allowAll };
       const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
       if (stops.received() === null) checks.push(...found, ...probed);
     }

@@ -35,6 +35,8 @@ export const probeAgent = async (probe: Probe): Promise<Check[]> => {
     });
     if (first.error !== null)
       return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, wayOut(first.error.kind))];
+    if (first.denied !== null && !existsSync(join(project, 'probe.txt')))
+      return [fail(probe.harness.name, `probe: ${oneLine(first.denied.message)}`, wayOut('permission'))];
     return [...judgeFirst(probe, project, first), ...(await probeDenial(probe, base))];
   } finally {
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });

@@ -22,6 +22,7 @@ import type { Report } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import { createEmitter, type Emitter } from './emit.ts';
+import { checkLimits, watchLimits } from './limits.ts';
 import { notify } from './notify.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
@@ -93,7 +94,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
   const emitter = createEmitter({ project, planned, report, elapsedMs });
-  const { emit } = emitter;
+  const emit = watchLimits(planned.plan, find, emitter.emit);
   for (const text of notices) emit({ type: 'notice', text });
   if (previous) emit({ type: 'notice', text: resumed(wanted) });
   const dead =
@@ -169,7 +170,8 @@ const presentAgents = (plan: RunPlan, { find, call }: RunRequest) => {
   const ignored = modelled.map(
     ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
   );
-  return { agents, notices: [...missing.map(({ message }) => message), ...ignored] };
+  const unchecked = checkLimits({ agents, limits: plan.limits }, find);
+  return { agents, notices: [...missing.map(({ message }) => message), ...ignored, ...unchecked] };
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */

@@ -173,10 +173,6 @@ describe('how the output ends', () => {
     kind: 'truncated',
     message: `OpenCode stopped in the middle of its work (${why})`,
   });
-  const denied = (what: string) => ({
-    kind: 'permission',
-    message: `OpenCode was denied ${what}; run with --allow-all or allow it in opencode.json`,
-  });
 
   test.each([
     ['nothing at all', [], '', []],
@@ -188,18 +184,78 @@ describe('how the output ends', () => {
     ['a last step that was filtered', [started, finished('content-filter')], '', [truncated('content-filter')]],
     ['a last step whose provider gives no reason', [started, finished('unknown')], '', []],
     ['a step that never ends behind one that stops', [started, finished('stop'), started], '', [truncated('open')]],
-    ['a denied permission', [started, rejected, finished('tool-calls')], asked, [denied('external_directory')]],
-    ['a denied permission, without stderr', [started, rejected, finished('tool-calls')], '', [denied('bash')]],
-    ['a denied permission in an open step', [started, rejected], asked, [denied('external_directory')]],
     [
-      'a denied permission with which the agent went on',
+      'a denied permission at which it stopped',
+      [started, rejected, finished('tool-calls')],
+      asked,
+      [truncated('tool-calls')],
+    ],
+    ['a denied permission in an open step', [started, rejected], asked, [truncated('open')]],
+    [
+      'a denied permission with which it went on',
       [started, rejected, finished('tool-calls'), started, finished('stop')],
       asked,
-      [denied('external_directory')],
+      [],
     ],
   ])('%s', (_, output, stderr, expected) => {
     const errors = decode(lines(...output), stderr).filter((event) => event.type === 'error');
     expect(errors).toEqual(expected.map((error) => ({ type: 'error', ...error })));
+  });
+});
+
+describe('a denial', () => {
+  const asked = '! permission requested: external_directory (*); auto-rejecting\n';
+  const forbidden = uses('bash', {
+    status: 'error',
+    input: { command: 'npm test' },
+    error: 'The user has specified a rule which prevents you from using this specific tool call.',
+  });
+  const denied = (tool: string, message: string) => ({ type: 'denied', tool, message });
+  const byFlagOr = (setting: string) => `run with --allow-all, or set "permission": { ${setting} } in opencode.json`;
+
+  test.each([
+    [
+      'is named on stderr',
+      [rejected],
+      asked,
+      [
+        denied(
+          'external_directory',
+          `OpenCode isn't allowed to use external_directory; ${byFlagOr('"external_directory": "allow"')}`,
+        ),
+      ],
+    ],
+    [
+      'is named by the tool when stderr says nothing',
+      [rejected],
+      '',
+      [denied('bash', `OpenCode isn't allowed to use bash; ${byFlagOr('"bash": "allow"')}`)],
+    ],
+    [
+      'by a rule is not lifted by --allow-all',
+      [forbidden],
+      '',
+      [
+        {
+          ...denied(
+            'bash',
+            `OpenCode isn't allowed to use bash; set "permission": { "bash": "allow" } in opencode.json`,
+          ),
+          byRule: true,
+        },
+      ],
+    ],
+  ])('%s', (_, output, stderr, expected) => {
+    const events = decode(lines(started, ...output, finished('tool-calls')), stderr);
+    expect(events.filter(({ type }) => type === 'denied')).toEqual(expected);
+    expect(events).toContainEqual({ type: 'tool-result', tool: 'bash', failed: true, denied: true });
+  });
+
+  test('that comes last says all of them', () => {
+    const write = uses('write', { status: 'error', error: 'specified a rule which prevents' });
+    expect(decode(lines(forbidden, write)).findLast(({ type }) => type === 'denied')).toMatchObject({
+      message: `OpenCode isn't allowed to use bash, write; set "permission": { "bash": "allow", "edit": "allow" } in opencode.json`,
+    });
   });
 });
 
@@ -351,6 +407,8 @@ const isWellFormed = (event: AgentEvent): boolean => {
       return typeof event.tool === 'string' && typeof event.about === 'string';
     case 'tool-result':
       return typeof event.tool === 'string' && typeof event.failed === 'boolean';
+    case 'denied':
+      return typeof event.tool === 'string' && typeof event.message === 'string';
     case 'usage':
       return [event.inputTokens, event.outputTokens, event.costUsd, event.reasoningTokens].every(
         (value) => value === null || Number.isFinite(value),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/index.ts';
+import { denied } from '../../../src/harness/problem.ts';
 import type { AgentEvent, Ended } from '../../../src/ralph/events.ts';
 
 /** What is made of these events when the process has ended. */
@@ -37,7 +38,7 @@ test('a folder that Gemini does not trust is a permission', () => {
       type: 'error',
       kind: 'permission',
       message:
-        'the agent exited with code 55: This folder is not trusted; run with --allow-all or trust the folder: start "gemini" in it once',
+        'the agent exited with code 55: This folder is not trusted; run with --allow-all, or trust the folder: start "gemini" in it once',
     },
   ]);
 });
@@ -62,12 +63,41 @@ test('that it was cut off is said when nothing else explains it', () => {
   expect(diagnose('claude', [truncated], { end: 'killed', exitCode: null, signal: 'SIGKILL' })).toEqual([truncated]);
 });
 
-test('--allow-all is no way out when it was given', () => {
-  const denied: AgentEvent = { type: 'error', kind: 'permission', message: 'OpenCode was denied bash' };
-  expect(diagnose('opencode', [denied])).toMatchObject([
-    { message: 'OpenCode was denied bash; run with --allow-all or allow it in opencode.json' },
-  ]);
-  expect(diagnose('opencode', [denied], {}, true)).toMatchObject([
-    { message: 'OpenCode was denied bash; allow it in opencode.json' },
-  ]);
+/** What is said of these denials in the end. */
+const waysOut = (agent: string, tools: readonly string[], allowAll = false): string => {
+  const harness = harnesses.find(({ name }) => name === agent)!;
+  let said = '';
+  const diagnosis = createDiagnosis(harness, allowAll, (event) => {
+    if (event.type === 'denied') said = event.message;
+  });
+  for (const tool of tools) diagnosis.see(denied(harness.title, tool));
+  return said;
+};
+
+test.each([
+  ['opencode', ['bash', 'write'], 'set "permission": { "bash": "allow", "edit": "allow" } in opencode.json'],
+  [
+    'claude',
+    ['Bash', 'Write'],
+    'add "Bash", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts',
+  ],
+  [
+    'codex',
+    ['shell'],
+    'set sandbox_mode = "workspace-write" in ~/.codex/config.toml and allow the command in ~/.codex/rules/default.rules',
+  ],
+  ['copilot', ['create'], 'approve it for this folder in an interactive "copilot"'],
+  [
+    'gemini',
+    ['run_shell_command'],
+    'add a rule with toolName = "run_shell_command" and decision = "allow" to a file in ~/.gemini/policies',
+  ],
+  ['qwen', ['edit'], 'add "edit" to permissions.allow in .qwen/settings.json'],
+  ['cursor-agent', ['shell'], 'add "Shell(**)" and "Write(**)" to permissions.allow in .cursor/cli.json'],
+  ['amp', ['Bash'], 'add { "tool": "Bash", "action": "allow" } to amp.permissions in ~/.config/amp/settings.json'],
+])('%s: a denial names the setting that allows it, and no --allow-all that was given', (agent, tools, setting) => {
+  const { title } = harnesses.find(({ name }) => name === agent)!;
+  const what = `${title} isn't allowed to use ${tools.join(', ')}`;
+  expect(waysOut(agent, tools)).toBe(`${what}; run with --allow-all, or ${setting}`);
+  expect(waysOut(agent, tools, true)).toBe(`${what}; ${setting}`);
 });

@@ -128,12 +128,21 @@ describe.each(recorded)('%s', (agent) => {
 
 const seeDenials = harnesses.filter(({ name, reports }) => recorded.includes(name) && reports.includes('denials'));
 
-test.each(seeDenials.map(({ name }) => name))('%s, denied: a failed iteration, although it exits with 0', (agent) => {
+test.each(seeDenials.map(({ name }) => name))('%s, denied: what it may not use, and the way out', (agent) => {
   expect(golden(agent, 'denied').exit).toBe(0);
-  const { completionFound, error } = judge(agent, 'denied');
+  const { denied } = judge(agent, 'denied');
+  expect(denied?.tools).toEqual([{ opencode: 'external_directory', claude: 'Write', copilot: 'create' }[agent]]);
+  expect(denied?.message).toMatch(/^\w+( Code)? isn't allowed to use \w+; run with --allow-all, or (set|add|approve) /);
+});
+
+test('OpenCode, denied: it stopped there, which is a failed iteration although it exits with 0', () => {
+  const { completionFound, error, denied } = judge('opencode', 'denied');
   expect(completionFound).toBe(false);
-  expect(error).toMatchObject({ kind: 'permission' });
-  expect(error!.message).toMatch(/ was denied \S+; run with --allow-all or (allow|approve) it /);
+  expect(error).toEqual({ kind: 'permission', message: denied?.message });
+});
+
+test.each(['claude', 'copilot'])('%s, denied: it went on and finished, and its promise counts', (agent) => {
+  expect(judge(agent, 'denied')).toMatchObject({ completionFound: true, rejected: null, error: null });
 });
 
 describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
@@ -211,25 +220,25 @@ test.each([
       },
     },
     '',
-    'OpenCode was denied bash',
+    'bash',
   ],
-  [
-    'gemini',
-    { type: 'tool_result', tool_id: 'x', status: 'error', error: { type: 'policy_violation' } },
-    '',
-    'Gemini was denied tool',
-  ],
+  ['gemini', { type: 'tool_result', tool_id: 'x', status: 'error', error: { type: 'policy_violation' } }, '', 'tool'],
   [
     'codex',
     { type: 'turn.completed', usage: {} },
     'ERROR codex_core::tools::router: error=Rejected("policy forbids it")',
-    'Codex was denied a command',
+    'shell',
   ],
-])('%s: a rule that forbids a tool is a denial, also when the agent goes on', (agent, line, stderr, message) => {
+  [
+    'claude',
+    { type: 'result', is_error: false, permission_denials: [{ tool_name: 'Bash', tool_use_id: 'x' }] },
+    '',
+    'Bash',
+  ],
+])('%s: a rule that forbids a tool is a denial, and no error', (agent, line, stderr, tool) => {
   const events = decode(agent, [bytes(`${JSON.stringify(line)}\n`)], { stderr });
-  expect(events).toContainEqual(
-    expect.objectContaining({ kind: 'permission', message: expect.stringContaining(message) }),
-  );
+  expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool }));
+  expect(events).not.toContainEqual(expect.objectContaining({ type: 'error', kind: 'permission' }));
 });
 
 test.each([

@@ -24,7 +24,10 @@ const usage = (inputTokens: number | null, outputTokens: number | null, costUsd:
 });
 const reasoning: AgentEvent = { type: 'reasoning', text: tag };
 const stderr: AgentEvent = { type: 'stderr', text: tag };
-const denied: AgentEvent = { type: 'error', kind: 'permission', message: 'denied bash' };
+const refused: AgentEvent = { type: 'error', kind: 'permission', message: 'refused' };
+const truncated: AgentEvent = { type: 'error', kind: 'truncated', message: 'it stopped' };
+const denied = (name = 'bash'): AgentEvent => ({ type: 'denied', tool: name, message: `no ${name}` });
+const deniedCall: AgentEvent = { type: 'tool-result', tool: 'bash', failed: true, denied: true };
 const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' };
 
 const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
@@ -134,9 +137,9 @@ describe('a promise of an iteration that went wrong is rejected', () => {
       { end: 'out-of-budget', exitCode: 0, signal: null, problem: 'no money left' },
       { kind: 'budget', message: 'the agent was ended: no money left' },
     ],
-    ['an error event', [denied], exited(0), { kind: 'permission', message: 'denied bash' }],
-    ['an error event before the exit code', [denied], exited(1), { kind: 'permission', message: 'denied bash' }],
-    ['the first of two error events', [overload, denied], exited(0), { kind: 'overload', message: 'busy' }],
+    ['an error event', [refused], exited(0), { kind: 'permission', message: 'refused' }],
+    ['an error event before the exit code', [refused], exited(1), { kind: 'permission', message: 'refused' }],
+    ['the first of two error events', [overload, refused], exited(0), { kind: 'overload', message: 'busy' }],
   ])('%s', (_, events, ended, error) => {
     expect(judge([message(tag), ...events], { ended })).toMatchObject({
       completionFound: false,
@@ -144,6 +147,49 @@ describe('a promise of an iteration that went wrong is rejected', () => {
       error,
     });
     expect(judge(events, { ended })).toMatchObject({ completionFound: false, rejected: null, error });
+  });
+});
+
+describe('a denied tool call', () => {
+  const stopped = { kind: 'permission', message: 'no bash' };
+  const crashed = { kind: 'crash', message: 'the agent exited with code 1' };
+  const done = message(`All tests pass.\n\n${tag}`);
+
+  test.each<[string, AgentEvent[], Ended, { kind: string; message: string } | null, boolean]>([
+    ['with which the agent went on and finished', [tool('bash'), deniedCall, denied(), done], exited(0), null, true],
+    ['that is only known from the end', [tool('bash'), done, denied()], exited(0), null, true],
+    ['that stderr names too early or too late', [denied(), tool('bash'), deniedCall, done], exited(0), null, true],
+    ['after which nothing was said', [done, tool('bash'), deniedCall, denied()], exited(0), stopped, false],
+    [
+      'after which a blank was said',
+      [done, tool('bash'), deniedCall, denied(), message(' \n')],
+      exited(0),
+      stopped,
+      false,
+    ],
+    ['after which only a tool printed', [done, deniedCall, denied(), plain('Hi.\n')], exited(0), stopped, false],
+    ['in a step that was never finished', [deniedCall, denied(), done, truncated], exited(0), stopped, false],
+    ['before the agent broke down', [message('I work.'), deniedCall, denied()], exited(1), stopped, false],
+    ['and a crash after the agent went on', [deniedCall, denied(), done], exited(1), crashed, false],
+    ['and another error', [deniedCall, denied(), overload], exited(1), { kind: 'overload', message: 'busy' }, false],
+    ['of an agent without events', [denied(), plain(`All tests pass.\n${tag}\n`)], exited(0), null, true],
+    ['of an agent that says nothing', [denied()], exited(0), stopped, false],
+  ])('%s', (_, events, ended, error, completionFound) => {
+    expect(judge(events, { ended })).toMatchObject({
+      completionFound,
+      error,
+      denied: { tools: ['bash'], message: 'no bash' },
+    });
+  });
+
+  test('is listed once for each tool, and not without end', () => {
+    const names = Array.from({ length: 30 }, (_, index) => `tool-${index}`);
+    const { denied: list } = judge([...names, ...names].map(denied));
+    expect(list?.tools).toEqual(names.slice(0, 10));
+  });
+
+  test('is null when there was none', () => {
+    expect(judge([done])).toMatchObject({ denied: null });
   });
 });
 

@@ -11,6 +11,7 @@ interface Row {
   readonly failures?: number;
   readonly stalled?: number;
   readonly sameError?: number;
+  readonly denied?: number;
   readonly usage?: Usage;
   readonly elapsedMs?: number;
   readonly nowMs?: number;
@@ -28,7 +29,7 @@ const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elap
       limits: { ...noLimits, ...limits },
     },
     record: recordWith(record),
-    tally: { failures, sameError: row.sameError ?? 0, stalled, usage: usage ?? null },
+    tally: { failures, sameError: row.sameError ?? 0, stalled, denied: row.denied ?? 0, usage: usage ?? null },
     spent: { elapsedMs, nowMs },
     stopSignal: row.stopSignal ?? null,
   });
@@ -38,6 +39,7 @@ const used = (facts: Partial<Usage>): Usage => ({ ...nothingKnown, ...facts });
 const promised = { completionFound: true };
 const green = { command: 'npm test', outcome: 'passed', exitCode: 0, durationMs: 1, tail: '' } as const;
 const crashed = { error: crash };
+const denied = { tools: ['Bash'], message: "Claude Code isn't allowed to use Bash; run with --allow-all" };
 const notStarted = {
   end: 'not-started',
   exitCode: null,
@@ -152,6 +154,18 @@ describe('when it stops, and why', () => {
       '3 iterations in a row failed (--max-failures): the agent exited with code 1',
     ],
     [
+      'a tool that was denied twice in a row, without progress',
+      { record: { denied }, denied: 2 },
+      'denied',
+      "Claude Code isn't allowed to use Bash; run with --allow-all",
+    ],
+    [
+      'a tool that was denied twice, before too many failures',
+      { record: { ...crashed, denied }, denied: 2, failures: 2, limits: { maxFailures: 2 } },
+      'denied',
+      "Claude Code isn't allowed to use Bash; run with --allow-all",
+    ],
+    [
       'nothing changed for too long',
       { stalled: 4, limits: { maxStalled: 4 } },
       'max-stalled',
@@ -220,6 +234,7 @@ describe('when it goes on', () => {
     ['a promise before the minimum', { record: promised, plan: { minIterations: 2 } }, 0],
     ['--fail-fast without a failure', { plan: { failFast: true } }, 0],
     ['a failure', { record: crashed, failures: 1 }, 1000],
+    ['a tool that was denied once', { record: { denied }, denied: 1 }, 0],
     ['a cost that nobody knows', { usage: used({ inputTokens: 1 }), limits: { maxCostUsd: 1 } }, 0],
     [
       'just below each limit',

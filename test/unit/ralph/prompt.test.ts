@@ -212,6 +212,17 @@ describe('what is said of the iteration before', () => {
     expect(describeResult(record, tally)).toMatch(expected);
   });
 
+  test('what was denied is named, but not how to allow it: that is for a person to decide', () => {
+    const denied = { tools: ['bash', 'edit'], message: 'OpenCode may not; set "permission" in opencode.json' };
+    const error = { kind: 'permission', message: denied.message } as const;
+    const records = [{ denied }, { denied, error }, { denied, error, rejected: error.message }];
+    for (const facts of records) {
+      const words = describeResult(recordWith(facts), { stalled: 0, sameError: 0 });
+      expect(words).toContain('You are not allowed to use bash, edit.');
+      expect(words).not.toContain('opencode.json');
+    }
+  });
+
   test('a gate that is red comes with the end of its output, in a fence that it cannot close', () => {
     const run = { command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'a\n```\nb' } as const;
     const gate = { passed: false, tampering: [], openTasks: [], runs: [run] };

@@ -30,6 +30,7 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   usage: null,
   tools: null,
   error: null,
+  denied: null,
   blocked: null,
   gate: null,
   tasks: null,

@@ -1,0 +1,114 @@
+import type { AgentErrorKind } from '../ralph/events.ts';
+
+interface TellingLine {
+  readonly line: string;
+  readonly kind: AgentErrorKind;
+}
+
+/**
+ * The last line in which an agent CLI itself says why it failed, and what that means; null when there is none.
+ * Beside its own words it prints what its tools print: names of tests, code, diffs and logs of the program it works on.
+ * `own` says that everything is the CLI's own, as far as nothing speaks against it.
+ */
+export const tellingLine = (lines: readonly string[], { own }: { own: boolean }): TellingLine | null => {
+  const words = lines.map(withoutDecoration);
+  const believed = own && !words.some(isOfTests);
+  const at = words.findLastIndex((line) => kindOfLine(line, believed) !== null);
+  return at === -1 ? null : { line: lines[at]!, kind: kindOfLine(words[at]!, believed)! };
+};
+
+const kindOfLine = (line: string, believed: boolean): AgentErrorKind | null => {
+  if (isOfTests(line) || isOfCode(line)) return null;
+  const rest = line.replace(prefix, '');
+  const unmistakable = unmistakables.find(([pattern]) => pattern.test(rest));
+  if (unmistakable) return unmistakable[1];
+  if (!believed) return null;
+  const isError = rest !== line || status.test(line);
+  return words.find(([pattern, first]) => pattern.test(unquoted(line)) && (isError || first?.test(rest)))?.[2] ?? null;
+};
+
+/** Colours, and the time that loggers put first. */
+const withoutDecoration = (line: string): string =>
+  line
+    .replaceAll(colour, '')
+    .replace(/^\[?\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?\s*/, '')
+    .trim();
+
+const colour = new RegExp(String.raw`${String.fromCharCode(27)}\[[\d;]*m`, 'g');
+
+/** `Error: `, `ERROR codex_core: `, `[API Error: `, `litellm.RateLimitError: `. */
+const prefix = /^\[?(?:[\w./-]+ ){0,3}?[\w.]*(?:error|fatal)\b(?: [\w:./-]+)?: ?/i;
+
+/** The HTTP status of a provider, as opposed to any number. */
+const status =
+  /\b(?:http|status(?: code)?|error|code["']?)\W{0,3}(?:401|403|404|429)\b|\b(?:401 unauthorized|429 too many)/i;
+
+const again = String.raw`(?:\bresets?\b|try again|retry|\|\d{10})`;
+
+/** What nobody says but an agent CLI, as the beginning of a line. */
+const unmistakables: readonly (readonly [RegExp, AgentErrorKind])[] = [
+  [/^(?:[\w.-]+ ){0,3}(?:usage|session|weekly|\d+-hour) limit (?:reached|exceeded|hit)/i, 'limit'],
+  [
+    /^(?:sorry, )?you(?:['’]ve| have)? (?:hit|reached|exceeded) your (?:[\w-]+ )?(?:usage|session|weekly|\d+-hour) limit/i,
+    'limit',
+  ],
+  [
+    new RegExp(
+      String.raw`^(?:sorry, )?you(?:['’]ve| have)? (?:hit|reached|exceeded|exhausted) (?:your|an?|the) .{0,80}(?:limit|quota).*${again}`,
+      'i',
+    ),
+    'limit',
+  ],
+  [/^(?:not logged in|invalid api key)\b.*\/login|^please (?:run \/login|set an auth method)/i, 'auth'],
+];
+
+/** Words that mean it in an error, and those that mean it at the beginning of a line as well. */
+const words: readonly (readonly [RegExp, RegExp | null, AgentErrorKind])[] = [
+  [
+    /rate.?limit|too many requests|(?:usage|session|weekly|spend(?:ing)?) limit|quota (?:exceeded|reached)|(?:exceeded|exhausted) .{0,40}quota|resource.?(?:has been )?exhausted|insufficient.quota|(?:status(?: code)?|http|code["']?)\W{0,3}429\b/i,
+    new RegExp(
+      String.raw`^rate limit (?:reached|exceeded)|^quota exceeded|^you(?:['’]ve| have)? (?:hit|reached|exceeded|exhausted) (?:your|an?|the) .{0,80}(?:limit|quota)|${again}`,
+      'i',
+    ),
+    'limit',
+  ],
+  [
+    /\bauth method\b|not (?:logged|signed) in|no authentication|authentication (?:failed|required)|no api key|invalid api key|missing environment variable|\b401 unauthorized|^unauthorized/i,
+    /^(?:you are )?not (?:logged|signed) in\b|^no (?:api key|authentication)\b|^missing environment variable\b|^(?:invalid api key|authentication (?:failed|required)|unauthorized)\b/i,
+    'auth',
+  ],
+  [
+    /model.?not.?found|unknown model|cannot find model|model .{0,60}(?:does not exist|not found)/i,
+    /^(?:model not found|unknown model|cannot find model)\b/i,
+    'model',
+  ],
+];
+
+/** A quotation is about something; JSON is what a provider has answered. */
+const unquoted = (line: string): string =>
+  /\{\s*"/.test(line) ? line : line.replaceAll(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, '');
+
+/** What test runners print: vitest, jest, mocha, TAP, pytest, go test, cargo test. */
+const isOfTests = (line: string): boolean => testLines.some((pattern) => pattern.test(line));
+
+const testLines: readonly RegExp[] = [
+  /^[✓✔√✗✘×✕✖●○❯⎯]/,
+  /^(?:not )?ok \d+\b|^# (?:subtest|tests|pass|fail)\b/i,
+  /^(?:FAIL|PASS|FAILED|PASSED)\b|\b(?:FAILED|PASSED)(?:\s+\[\s*\d+%\])?$|^(?:---|===) (?:FAIL|PASS|RUN|SKIP)/,
+  /^ERROR \S+\.py\b|^E {2,}|^=+ .+ =+$|^_{3,} .+ _{3,}$/,
+  /^test .+ \.\.\. \w+|^test result:|^---- .+ ----$|^thread '.+' .*panicked|^error: test failed/,
+  /^\d+\) |^\d+ (?:passing|failing|pending|passed|failed)\b|^(?:Tests?|Test Files|Test Suites|Suites):? +\d/,
+  /\bexpect\(|^(?:\w+\.)*Assert\w*Error\b|^assert\b|\bexpected\b.*\b(?:to|but|got|received|actual)\b|^(?:expected|received|actual|left|right):/i,
+  / › | > .+ > /,
+];
+
+/** Stack frames, code with and without its place, diffs, and what npm says of what it ran. */
+const isOfCode = (line: string): boolean => codeLines.some((pattern) => pattern.test(line));
+
+const codeLines: readonly RegExp[] = [
+  /^at .+[:(]|^File ".+", line \d+|^(?:\w:)?[\w@./\\-]+\.\w+:\d+(?::\d+)?\b/,
+  /^>|^\d+ ?[|:]|^\|/,
+  /^[+-](?=[\s+-]|\w)|^@@ /,
+  /[;{]$|^(?:const|let|var|return|throw|import|export|def|func|class|if|for|it|test|describe)\b.*[(=]/,
+  /^npm (?:ERR!|error)/i,
+];

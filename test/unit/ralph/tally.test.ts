@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import type { IterationRecord } from '../../../src/ralph/events.ts';
+import { addRecord, emptyTally, type Tally } from '../../../src/ralph/tally.ts';
+import { recordWith } from './records.ts';
+
+const unchanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0, changes: [], commits: [] };
+const denied = { tools: ['Bash'], message: "Claude Code isn't allowed to use Bash" };
+const stuck = { git: unchanged, denied };
+
+/** The tally after these iterations, each as a test says it differs from one that went well. */
+const after = (...records: readonly Partial<IterationRecord>[]): Tally =>
+  records.reduce<Tally>(
+    (tally, facts, index) => addRecord(tally, recordWith({ iteration: index + 1, ...facts })),
+    emptyTally,
+  );
+
+describe('iterations in a row that got nowhere because a tool was denied', () => {
+  test.each<[string, Partial<IterationRecord>[], number]>([
+    ['once', [stuck], 1],
+    ['twice', [stuck, stuck], 2],
+    ['twice, at which the agent stopped', [stuck, { ...stuck, error: { kind: 'permission', message: 'no' } }], 2],
+    ['with a changed file', [stuck, { denied }], 0],
+    [
+      'with a ticked task',
+      [
+        { ...stuck, tasks: { done: 0, all: 2 } },
+        { ...stuck, tasks: { done: 1, all: 2 } },
+      ],
+      0,
+    ],
+    ['with a promise that counts', [stuck, { ...stuck, completionFound: true }], 0],
+    ['with one between in which nothing was denied', [stuck, { git: unchanged }, stuck], 1],
+    ['where nobody knows what changed', [stuck, { git: null, denied }], 0],
+  ])('%s', (_, records, expected) => {
+    expect(after(...records).denied).toBe(expected);
+  });
+
+  test('are counted from the state of an older version, too', () => {
+    const { denied: _, ...older } = emptyTally;
+    expect(addRecord(older as Tally, recordWith(stuck)).denied).toBe(1);
+  });
+});
