@@ -80,10 +80,10 @@ export const openCheckpoints = async (
 };
 
 const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
-  const { code, stdout } = await git(['log', '-1', '--format=%T %ct', commit, '--'], { cwd: root });
-  const [treeId = '', seconds] = stdout.trim().split(' ');
+  const { stdout } = await git(['cat-file', 'commit', commit], { cwd: root });
+  const [, treeId, seconds] = /^tree (\w+)\n[^]*^committer .* (\d+) [-+]\d+$/m.exec(stdout) ?? [];
   // git counts whole seconds.
-  return code === 0 ? { treeId, atMs: (Number(seconds) + 1) * 1000 } : null;
+  return treeId === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
 };
 
 export interface PresentRequest {

@@ -14,7 +14,7 @@ export interface RewindPlan {
   readonly left: readonly Left[];
 }
 
-export interface Left {
+interface Left {
   readonly name: string;
   readonly why: string;
 }

@@ -70,7 +70,8 @@ const look = (root: string, name: string): Stats | undefined => {
   }
 };
 
-const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
+/** All that is in the user's index. */
+export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
   (await git(['ls-files', '-z'], { cwd: root })).stdout.split('\0');
 
 /** What was there and ignored, and is only seen because the rules have changed. What is younger than the old rules is somebody's work. */

@@ -4,7 +4,7 @@ import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
 import { covers, type LeftOut, skipping } from './left-out.ts';
 import { readRefusals } from './refusals.ts';
-import { isLarge, type Moment, type News, sortOut } from './sort-out.ts';
+import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
 import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
 
 export interface TreeTaker {
@@ -66,11 +66,12 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
   const isLeftOut = (name: string) => left.has(name) || [...left.values()].some((each) => covers(each, name));
 
-  const dropStale = () => {
-    for (const { name, kind } of left.values()) {
-      if (kind === 'large' && !isLarge(tree, name)) left.delete(name);
-      if (refused.has(name) && refused.get(name) !== settingsOf(tree, name)) left.delete(name);
-    }
+  /** Files that are not what they were left out for any more. */
+  const dropStale = async () => {
+    const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
+    const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
+    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
+    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
   };
 
   /** Adds all that can be added; null when git cannot tell. */
@@ -132,7 +133,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     async take() {
       problem = null;
       if (!isIntact(tree)) return null;
-      dropStale();
+      await dropStale();
       const exclude = readExclude(tree);
       last = await takeNow();
       if (last !== null) moment = { treeId: last, exclude, atMs: Date.now() - clockLagMs };

@@ -124,6 +124,20 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.git('status', '--porcelain')).toBe('?? dist/old.js');
   });
 
+  test('is not committed when the agent has staged it, and stays staged', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'private.txt\n' },
+      agent: [`: > .gitignore; echo w > w.txt; git add --all; ${promise}`],
+    });
+    project.write('private.txt', 'diary\n');
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
+    expect(project.git('status', '--porcelain')).toBe('A  private.txt');
+    expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
+  });
+
   test('is not deleted by a rewind that knows nothing of the run but its target', async () => {
     const project = createProject({
       files: { '.gitignore': 'data/\n' },
@@ -218,6 +232,17 @@ describe('a very large untracked file', () => {
     expect(project.exists('data.bin')).toBe(true);
     expect(project.exists('a.txt')).toBe(false);
     expect(storeSize(project)).toBeLessThan(1_000_000);
+  });
+
+  test('is taken as git has it from when it is committed on', async () => {
+    const project = createProject({
+      agent: ['git add data.bin; git commit -qm data', `echo x >> data.bin; ${promise}`],
+    });
+    grow(project, 'data.bin', 51);
+
+    await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['data.bin'], ['data.bin']]);
   });
 
   test('that git tracks is kept as before, and one that grew is not taken for deleted', async () => {

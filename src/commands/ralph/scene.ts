@@ -76,10 +76,15 @@ const mostNamed = 10;
 const sentences = (fresh: readonly LeftOut[]): string[] => {
   const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
+  const refused = of('refused');
+  const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
   return [
     ...together.map((list) => `Not in commits or checkpoints: ${listed(list)} (${list[0]!.why}).`),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${shown(name)} (${why}).`),
-    ...of('refused').map(({ name, why }) => `Git cannot add ${shown(name)}, so it is left out: ${oneLine(why)}`),
+    ...refused
+      .slice(0, mostNamed)
+      .map(({ name, why }) => `Git cannot add ${shown(name)}, so it is left out: ${oneLine(why)}`),
+    ...more,
   ];
 };
 
