@@ -80,16 +80,18 @@ const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[
   if (older.length === 0) return [];
   const known = await namesIn(tree, moment.treeId);
   const knew = new Set(known);
-  // A repository inside stands for a file in it: the rules tell a folder from a file.
-  const paths = older.map(({ name }) => (name.endsWith('/') ? `${name}.git` : name)).filter((name) => !knew.has(name));
+  const paths = older.map(fileOf).filter((name) => !knew.has(name));
   const ignored = await ignoredBy(tree, moment, paths);
-  const others = [...known, ...seen.map(({ name }) => name)];
+  const others = [...known, ...seen.map(fileOf)];
   return inFolders([...ignored], others).map((name) => ({
     name,
     kind: 'ignored',
     why: 'ignored before the ignore rules changed',
   }));
 };
+
+/** A file in it stands for a repository inside: the rules tell a folder from a file. */
+const fileOf = ({ name }: Seen): string => (name.endsWith('/') ? `${name}.git` : name);
 
 /** Where the file system does not know when a file was made, it is when it was changed last. */
 const bornAt = ({ birthtimeMs, ctimeMs }: Stats): number => (birthtimeMs > 0 ? birthtimeMs : ctimeMs);

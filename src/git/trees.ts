@@ -143,7 +143,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
       start = stamp();
     },
     leftOut: () => [...left.values()],
-    nested: () => nested,
+    nested: () => [...nested].filter((name) => !isLeftOut(`${name}/.git`)),
     problem: () => problem,
   };
 };

@@ -370,6 +370,19 @@ describe('a repository inside the repository', () => {
     ]);
   });
 
+  test('one that was ignored before the rules changed is left out', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'lib/\n' },
+      agent: [': > .gitignore', `echo more >> lib/s.txt; ${promise}`],
+    });
+    addPlain(project);
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore'], []]);
+    expect(result.stderr).toContain('Not in commits or checkpoints: lib/ (ignored before');
+  });
+
   test('an agent that does nothing is stopped all the same', async () => {
     const project = createProject({ agent: ['true'] });
     addSubmodule(project);
