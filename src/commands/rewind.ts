@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
-import type { Difference } from '../git/changes.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
 import { readable } from '../git/git.ts';
-import { inTheWay, planRewind, rewind } from '../git/rewind.ts';
-import { takeTree } from '../git/worktree.ts';
-import { lockChange } from '../project/state.ts';
+import { type LeftOut, readLeftOut } from '../git/left-out.ts';
+import { inTheWay, planRewind, rewind, type RewindPlan } from '../git/rewind.ts';
+import { takeTree } from '../git/trees.ts';
+import { leftOutFile, lockChange, runFolder } from '../project/state.ts';
 import { count, oneLine } from '../report/format.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
@@ -20,7 +20,8 @@ export const run = async (call: Call): Promise<number> => {
   if (!existsSync(place)) throw userError('place-gone', place);
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
   if (call.typed.dryRun) {
-    show(await planOf(kept, target), call.terminal);
+    const { plan } = await planOf(kept, target);
+    show(plan, call.terminal);
     return 0;
   }
   const lock = lockChange(project, change, { treeFolder: tree.gitFolder });
@@ -33,47 +34,60 @@ export const run = async (call: Call): Promise<number> => {
 
 const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call): Promise<number> => {
   const { tree, change, run: runId } = kept;
-  const plan = await planOf(kept, target);
-  if (plan.length === 0) {
-    terminal.out(`The work tree is as it was at ${second} already.\n`);
+  const { plan, leftOut } = await planOf(kept, target);
+  if (plan.changes.length === 0) {
+    show(plan, terminal);
+    terminal.out(`${subjectOf(plan)} is as it was at ${second} already.\n`);
     return 0;
   }
-  const blocked = inTheWay(tree, plan);
-  if (blocked.length > 0)
-    throw userError(
-      'in-the-way',
-      blocked
-        .slice(0, shown)
-        .map((name) => oneLine(name))
-        .join(', '),
-    );
-  const present = await keepPresent(tree, change, runId);
+  const blocked = await inTheWay(
+    tree,
+    plan,
+    [...kept.checkpoints.values()].map(({ commit }) => commit),
+  );
+  if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
+  const names = plan.changes.map(({ name }) => name);
+  const present = await keepPresent(tree, { change, run: runId, leftOut, names });
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
-  const left = await rewind(tree, target, plan);
+  const missed = await rewind(tree, target, { plan, leftOut });
   show(plan, terminal);
   terminal.out(
-    `The work tree is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${change} ${present.name}\n`,
+    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${change} ${present.name}\n`,
   );
-  if (left.length === 0) return 0;
-  const names = left.slice(0, shown).map((name) => oneLine(name));
-  throw userError('half-rewound', names.join(', '), `spool rewind ${change} ${present.name}`);
+  if (missed.length === 0) return 0;
+  throw userError('half-rewound', listed(missed), `spool rewind ${change} ${present.name}`);
 };
 
-const planOf = async (kept: Kept, target: string): Promise<Difference[]> => {
-  const plan = await planRewind(kept.tree, await presentTree(kept), target);
-  if (plan === null) throw userError('no-git', kept.tree.root, 'git cannot compare the two');
-  return plan;
-};
+const subjectOf = ({ left }: RewindPlan) => (left.length === 0 ? 'The work tree' : 'The rest of the work tree');
 
-const presentTree = async ({ tree }: Kept): Promise<string> => {
-  const present = await takeTree(tree);
+const listed = (names: readonly string[]): string =>
+  names
+    .slice(0, shown)
+    .map((name) => oneLine(name))
+    .join(', ');
+
+interface Planned {
+  readonly plan: RewindPlan;
+  readonly leftOut: readonly LeftOut[];
+}
+
+const planOf = async ({ project, tree, change, run: runId }: Kept, target: string): Promise<Planned> => {
+  const present = await takeTree(tree, { leftOut: readLeftOut(leftOutFile(runFolder(project, change, runId))) });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
-  return present;
+  const plan = await planRewind(tree, present, target);
+  if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the two');
+  return { plan, leftOut: present.leftOut() };
 };
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
-const show = (plan: readonly Difference[], terminal: Terminal): void => {
-  for (const { status, name } of plan.slice(0, shown)) terminal.out(`${letters[status]}  ${oneLine(readable(name))}\n`);
-  if (plan.length > shown) terminal.out(`and ${count(plan.length - shown, 'file')} more\n`);
+const show = ({ changes, left }: RewindPlan, terminal: Terminal): void => {
+  for (const { status, name } of changes.slice(0, shown))
+    terminal.out(`${letters[status]}  ${oneLine(readable(name))}\n`);
+  if (changes.length > shown) terminal.out(`and ${count(changes.length - shown, 'file')} more\n`);
+  for (const why of new Set(left.map((each) => each.why))) {
+    const names = left.filter((each) => each.why === why).map(({ name }) => readable(name));
+    const more = names.length > shown ? ` and ${names.length - shown} more` : '';
+    terminal.out(`Left as it is: ${listed(names)}${more} (${why})\n`);
+  }
 };

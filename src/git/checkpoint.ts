@@ -1,5 +1,7 @@
 import { git } from './git.ts';
-import { takeTree, type WorkTree } from './worktree.ts';
+import { covers, type LeftOut } from './left-out.ts';
+import { takeTree } from './trees.ts';
+import type { WorkTree } from './worktree.ts';
 
 /** A work tree as it was, as a commit that no branch knows. */
 export interface Checkpoint {
@@ -12,6 +14,8 @@ export interface Checkpoint {
 export interface Checkpoints {
   /** The tree of the newest one; null when there is none yet. */
   lastTree(): string | null;
+  /** The same, and by when it was taken, for the one that was there when they were opened. */
+  readonly found: { readonly treeId: string; readonly atMs: number } | null;
   /** Keeps the work tree as it is before an iteration; it is checkpoint 0 when it is the first. */
   before(iteration: number, treeId: string): Promise<void>;
   /** Answers with the commit; null when git refuses. */
@@ -38,7 +42,8 @@ export const openCheckpoints = async (
   const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
   let last = newest?.commit ?? null;
-  let lastTree = last && (await treeOf(tree, last));
+  const found = last === null ? null : await readCheckpoint(tree, last);
+  let lastTree = found?.treeId ?? null;
   /** The last one is that of an iteration, so that the next may share it. */
   let named = true;
 
@@ -54,6 +59,7 @@ export const openCheckpoints = async (
   };
 
   return {
+    found,
     lastTree: () => lastTree,
     async before(iteration, treeId) {
       if (last !== null && treeId === lastTree) return;
@@ -73,15 +79,37 @@ export const openCheckpoints = async (
   };
 };
 
-/** Keeps the present as the next `r1`, `r2`, … of a run. */
-export const keepPresent = async (tree: WorkTree, change: string, run: string): Promise<Checkpoint | null> => {
+const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
+  const { stdout } = await git(['cat-file', 'commit', commit], { cwd: root });
+  const [, treeId, seconds] = /^tree (\w+)\n[^]*^committer .* (\d+) [-+]\d+$/m.exec(stdout) ?? [];
+  // git counts whole seconds.
+  return treeId === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
+};
+
+export interface PresentRequest {
+  readonly change: string;
+  readonly run: string;
+  /** What is left out of it. */
+  readonly leftOut?: readonly LeftOut[];
+  /** What it must hold; null for all that git can be asked to add. */
+  readonly names?: readonly string[] | null;
+}
+
+/** Keeps the present as the next `r1`, `r2`, … of a run; null when that is not possible, or does not hold what it must. */
+export const keepPresent = async (
+  tree: WorkTree,
+  { change, run, leftOut = [], names = null }: PresentRequest,
+): Promise<Checkpoint | null> => {
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const treeId = await takeTree(tree, { whole: true });
-  if (treeId === null) return null;
+  const present = await takeTree(tree, { leftOut });
+  if (present === null || present.problem() !== null) return null;
+  const isMissing = (each: LeftOut) =>
+    names === null ? each.kind === 'refused' : names.some((path) => covers(each, path));
+  if (present.leftOut().some(isMissing)) return null;
   const commit = await commitTree(tree, {
-    treeId,
+    treeId: present.id,
     parent: null,
     message: `spool checkpoint: ${change}, before a rewind`,
   });

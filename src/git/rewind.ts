@@ -2,22 +2,86 @@ import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
 import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
-import { takeTree, type WorkTree } from './worktree.ts';
+import { ignoredBy } from './ignored.ts';
+import { covers, type LeftOut, type LeftOutKind } from './left-out.ts';
+import { type Taken, takeTree } from './trees.ts';
+import type { WorkTree } from './worktree.ts';
 
-/** What a rewind would do: differences from the present to the target, moved files as deleted and added. */
-export const planRewind = (tree: WorkTree, present: string, target: string): Promise<Difference[] | null> =>
-  changesBetween(tree, [present, target], { renames: false });
+export interface RewindPlan {
+  /** From the present to the target, moved files as deleted and added. */
+  readonly changes: readonly Difference[];
+  /** What stays as it is, with the reason: no checkpoint has it, or none knows what is in it. */
+  readonly left: readonly Left[];
+}
 
-/** What a rewind would overwrite although no checkpoint holds it: ignored files, and repositories inside this one. */
-export const inTheWay = ({ root }: WorkTree, plan: readonly Difference[]): string[] => {
-  const deleted = new Set(plan.filter(({ status }) => status === 'deleted').map(({ name }) => name));
-  const blockerOf = ({ name, status, nested }: Difference): string | null => {
-    if (nested) return null;
+interface Left {
+  readonly name: string;
+  readonly why: string;
+}
+
+/** What a rewind would do; null when git cannot tell. What the target ignores is never deleted. */
+export const planRewind = async (tree: WorkTree, present: Taken, target: string): Promise<RewindPlan | null> => {
+  const all = await changesBetween(tree, [present.id, target], { renames: false });
+  if (all === null) return null;
+  const leftOut = present.leftOut().filter(({ name }) => existsSync(pathOf(tree.root, name)));
+  const own = all.filter(({ name, nested }) => !nested && !leftOut.some((each) => covers(each, name)));
+  const deleted = own.filter(({ status }) => status === 'deleted').map(({ name }) => name);
+  const ignored = await ignoredBy(tree, { treeId: target, exclude: null }, deleted);
+  const there = [...present.nested()].filter((name) => existsSync(pathOf(tree.root, `${name}/.git`)));
+  const nested = new Set([...there, ...all.filter((each) => each.nested).map(({ name }) => name)]);
+  return {
+    changes: own.filter(({ name }) => !ignored.has(name)),
+    left: [
+      ...leftOut.map(({ name, kind }) => ({ name, why: reasons[kind] })),
+      ...[...ignored].map((name) => ({ name, why: 'ignored in that checkpoint' })),
+      ...[...nested].map((name) => ({ name, why: 'a repository of its own' })),
+    ],
+  };
+};
+
+const reasons = {
+  ignored: 'ignored before the ignore rules changed',
+  output: "Spool's own output",
+  large: 'over 50 MB',
+  refused: 'git cannot add it',
+} satisfies Record<LeftOutKind, string>;
+
+/**
+ * What a rewind would overwrite although none of the checkpoints holds it: ignored files, and repositories inside this
+ * one. An ignored file that one of them holds, byte for byte, is not lost.
+ */
+export const inTheWay = async (
+  tree: WorkTree,
+  { changes }: RewindPlan,
+  checkpoints: readonly string[],
+): Promise<string[]> => {
+  const { root } = tree;
+  const deleted = new Set(changes.filter(({ status }) => status === 'deleted').map(({ name }) => name));
+  const blockerOf = ({ name, status }: Difference): string | null => {
     const file = status === 'added' ? fileAt(root, name) : null;
     if (file !== null && !deleted.has(file)) return file;
     return isInsideNested(root, name) ? name : null;
   };
-  return [...new Set(plan.map(blockerOf).filter((name) => name !== null))].map(readable);
+  const blocking = [...new Set(changes.map(blockerOf).filter((name) => name !== null))];
+  const held = await heldBy(tree, checkpoints, blocking);
+  return blocking.filter((name) => !held.has(name) || isInsideNested(root, name)).map(readable);
+};
+
+/** The files that one of these commits has as they are now. */
+const heldBy = async (
+  { root }: WorkTree,
+  commits: readonly string[],
+  names: readonly string[],
+): Promise<Set<string>> => {
+  const files = names.filter((name) => !name.includes('\n') && statsOf(root, name)?.isFile());
+  if (files.length === 0) return new Set();
+  const hashes = await git(['hash-object', '--stdin-paths'], { cwd: root, input: `${files.join('\n')}\n` });
+  if (hashes.code !== 0) return new Set();
+  const pairs = commits.flatMap((commit) => files.map((name) => ({ name, object: `${commit}:${name}` })));
+  const input = pairs.map(({ object }) => `${object}\n`).join('');
+  const found = (await git(['cat-file', '--batch-check=%(objectname)'], { cwd: root, input })).stdout.split('\n');
+  const now = new Map(hashes.stdout.split('\n').map((hash, at) => [files[at]!, hash]));
+  return new Set(pairs.filter(({ name }, at) => found[at] === now.get(name)).map(({ name }) => name));
 };
 
 const isInsideNested = (root: string, name: string): boolean => {
@@ -30,21 +94,27 @@ const isInsideNested = (root: string, name: string): boolean => {
  * Puts the work tree back to a tree. Branch and index stay as they are, and so do ignored files and repositories
  * inside the repository. Answers with the names that could not be put back.
  */
-export const rewind = async (tree: WorkTree, target: string, plan: readonly Difference[]): Promise<string[]> => {
-  const own = plan.filter(({ nested }) => !nested);
-  for (const { name } of own.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
+export const rewind = async (
+  tree: WorkTree,
+  target: string,
+  { plan: { changes, left }, leftOut }: { plan: RewindPlan; leftOut: readonly LeftOut[] },
+): Promise<string[]> => {
+  for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that is still there holds what no checkpoint holds.
   const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
-  const wanted = own.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
+  const wanted = changes.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
   const closed = wanted.filter((name) => isClosed(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
   for (const name of closed) closeFile(tree.root, name);
-  const reached = await takeTree(tree);
-  if (reached === null || reached === target) return [];
-  const rest = await changesBetween(tree, [reached, target], { renames: false });
+  const reached = await takeTree(tree, { leftOut });
+  if (reached === null || reached.id === target) return [];
+  const rest = await changesBetween(tree, [reached.id, target], { renames: false });
+  const stays = new Set(left.map(({ name }) => name));
+  const isLeft = ({ name, nested }: Difference) =>
+    nested || stays.has(name) || reached.leftOut().some((each) => covers(each, name));
   // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
   const isGone = ({ name, status }: Difference) => status === 'deleted' && statsOf(tree.root, name) === undefined;
-  return (rest ?? []).filter((each) => !each.nested && !isGone(each)).map(({ name }) => readable(name));
+  return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => readable(name));
 };
 
 /** Only its owner may read it, which git does not know. */

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { git, type GitResult, readable } from './git.ts';
+import { git, readable } from './git.ts';
 
 /** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
 export interface WorkTree {
@@ -9,6 +9,8 @@ export interface WorkTree {
   readonly index: string;
   /** Where git keeps what belongs to this work tree. */
   readonly gitFolder: string;
+  /** The ignore rules of this repository that are in none of its trees. */
+  readonly exclude: string;
   /** A file or folder `.git` is there, as it is nearly always. */
   readonly hasDotGit: boolean;
   readonly scratch: string;
@@ -21,17 +23,17 @@ export type Found =
 
 /** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
 export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
-  const { code, stdout, stderr } = await git(['rev-parse', '--show-toplevel', '--git-path', 'index', '--git-dir'], {
-    cwd,
-  });
-  const [root, index, gitFolder] = readable(stdout).split('\n');
-  if (code === 0 && root && index && gitFolder)
+  const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
+  const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
+  const [root, index, gitFolder, exclude] = readable(stdout).split('\n');
+  if (code === 0 && root && index && gitFolder && exclude)
     return {
       kind: 'found',
       tree: {
         root,
         index: resolve(cwd, index),
         gitFolder: resolve(cwd, gitFolder),
+        exclude: resolve(cwd, exclude),
         hasDotGit: existsSync(join(root, '.git')),
         scratch,
       },
@@ -46,79 +48,8 @@ export const gitFolderOf = async (cwd: string): Promise<string | null> => {
   return code === 0 ? resolve(cwd, readable(stdout).trim()) : null;
 };
 
-/**
- * The id of a tree with all tracked and untracked (not ignored) files as they are now; null when git cannot tell.
- * A file that cannot be read is as it was, or with `whole` makes it null.
- */
-export const takeTree = async (tree: WorkTree, { whole = false } = {}): Promise<string | null> => {
-  if (!isIntact(tree)) return null;
-  const id = await makeTree(tree, whole ? allWasAdded : wasAdded);
-  await rm(tree.scratch, { force: true });
-  return id;
-};
-
-export interface TreeTaker {
-  /** As takeTree. What has not changed since the last time is not read again. */
-  take(): Promise<string | null>;
-  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
-  committed(): void;
-}
-
-/**
- * Takes trees one after the other. Its index, at `scratch`, is kept to see whether anything has changed; a tree that
- * has is made from the user's index again, as a file that is in an index is never ignored.
- */
-export const createTreeTaker = (tree: WorkTree): TreeTaker => {
-  let start: string | null = null;
-  let last: string | null = null;
-  /** Differs also when the repository was made anew. */
-  const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
-  const isUnchanged = async (): Promise<boolean> => {
-    if (last === null || stamp() !== start || !existsSync(tree.scratch)) return false;
-    const { code, stdout } = await addAll(tree);
-    return wasAdded(code) && stdout === '';
-  };
-  return {
-    async take() {
-      if (!isIntact(tree)) return null;
-      if (await isUnchanged()) return last;
-      start = stamp();
-      last = await makeTree(tree, wasAdded);
-      return last;
-    },
-    committed: () => {
-      start = stamp();
-    },
-  };
-};
-
-/** A tree from the user's index and all that has changed since; it stays in the index at `scratch`. */
-const makeTree = async (tree: WorkTree, isEnough: (code: number) => boolean): Promise<string | null> => {
-  await copyIndex(tree.index, tree.scratch);
-  return isEnough((await addAll(tree)).code) ? writeTree(tree) : null;
-};
-
-const allWasAdded = (code: number) => code === 0;
-/** All of it, or all but what cannot be read. */
-const wasAdded = (code: number) => code === 0 || code === 1;
-
-/** Names on stdout what it had to change in the index: nothing there is nothing new. */
-const addAll = ({ root, gitFolder, scratch }: WorkTree): Promise<GitResult> => {
-  // Only where it is needed, as an old git does not know it.
-  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
-  return git(['-c', 'advice.addEmbeddedRepo=false', 'add', '--all', '--verbose', '--ignore-errors', ...sparse], {
-    cwd: root,
-    env: { GIT_INDEX_FILE: scratch },
-  });
-};
-
-const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
-  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
-  return code === 0 ? stdout.trim() : null;
-};
-
 /** Differs when the file was replaced or written to. */
-const stampOf = (file: string): string => {
+export const stampOf = (file: string | Buffer): string => {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };

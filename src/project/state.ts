@@ -53,9 +53,16 @@ export const hideWorktreesFromGit = (project: Project): void => {
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
 };
 
+/** Where what is kept of one run is. */
+export const runFolder = (project: Project, changeId: string, run: string): string =>
+  join(ralphFolder(project, changeId), 'runs', run);
+
+/** What the trees of a run do not have. */
+export const leftOutFile = (folder: string): string => join(folder, 'left-out.json');
+
 /** Makes the folder of one run, for the prompts and the logs of its iterations. */
 export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
-  const folder = join(ralphFolder(project, changeId), 'runs', run);
+  const folder = runFolder(project, changeId, run);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 };

@@ -238,7 +238,7 @@ test('in a sparse checkout, what an agent writes outside of it is counted, commi
   expect(project.exists('out/b.txt')).toBe(false);
 });
 
-test('with a submodule: what is committed in it counts, what is only changed in it is left alone', async () => {
+test('with a submodule: what is committed and what is changed in it counts, and a rewind leaves it alone', async () => {
   const library = createProject({ files: { 'lib.txt': 'one\n' } });
   const inside = 'git -C sub -c user.name=A -c user.email=a@localhost';
   const project = createProject({
@@ -255,8 +255,14 @@ test('with a submodule: what is committed in it counts, what is only changed in 
 
   const after = project.git('-C', 'sub', 'rev-parse', 'HEAD');
   expect(project.history().map(({ git }) => git?.changes)).toEqual([
-    [{ status: 'added', path: 'own.txt' }],
-    [{ status: 'modified', path: 'sub' }],
+    [
+      { status: 'added', path: 'own.txt' },
+      { status: 'modified', path: 'sub/lib.txt' },
+    ],
+    [
+      { status: 'modified', path: 'sub' },
+      { status: 'modified', path: 'sub/lib.txt' },
+    ],
   ]);
   expect(project.git('ls-tree', 'HEAD', 'sub')).toContain(after);
   expect(project.git('ls-tree', 'HEAD~1', 'sub')).toContain(before);
@@ -489,13 +495,21 @@ describe('a rewind loses nothing', () => {
     project.write(`.git/refs/spool/${change}/${id}/r1.lock`, '');
     expect((await project.spool('rewind', change, '0')).code).toBe(2);
     expect(project.read('a.txt')).toBe('precious\n');
+  });
 
-    rmSync(project.path(`.git/refs/spool/${change}/${id}/r1.lock`));
+  test('what git cannot add to the checkpoint of the present stays as it is', async () => {
+    const project = createProject({ agent: [`echo 1 > a.txt; echo 1 > b.txt; ${promise}`] });
+    await project.spool(...run);
     project.git('config', 'core.autocrlf', 'input');
     project.git('config', 'core.safecrlf', 'true');
-    project.write('crlf.txt', 'x\r\n');
-    expect((await project.spool('rewind', change, '0')).code).toBe(2);
-    expect(project.read('a.txt')).toBe('precious\n');
+    project.write('a.txt', 'precious\r\n');
+
+    const back = await project.spool('rewind', change, '0');
+
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toContain('Left as it is: a.txt (git cannot add it)');
+    expect(project.read('a.txt')).toBe('precious\r\n');
+    expect(project.exists('b.txt')).toBe(false);
   });
 });
 

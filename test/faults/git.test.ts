@@ -187,6 +187,6 @@ test('a repository inside the repository, even one without commits, does not hid
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
 
-  expect(project.history()).toMatchObject([{ git: { files: ['made.txt'] } }]);
+  expect(project.history()).toMatchObject([{ git: { files: ['made.txt', 'nested'] } }]);
   expect(project.git('show', '--format=', '--name-only')).toBe('made.txt');
 });

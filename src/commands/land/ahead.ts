@@ -50,7 +50,7 @@ const makeWay = async (landing: Landing, holder: string, commit: string): Promis
   if (own.length === 0) return null;
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
-  const kept = found.kind === 'found' ? await keepPresent(found.tree, change, run) : null;
+  const kept = found.kind === 'found' ? await keepPresent(found.tree, { change, run }) : null;
   if (kept === null) throw userError('not-kept', holder);
   const files = own.map(readable);
   const back = `git -C ${quoted(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(quoted).join(' ')}`;

@@ -3,20 +3,18 @@ import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { commitFiles } from '../../git/commit.ts';
 import { readable } from '../../git/git.ts';
 import { findWithheld } from '../../git/withheld.ts';
-import {
-  commitsBetween,
-  createHeadWatch,
-  createTreeTaker,
-  type TreeTaker,
-  unfinished,
-  type WorkTree,
-} from '../../git/worktree.ts';
+import { commitsBetween, unfinished, type WorkTree } from '../../git/worktree.ts';
 import { lastRecords } from '../../project/history.ts';
 import type { Work, World } from '../../ralph/loop.ts';
-import { count, lineChanges } from '../../report/format.ts';
+import { count, lineChanges, oneLine } from '../../report/format.ts';
 import type { WorldParts } from './parts.ts';
+import { createScenes, type Scene, type Scenes } from './scene.ts';
 
-const unreadable = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
+const unreadable = (scenes: Scenes): string => {
+  const why = scenes.problem();
+  const text = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
+  return why === null ? text : `${text} git says: ${oneLine(why)}`;
+};
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 export interface WorkWatch {
@@ -30,14 +28,8 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
   const { tree, emit } = parts;
   if (tree === null) return { watch: async () => async () => nothing, disturbed: () => {} };
   const named = new Set<string>();
-  const trees = createTreeTaker(tree);
-  const askHead = createHeadWatch(tree);
   let opened: Opened | null = null;
   let known: Scene | null = null;
-  const look = async (): Promise<Scene | null> => {
-    const [id, head] = await Promise.all([trees.take(), askHead()]);
-    return id === null ? null : { id, head };
-  };
   return {
     disturbed: () => {
       known = null;
@@ -45,22 +37,23 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
     watch: async (iteration) => {
       if (opened === null) {
         opened = await open(parts, tree);
-        if (opened.cutOffTree !== null) known = { id: opened.cutOffTree, head: await askHead() };
+        known = await opened.scenes.look();
+        if (known !== null && opened.cutOffTree !== null) known = { ...known, id: opened.cutOffTree };
       }
-      const { checkpoints, owed } = opened;
-      const before = known ?? (await look());
+      const { checkpoints, owed, scenes } = opened;
+      const before = known ?? (await scenes.look());
       known = null;
       if (before === null) {
-        emit({ type: 'notice', text: unreadable });
+        emit({ type: 'notice', text: unreadable(scenes) });
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const iterationWork = { ...parts, tree, trees, askHead, checkpoints, iteration, before, named, owed };
+      const iterationWork = { ...parts, tree, scenes, checkpoints, iteration, before, named, owed };
       return async () => {
-        const after = await look();
+        const after = await scenes.look();
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
-          emit({ type: 'notice', text: unreadable });
+          emit({ type: 'notice', text: unreadable(scenes) });
           return nothing;
         }
         // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
@@ -71,13 +64,8 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
   };
 };
 
-/** A work tree at one moment. */
-interface Scene {
-  readonly id: string;
-  readonly head: string | null;
-}
-
 interface Opened {
+  readonly scenes: Scenes;
   readonly checkpoints: Checkpoints;
   /** What earlier iterations changed and git refused to commit. */
   readonly owed: Set<string>;
@@ -90,7 +78,8 @@ const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
   const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
   const cutOffTree = place.worktree !== null && wasCutOff ? checkpoints.lastTree() : null;
-  return { checkpoints, owed: await owedBefore(parts, tree), cutOffTree };
+  const scenes = createScenes(parts, tree, checkpoints.found);
+  return { scenes, checkpoints, owed: await owedBefore(parts, tree), cutOffTree };
 };
 
 /** What the iterations before an interruption changed, and git refused to commit. */
@@ -112,10 +101,8 @@ const isNewNested = ({ nested, status }: Difference) => nested && status === 'ad
 /** Of how many iterations the work is made up for after an interruption. */
 const mostOwed = 50;
 
-interface IterationWork extends WorldParts, Pick<Opened, 'checkpoints' | 'owed'> {
+interface IterationWork extends WorldParts, Pick<Opened, 'scenes' | 'checkpoints' | 'owed'> {
   readonly tree: WorkTree;
-  readonly trees: TreeTaker;
-  readonly askHead: () => Promise<string | null>;
   readonly iteration: number;
   readonly before: Scene;
   /** Files of which it was said that they are not committed. */
@@ -124,14 +111,22 @@ interface IterationWork extends WorldParts, Pick<Opened, 'checkpoints' | 'owed'>
 
 /** null when git cannot tell. */
 const workSince = async (work: IterationWork, after: Scene): Promise<Work | null> => {
-  const { tree, before, checkpoints, iteration } = work;
-  const changes = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
-  if (changes === null) return null;
-  const git = summarise(changes, await commitsBetween(tree, [before.head, after.head]));
+  const { tree, scenes, before, checkpoints, iteration } = work;
+  const all = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
+  if (all === null) return null;
+  const changes = all.filter(({ name }) => !scenes.isLeftOut(name));
+  const inside = scenes.inside([before, after], changes);
+  const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
-  return { git, checkpoint, ...(await commitWork(work, after.id, { changes, git })) };
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, ofItsOwn(name));
+  return { git, checkpoint, ...(await commitWork(work, after.id, { changes, git: summarise(changes, git.commits) })) };
 };
+
+const repositoriesOf = (inside: readonly Difference[], { nested }: Scene): string[] =>
+  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
+
+const ofItsOwn = (name: string) => `Not committed: ${readable(name)} (a repository of its own).`;
 
 const commitWork = async (
   work: IterationWork,
@@ -150,7 +145,7 @@ const commitWork = async (
   const withheld = await findWithheld(tree, [...open], redactor);
   for (const { name, why } of withheld) sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
   const nested = changes.filter(isNewNested).map(({ name }) => name);
-  for (const name of nested) sayOnce(work, name, `Not committed: ${readable(name)} (a repository of its own).`);
+  for (const name of nested) sayOnce(work, name, ofItsOwn(name));
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
   const own = namesOf(changes.filter(({ name }) => !kept.has(name)));
   const names = [...new Set([...[...owed].filter((name) => !kept.has(name)), ...own])];
@@ -169,8 +164,8 @@ const commitWork = async (
   owed.clear();
   if (result.kind === 'nothing') return { commit: null, commitProblem: null };
   if (result.kind === 'committed') {
-    work.trees.committed();
-    return { commit: await work.askHead(), commitProblem: null };
+    work.scenes.committed();
+    return { commit: await work.scenes.askHead(), commitProblem: null };
   }
   for (const name of names) owed.add(name);
   emit({ type: 'notice', text: `No commit: ${result.why.split('\n').at(-1)}` });

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import type { Difference } from '../../git/changes.ts';
+import { pathOf, readable } from '../../git/git.ts';
+import { covers, type LeftOut, type LeftOutKind, readLeftOut, writeLeftOut } from '../../git/left-out.ts';
+import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
+import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
+import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
+import { leftOutFile } from '../../project/state.ts';
+import { oneLine } from '../../report/format.ts';
+import { createOwnOutput } from './own-output.ts';
+import { keepState, type WorldParts } from './parts.ts';
+
+/** A work tree at one moment. */
+export interface Scene {
+  readonly id: string;
+  readonly head: string | null;
+  /** What is in the repositories inside of it. */
+  readonly nested: NestedFiles;
+}
+
+export interface Scenes {
+  /** The work tree as it is now; null when git cannot tell. What it leaves out is named once, and kept with the run. */
+  look(): Promise<Scene | null>;
+  askHead(): Promise<string | null>;
+  /** As TreeTaker has it. */
+  committed(): void;
+  problem(): string | null;
+  /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
+  inside(scenes: readonly [Scene, Scene], changes: readonly Difference[]): Difference[];
+  /** What is left out may have been in a tree before: it is not gone. */
+  isLeftOut(name: string): boolean;
+}
+
+/** `since` is the last tree of a run that was interrupted. */
+export const createScenes = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Scenes => {
+  const file = leftOutFile(parts.folder);
+  // What was too large, or what git refused, may not be so any more.
+  const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
+  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), since: since ?? null });
+  const nested = createNestedWatch(tree.root);
+  const askHead = createHeadWatch(tree);
+  const named = new Set(before.map(({ name }) => name));
+  let written = '';
+
+  const tell = (): void => {
+    const list = trees.leftOut();
+    const names = list.map(({ name, why }) => `${name} ${why}`).join('\n');
+    if (names === written) return;
+    written = names;
+    keepState(parts);
+    writeLeftOut(file, list);
+    const fresh = list.filter(({ name }) => !named.has(name));
+    for (const { name } of fresh) named.add(name);
+    for (const text of sentences(fresh)) parts.emit({ type: 'notice', text });
+  };
+
+  return {
+    async look() {
+      const [id, head] = await Promise.all([trees.take(), askHead()]);
+      tell();
+      return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
+    },
+    askHead,
+    committed: trees.committed,
+    problem: trees.problem,
+    inside: ([from, to], changes) => {
+      const counted = new Set(changes.map(({ name }) => name));
+      return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
+    },
+    isLeftOut: (name) => existsSync(pathOf(tree.root, name)) && trees.leftOut().some((each) => covers(each, name)),
+  };
+};
+
+const mostNamed = 10;
+
+const sentences = (fresh: readonly LeftOut[]): string[] => {
+  const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
+  const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
+  const refused = of('refused');
+  const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
+  return [
+    ...together.map((list) => `Not in commits or checkpoints: ${listed(list)} (${list[0]!.why}).`),
+    ...of('large').map(({ name, why }) => `Not in checkpoints: ${shown(name)} (${why}).`),
+    ...refused
+      .slice(0, mostNamed)
+      .map(({ name, why }) => `Git cannot add ${shown(name)}, so it is left out: ${oneLine(why)}`),
+    ...more,
+  ];
+};
+
+const listed = (list: readonly LeftOut[]): string => {
+  const names = list.slice(0, mostNamed).map(({ name }) => shown(name));
+  return list.length > mostNamed ? `${names.join(', ')} and ${list.length - mostNamed} more` : names.join(', ');
+};
+
+const shown = (name: string) => oneLine(readable(name));

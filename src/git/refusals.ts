@@ -1,0 +1,45 @@
+/** What `git add` said against single files; pure. */
+export interface Refusals {
+  /** Files that cannot be added, with git's own sentence. */
+  readonly files: readonly { readonly name: string; readonly why: string }[];
+  /** Repositories without a commit, which have nothing to be added. */
+  readonly empty: readonly string[];
+  /** The first complaint that is about neither. */
+  readonly other: string | null;
+}
+
+/** `isThere` tells the name of a file from other words in quotes. */
+export const readRefusals = (stderr: string, isThere: (name: string) => boolean): Refusals => {
+  const files = new Map<string, string>();
+  const empty: string[] = [];
+  let other: string | null = null;
+  for (const line of stderr.split('\n')) {
+    const text = /^(?:error|fatal): (.*)$/.exec(line)?.[1];
+    if (text === undefined || isConsequence(text)) continue;
+    const repository = /^'(.*)\/' does not have a commit checked out$/.exec(text)?.[1];
+    const name = namesIn(text).find(isThere);
+    if (repository !== undefined) empty.push(bytesOf(repository));
+    else if (name === undefined) other ??= text;
+    else if (!files.has(name)) files.set(name, text);
+  }
+  return { files: [...files].map(([name, why]) => ({ name, why })), empty, other };
+};
+
+/** Said of a file that another line names, or of all that went wrong. */
+const isConsequence = (text: string): boolean =>
+  /^external filter .* failed|^(?:adding|updating) files failed$/.test(text);
+
+/** What may be the name of a file, the likeliest first. */
+const namesIn = (text: string): string[] => {
+  const found = [
+    /^(.+): clean filter '.*' failed$/.exec(text)?.[1],
+    / would be replaced by (?:LF|CRLF) in (.+)$/.exec(text)?.[1],
+    /^open\("(.+)"\): /.exec(text)?.[1],
+    ...[...text.matchAll(/'([^']+)'/g)].map(([, quoted]) => quoted),
+    /'(.+)'/.exec(text)?.[1],
+  ];
+  return found.filter((name) => name !== undefined).map(bytesOf);
+};
+
+/** Names are bytes, of which git's sentences are the text. */
+const bytesOf = (name: string): string => Buffer.from(name, 'utf8').toString('latin1');

@@ -1,0 +1,209 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileAt, git, type GitResult, pathOf } from './git.ts';
+import { isRuleFile, namesIn } from './ignored.ts';
+import { covers, type LeftOut, skipping } from './left-out.ts';
+import { readRefusals } from './refusals.ts';
+import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
+import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
+
+export interface TreeTaker {
+  /**
+   * The id of a tree with all tracked and untracked (not ignored) files as they are now, but for those that are left
+   * out; null when git cannot tell. What has not changed since the last time is not read again.
+   */
+  take(): Promise<string | null>;
+  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
+  committed(): void;
+  leftOut(): readonly LeftOut[];
+  /** Repositories inside the repository, as far as they are known; some may be gone. */
+  nested(): Iterable<string>;
+  /** What git said against the last tree, and what no single file explains; null when it said nothing. */
+  problem(): string | null;
+}
+
+export interface TakerOptions {
+  /** What was left out before. */
+  readonly leftOut?: readonly LeftOut[];
+  /** The files that Spool's own output goes to, by `fileKey`. */
+  readonly ownOutput?: () => ReadonlySet<string>;
+  /** The last tree of a run that was interrupted. */
+  readonly since?: Pick<Moment, 'treeId' | 'atMs'> | null;
+}
+
+/** One tree, as the present is. */
+export interface Taken extends Pick<TreeTaker, 'leftOut' | 'nested' | 'problem'> {
+  readonly id: string;
+}
+
+export const takeTree = async (tree: WorkTree, options: TakerOptions = {}): Promise<Taken | null> => {
+  const taker = createTreeTaker(tree, options);
+  const id = await taker.take();
+  rmSync(tree.scratch, { force: true });
+  return id === null ? null : { ...taker, id };
+};
+
+/** How long before it was asked the clock of a file system may stand. */
+const clockLagMs = 20;
+
+/** How many files are left out, one after the other, as git cannot add them, before it is given up. */
+const mostRefused = 100;
+
+/**
+ * Takes trees one after the other. Its index, at `scratch`, is kept to see what has changed; a tree that has is made
+ * from the user's index again, as a file that is in an index is never ignored.
+ */
+export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): TreeTaker => {
+  const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
+  /** By name: what files that git refused, and its settings, were like then. */
+  const refused = new Map<string, string>();
+  const nested = new Set<string>();
+  let moment: Moment | null = options.since ? { ...options.since, exclude: null } : null;
+  let start: string | null = null;
+  let last: string | null = null;
+  let problem: string | null = null;
+  /** Differs also when the repository was made anew. */
+  const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
+  const isLeftOut = (name: string) => left.has(name) || [...left.values()].some((each) => covers(each, name));
+
+  /** Files that are not what they were left out for any more. */
+  const dropStale = async () => {
+    const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
+    const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
+    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
+    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
+  };
+
+  /** Adds all that can be added; null when git cannot tell. */
+  const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
+    for (let tries = 0; tries < mostRefused; tries++) {
+      const there = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const result = await addAll(tree, flags, there);
+      const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
+      for (const { name, why } of said.files) {
+        left.set(name, { name, kind: 'refused', why });
+        refused.set(name, settingsOf(tree, name));
+      }
+      for (const name of said.empty) nested.add(name);
+      problem = said.other;
+      if (wasAdded(result.code)) return result;
+      problem ??= result.stderr.split('\n').at(-1) ?? null;
+      if (said.files.length === 0) return null;
+    }
+    return null;
+  };
+
+  /** What differs from the last tree; null when git cannot tell. */
+  const findNews = async (): Promise<News | null> => {
+    if (last === null || !existsSync(tree.scratch)) return survey();
+    const result = await add(['--dry-run']);
+    if (result === null) return null;
+    const { added, removed } = readVerbose(result.stdout);
+    const rulesChanged = moment?.exclude !== readExclude(tree) || [...added, ...removed].some(isRuleFile);
+    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
+  };
+
+  const survey = async (): Promise<News> => {
+    const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
+    const lines = stdout.split('\0').filter(Boolean);
+    for (const line of lines) if (line.startsWith('160000 ')) nested.add(line.slice(line.indexOf('\t') + 1));
+    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: moment };
+  };
+
+  const makeTree = async (): Promise<string | null> => {
+    await copyIndex(tree.index, tree.scratch);
+    const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
+    if (ignored.length > 0) await unstage(tree, (name) => ignored.some((each) => covers(each, name)));
+    return (await add()) === null ? null : writeTree(tree);
+  };
+
+  const takeNow = async (): Promise<string | null> => {
+    const news = await findNews();
+    if (news === null) return null;
+    const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
+    for (const each of sorted.leftOut) left.set(each.name, each);
+    for (const name of sorted.nested) nested.add(name);
+    const isSame = last !== null && stamp() === start && news.removed === 0 && news.names.every(isLeftOut);
+    if (isSame && existsSync(tree.scratch)) return last;
+    start = stamp();
+    return makeTree();
+  };
+
+  return {
+    async take() {
+      problem = null;
+      if (!isIntact(tree)) return null;
+      await dropStale();
+      const exclude = readExclude(tree);
+      last = await takeNow();
+      if (last !== null) moment = { treeId: last, exclude, atMs: Date.now() - clockLagMs };
+      return last;
+    },
+    committed: () => {
+      start = stamp();
+    },
+    leftOut: () => [...left.values()],
+    nested: () => [...nested].filter((name) => !isLeftOut(`${name}/.git`)),
+    problem: () => problem,
+  };
+};
+
+/** All of it, or all but what cannot be read. */
+const wasAdded = (code: number) => code === 0 || code === 1;
+
+/** Names on stdout what it had to change in the index. */
+const addAll = (
+  { root, gitFolder, scratch }: WorkTree,
+  flags: readonly string[],
+  without: readonly string[],
+): Promise<GitResult> => {
+  // Only where it is needed, as an old git does not know it.
+  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
+  const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  const args = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
+  return git(['-c', 'advice.addEmbeddedRepo=false', ...args], {
+    cwd: root,
+    env: { GIT_INDEX_FILE: scratch },
+    ...(without.length === 0 ? {} : { input: skipping(without) }),
+  });
+};
+
+/** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
+const readVerbose = (output: string): { added: string[]; removed: string[] } => {
+  const [added, removed]: [string[], string[]] = [[], []];
+  for (const line of output.split(/'\n(?=add '|remove '|$)/).filter(Boolean)) {
+    if (line.startsWith("add '")) added.push(line.slice(5));
+    else removed.push(line.slice(8));
+  }
+  return { added, removed };
+};
+
+/** A line that `ls-files --stage` has for a file in the index. */
+const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
+
+/** Takes out of the index what somebody has staged and not committed. */
+const unstage = async (tree: WorkTree, isUnwanted: (name: string) => boolean): Promise<void> => {
+  const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
+  const staged = (await git(['ls-files', '-z'], call)).stdout.split('\0').filter((name) => name && isUnwanted(name));
+  if (staged.length === 0) return;
+  const committed = new Set(await namesIn(tree, 'HEAD'));
+  const input = staged.filter((name) => !committed.has(name)).join('\0');
+  if (input !== '') await git(['update-index', '--force-remove', '-z', '--stdin'], { ...call, input });
+};
+
+const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
+  return code === 0 ? stdout.trim() : null;
+};
+
+const readExclude = ({ exclude }: WorkTree): string | null => {
+  try {
+    return readFileSync(exclude, 'utf8');
+  } catch {
+    return null;
+  }
+};
+
+/** Differs when git may take a file that it has refused. */
+const settingsOf = ({ root, gitFolder }: WorkTree, name: string): string =>
+  [pathOf(root, name), join(root, '.gitattributes'), join(gitFolder, 'config')].map(stampOf).join(' ');

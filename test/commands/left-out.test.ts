@@ -1,0 +1,435 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
+
+const filesIn = (project: TestProject, commit: string) =>
+  project.git('ls-tree', '-r', '--name-only', commit).split('\n');
+
+const checkpoint = (project: TestProject, name: string) =>
+  `refs/spool/${change}/${project.history().at(-1)!.run}/${name}`;
+
+/** The whole object store, packed or not, in bytes. */
+const storeSize = (project: TestProject): number => {
+  const lines = project.git('count-objects', '-v').split('\n');
+  const value = (key: string) => Number(lines.find((line) => line.startsWith(`${key}: `))?.slice(key.length + 2));
+  return (value('size') + value('size-pack')) * 1024;
+};
+
+describe('what was ignored before the agent changed the rules', () => {
+  const ignored = { 'data/users.csv': 'u\n', 'private.txt': 'diary\n', 'local.db': 'db\n', '.env': 'S=1\n' };
+  const writeIgnored = (project: TestProject) => {
+    for (const [name, text] of Object.entries(ignored)) project.write(name, text);
+  };
+
+  test('is not committed, counted or in a checkpoint, and a rewind leaves it on disk', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'data/\nprivate.txt\n*.db\n.env\n' },
+      agent: [`echo 'node_modules/' > .gitignore; echo w > w.txt`, `echo more >> data/users.csv; ${promise}`],
+    });
+    writeIgnored(project);
+
+    const result = await project.spool(...run);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'w.txt'], []]);
+    expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
+    for (const name of Object.keys(ignored)) expect(filesIn(project, checkpoint(project, '2'))).not.toContain(name);
+    expect(result.stderr).toContain(
+      'Not in commits or checkpoints: .env, data/, local.db, private.txt (ignored before the ignore rules changed).',
+    );
+    expect(result.stderr.match(/Not in commits/g)).toHaveLength(1);
+
+    const back = await project.spool('rewind', change, '0');
+
+    expect(back).toMatchObject({ code: 0, stderr: '' });
+    for (const name of Object.keys(ignored)) expect(project.exists(name)).toBe(true);
+    expect(project.read('data/users.csv')).toBe('u\nmore\n');
+    expect(project.exists('w.txt')).toBe(false);
+    expect(back.stdout).toContain('Left as it is: .env, data/, local.db, private.txt');
+    expect(back.stdout).toContain('The rest of the work tree is as it was at 0;');
+    expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
+    expect(project.read('w.txt')).toBe('w\n');
+    expect(project.read('private.txt')).toBe('diary\n');
+  });
+
+  test('is so for a folder of many files, also after an interruption, and with .git/info/exclude', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'node_modules\n' },
+      agent: [
+        'rm .gitignore; : > .git/info/exclude; echo 1 > a.txt',
+        'echo 2 > a.txt; touch "$HOME/ready"; sleep 300',
+        `echo 3 > a.txt; ${promise}`,
+      ],
+    });
+    project.write('.git/info/exclude', '*.sqlite\n');
+    project.write('dev.sqlite', 'db\n');
+    for (let n = 0; n < 400; n++) project.write(`node_modules/p${n % 20}/f${n}`, `${n}\n`);
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'a.txt'], ['a.txt']]);
+    expect(filesIn(project, 'HEAD').filter((name) => /node_modules|sqlite/.test(name))).toEqual([]);
+    expect(result.stderr).not.toContain('Not in commits');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('node_modules/p19/f399')).toBe('399\n');
+    expect(project.read('dev.sqlite')).toBe('db\n');
+  });
+
+  test('is left out too when the iteration that changed the rules was cut off', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'private.txt\n' },
+      agent: ['echo > .gitignore; echo w > w.txt; touch "$HOME/ready"; sleep 300', `echo 1 >> private.txt; ${promise}`],
+    });
+    project.write('private.txt', 'diary\n');
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    await project.spool(...run);
+
+    expect(filesIn(project, 'HEAD')).not.toContain('private.txt');
+    expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('private.txt')).toBe('diary\n1\n');
+  });
+
+  test('but what the agent itself made there is its work, and so is a tracked file that the rules named', async () => {
+    const project = createProject({
+      files: { 'dist/kept.js': '1\n' },
+      agent: [`: > .gitignore; echo 2 > dist/kept.js; echo new > dist/new.js; ${promise}`],
+    });
+    project.write('.gitignore', 'dist/\n');
+    project.git('add', '.gitignore');
+    project.git('commit', '-qm', 'ignore');
+    project.write('dist/old.js', 'old\n');
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual([
+      '.gitignore',
+      'dist/kept.js',
+      'dist/new.js',
+    ]);
+    expect(project.git('status', '--porcelain')).toBe('?? dist/old.js');
+  });
+
+  test('is not committed when the agent has staged it, and stays staged', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'private.txt\n' },
+      agent: [`: > .gitignore; echo w > w.txt; git add --all; ${promise}`],
+    });
+    project.write('private.txt', 'diary\n');
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
+    expect(project.git('status', '--porcelain')).toBe('A  private.txt');
+    expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
+  });
+
+  test('is not deleted by a rewind that knows nothing of the run but its target', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'data/\n' },
+      agent: [`echo a > a.txt; ${promise}`],
+    });
+    await project.spool(...run);
+    project.write('data/users.csv', 'u\n');
+    project.write('.gitignore', '\n');
+    project.git('add', '--all');
+    project.git('commit', '-qm', 'mine');
+
+    const back = await project.spool('rewind', change, '0');
+
+    expect(back).toMatchObject({ code: 0, stderr: '' });
+    expect(back.stdout).toContain('Left as it is: data/users.csv (ignored in that checkpoint)');
+    expect(project.read('data/users.csv')).toBe('u\n');
+    expect(project.exists('a.txt')).toBe(false);
+  });
+});
+
+describe("Spool's own output in the project", () => {
+  const stalls = `"$NODE" ${spoolProgram} ralph --change ${change} --max-stalled 2 --max-iterations 9`;
+  const shell = (project: TestProject, command: string) =>
+    startProcess('/bin/sh', ['-c', command], { cwd: project.folder, env: project.env }).result;
+
+  test.each([
+    ['stdout', `${stalls} > night.log`],
+    ['both', `${stalls} > night.log 2>&1`],
+    ['stderr, appended', `${stalls} 2>> night.log`],
+    ...(process.platform === 'linux'
+      ? [
+          ['tee', `${stalls} 2>&1 | tee night.log`],
+          ['tee behind another', `${stalls} 2>&1 | cat | tee -a night.log`],
+        ]
+      : []),
+  ])('is no progress: %s', async (_, command) => {
+    const project = createProject({ agent: ['echo thinking'] });
+
+    await shell(project, command);
+
+    expect(project.history()).toHaveLength(2);
+    expect(project.history().map(({ git }) => git!.files)).toEqual([[], []]);
+    expect(project.state()).toMatchObject({ status: 'blocked' });
+    expect(project.git('log', '--format=%s')).toBe('start');
+  });
+
+  test('is not committed, is named once, and is still there after a rewind', async () => {
+    const project = createProject({ agent: ['echo 1 > a.txt', `echo 2 > b.txt; ${promise}`] });
+
+    await shell(project, `"$NODE" ${spoolProgram} ${run.join(' ')} > night.log 2>&1`);
+
+    expect(filesIn(project, 'HEAD')).not.toContain('night.log');
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['a.txt'], ['b.txt']]);
+    expect(project.read('night.log').match(/Not in commits or checkpoints: night\.log/g)).toHaveLength(1);
+    const back = await project.spool('rewind', change, '0');
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toContain('Left as it is: night.log');
+    expect(project.exists('night.log')).toBe(true);
+    expect(project.exists('a.txt')).toBe(false);
+  });
+});
+
+describe('a very large untracked file', () => {
+  const grow = (project: TestProject, name: string, megabytes: number) => {
+    project.write(name, '');
+    truncateSync(project.path(name), megabytes * 1024 * 1024);
+  };
+
+  test('is not copied into the store; it is named once, and a rewind leaves it', async () => {
+    const project = createProject({
+      agent: ['head -c 61000000 /dev/urandom > made.bin; echo 1 > a.txt', `echo x >> made.bin; ${promise}`],
+    });
+    grow(project, 'data.bin', 300);
+    execFileSync('sh', ['-c', 'head -c 60000000 /dev/urandom > noise.bin'], { cwd: project.folder });
+
+    const result = await project.spool(...run);
+
+    expect(storeSize(project)).toBeLessThan(1_000_000);
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['a.txt'], []]);
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Not in'));
+    expect(named).toEqual([
+      'Not in checkpoints: data.bin (300 MB, over 50 MB).',
+      'Not in checkpoints: noise.bin (57 MB, over 50 MB).',
+      'Not in checkpoints: made.bin (58 MB, over 50 MB).',
+    ]);
+
+    const back = await project.spool('rewind', change, '0');
+
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toContain('Left as it is: data.bin, noise.bin, made.bin');
+    expect(project.exists('made.bin')).toBe(true);
+    expect(project.exists('data.bin')).toBe(true);
+    expect(project.exists('a.txt')).toBe(false);
+    expect(storeSize(project)).toBeLessThan(1_000_000);
+  });
+
+  test('is taken as git has it from when it is committed on', async () => {
+    const project = createProject({
+      agent: ['git add data.bin; git commit -qm data', `echo x >> data.bin; ${promise}`],
+    });
+    grow(project, 'data.bin', 51);
+
+    await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['data.bin'], ['data.bin']]);
+  });
+
+  test('that git tracks is kept as before, and one that grew is not taken for deleted', async () => {
+    const project = createProject({ agent: ['echo x >> tracked.bin; head -c 60000000 /dev/zero > grows.bin'] });
+    grow(project, 'tracked.bin', 51);
+    project.git('add', 'tracked.bin');
+    project.git('commit', '-qm', 'large');
+    grow(project, 'grows.bin', 10);
+
+    await project.spool(...run, '--max-iterations', '1');
+
+    expect(project.history()[0]!.git!.changes).toEqual([{ status: 'modified', path: 'tracked.bin' }]);
+    expect(project.git('cat-file', '-s', `${checkpoint(project, '1')}:tracked.bin`)).toBe(String(51 * 1024 * 1024 + 2));
+  });
+});
+
+describe('a file that git cannot add', () => {
+  test('is left out and named, and the rest is counted, kept and committed: a filter that is missing', async () => {
+    const project = createProject({
+      files: { '.gitattributes': '*.bin filter=lfs\n' },
+      agent: ['echo x > big.bin; echo x > größer.bin; echo y > code.txt', `echo z > code.txt; ${promise}`],
+    });
+    project.git('config', 'filter.lfs.required', 'true');
+    project.git('config', 'filter.lfs.clean', 'no-such-lfs clean -- %f');
+
+    const result = await project.spool(...run);
+
+    expect(project.git('log', '--format=', '--name-only').split('\n')).toContain('code.txt');
+    expect(filesIn(project, 'HEAD')).not.toContain('big.bin');
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['code.txt'], ['code.txt']]);
+    expect(project.history().every((record) => record.checkpoint !== null && record.commit !== null)).toBe(true);
+    expect(result.stderr).toContain("Git cannot add big.bin, so it is left out: big.bin: clean filter 'lfs' failed");
+    expect(result.stderr.match(/Git cannot add/g)).toHaveLength(2);
+    const back = await project.spool('rewind', change, '0');
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toMatch(/Left as it is: .*big\.bin/);
+    expect(project.exists('big.bin')).toBe(true);
+    expect(project.exists('code.txt')).toBe(false);
+  });
+
+  test('is added when it has been fixed: line endings', async () => {
+    const project = createProject({
+      agent: [`printf 'x\\r\\n' > crlf.txt; echo y > code.txt`, `printf 'x\\n' > crlf.txt; ${promise}`],
+    });
+    project.git('config', 'core.autocrlf', 'input');
+    project.git('config', 'core.safecrlf', 'true');
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['code.txt'], ['crlf.txt']]);
+    expect(project.history().every(({ commit }) => commit !== null)).toBe(true);
+    expect(result.stderr).toContain(
+      'Git cannot add crlf.txt, so it is left out: CRLF would be replaced by LF in crlf.txt',
+    );
+  });
+});
+
+describe('a repository inside the repository', () => {
+  const stalls = ['ralph', '--change', change, '--max-stalled', '2', '--max-iterations', '4'];
+  const addSubmodule = (project: TestProject) => {
+    const library = createProject({ files: { 's.txt': 'one\n' } });
+    project.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library.folder, 'lib');
+    project.git('commit', '--quiet', '-m', 'a submodule');
+  };
+  const addPlain = (project: TestProject) => {
+    project.write('lib/s.txt', 'one\n');
+    project.git('init', '-q', 'lib');
+    project.git('-C', 'lib', 'add', '--all');
+    project.git('-C', 'lib', 'commit', '-qm', 'inner');
+  };
+  const addEmpty = (project: TestProject) => {
+    project.write('lib/s.txt', 'one\n');
+    project.git('init', '-q', 'lib');
+  };
+
+  test.each([
+    ['submodule', addSubmodule],
+    ['plain repository', addPlain],
+    ['repository without commits', addEmpty],
+  ])('work in it is progress, which is not committed: a %s', async (_, add) => {
+    const project = createProject({ agent: ['echo more >> lib/s.txt'] });
+    add(project);
+    const head = project.git('rev-parse', 'HEAD');
+
+    const result = await project.spool(...stalls);
+
+    expect(result.code).toBe(3);
+    expect(project.history().map(({ git }) => git!.changes)).toEqual(
+      Array.from({ length: 4 }, () => [{ status: 'modified', path: 'lib/s.txt' }]),
+    );
+    expect(project.calls()[1]!.prompt).not.toContain('changed no file');
+    expect(project.git('rev-parse', 'HEAD')).toBe(head);
+    expect(result.stderr.match(/Not committed: lib \(a repository of its own\)/g)).toHaveLength(1);
+
+    const back = await project.spool('rewind', change, '0');
+    expect(back).toMatchObject({ code: 0 });
+    expect(back.stdout).toContain('Left as it is: lib (a repository of its own)');
+    expect(back.stdout).not.toContain('The work tree is as it was');
+  });
+
+  test('files that come and go in it count, ignored ones and writing the same again do not', async () => {
+    const project = createProject({
+      agent: [
+        'echo 1 > lib/new.txt; rm lib/s.txt',
+        'echo 2 > lib/out.log',
+        'echo 3 > lib/new.txt',
+        'echo 3 > lib/new.txt',
+        'echo 3 > lib/new.txt',
+      ],
+    });
+    addPlain(project);
+    project.write('lib/.gitignore', '*.log\n');
+
+    await project.spool(...run, '--max-iterations', '5');
+
+    expect(project.history().map(({ git }) => git!.changes)).toEqual([
+      [
+        { status: 'added', path: 'lib/new.txt' },
+        { status: 'deleted', path: 'lib/s.txt' },
+      ],
+      [],
+      [{ status: 'modified', path: 'lib/new.txt' }],
+      [],
+      [],
+    ]);
+  });
+
+  test('one that was ignored before the rules changed is left out', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'lib/\n' },
+      agent: [': > .gitignore', `echo more >> lib/s.txt; ${promise}`],
+    });
+    addPlain(project);
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore'], []]);
+    expect(result.stderr).toContain('Not in commits or checkpoints: lib/ (ignored before');
+  });
+
+  test('an agent that does nothing is stopped all the same', async () => {
+    const project = createProject({ agent: ['true'] });
+    addSubmodule(project);
+    project.write('lib/s.txt', 'dirty\n');
+
+    expect(await project.spool(...stalls)).toMatchObject({ code: 4 });
+    expect(project.history()).toHaveLength(2);
+  });
+});
+
+describe('a rewind is not refused for an ignored file', () => {
+  test('that is what the target holds', async () => {
+    const project = createProject({ agent: [`echo '*.log' > .gitignore; echo a > a.txt; ${promise}`] });
+    project.write('notes.log', 'notes\n');
+    await project.spool(...run);
+
+    const back = await project.spool('rewind', change, '0');
+
+    expect(back).toMatchObject({ code: 0, stderr: '' });
+    expect(project.read('notes.log')).toBe('notes\n');
+    expect(project.exists('a.txt')).toBe(false);
+    expect(project.exists('.gitignore')).toBe(false);
+  });
+
+  test('that is what another checkpoint of the run holds', async () => {
+    const project = createProject({
+      agent: ['echo one >> notes.log', `echo '*.log' > .gitignore; ${promise}`],
+    });
+    project.write('notes.log', 'notes\n');
+    await project.spool(...run, '--no-commit');
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0, stderr: '' });
+    expect(project.read('notes.log')).toBe('notes\n');
+    expect(await project.spool('rewind', change, '1')).toMatchObject({ code: 0, stderr: '' });
+    expect(project.read('notes.log')).toBe('notes\none\n');
+  });
+
+  test('but it is for one that no checkpoint holds', async () => {
+    const project = createProject({ agent: [`echo '*.log' > .gitignore; ${promise}`] });
+    project.write('notes.log', 'notes\n');
+    await project.spool(...run);
+    project.write('notes.log', 'precious\n');
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('notes.log'),
+    });
+    expect(project.read('notes.log')).toBe('precious\n');
+  });
+});
