@@ -11,7 +11,7 @@ export interface Withheld {
 
 const mostBytes = 5 * 1024 * 1024;
 
-/** Which of these files are too large for a commit, or look like secrets. What was committed so before is let through. */
+/** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
 export const findWithheld = async (
   tree: WorkTree,
   names: readonly string[],
@@ -28,13 +28,20 @@ export const findWithheld = async (
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile()) return null;
-  if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
+  if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   const byName = isEnvFile(readable(name));
   if (!byName && !hasSecret(readFileSync(pathOf(tree.root, name), 'latin1'), redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });
   if (old.code === 0 && (byName || hasSecret(old.stdout, redactor))) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
 };
+
+const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
+  const { code, stdout } = await git(['cat-file', '-s', `HEAD:${readable(name)}`], { cwd: root });
+  return code === 0 && Number(stdout) > mostBytes;
+};
+
+const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
 
 /** `.env` and its like, but not the examples that projects keep. */
 const isEnvFile = (name: string): boolean => {

@@ -155,7 +155,9 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      const other = change.keep() ?? tree?.keep();
+      // An agent may have deleted the repository, with its folder.
+      const isThere = treeFolder !== null && existsSync(treeFolder);
+      const other = change.keep() ?? (isThere ? tree?.keep() : null);
       if (other) throw lockedBy(changeId, other);
       return deleted;
     },
