@@ -9,14 +9,18 @@ export interface RawDifference {
 /** In an index: a conflict that nobody has resolved. */
 export const unmerged = 'unmerged';
 
+/** The files that differ between two trees, or commits. */
+export const between = (cwd: string, from: string, to: string) =>
+  rawDifferences(cwd, ['diff-tree', '-r', from, to, '--']);
+
+/** Where the index differs from a tree, or a commit. */
+export const indexAgainst = (cwd: string, tree: string) => rawDifferences(cwd, ['diff-index', '--cached', tree, '--']);
+
 /**
  * Asks git for differences with `--raw -z`, moved files as deleted and added: by name, as git gave it. null when git
  * cannot tell.
  */
-export const rawDifferences = async (
-  cwd: string,
-  command: readonly string[],
-): Promise<Map<string, RawDifference> | null> => {
+const rawDifferences = async (cwd: string, command: readonly string[]): Promise<Map<string, RawDifference> | null> => {
   const [verb, ...rest] = command;
   const { code, stdout } = await git([verb!, '--raw', '-z', '--no-renames', ...rest], { cwd });
   if (code !== 0) return null;
@@ -28,10 +32,3 @@ export const rawDifferences = async (
   }
   return found;
 };
-
-/** The files that differ between two trees, or commits. */
-export const between = (cwd: string, from: string, to: string) =>
-  rawDifferences(cwd, ['diff-tree', '-r', from, to, '--']);
-
-/** Where the index differs from a tree, or a commit. */
-export const indexAgainst = (cwd: string, tree: string) => rawDifferences(cwd, ['diff-index', '--cached', tree, '--']);

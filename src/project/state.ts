@@ -102,10 +102,19 @@ const parse = (text: string): RunView | null => {
   try {
     const value = JSON.parse(text) as RunView | null;
     if (typeof value !== 'object' || typeof value?.v !== 'number') return null;
-    const texts = [value.run, value.change, value.status, value.startedAt, value.harness, value.completionPromise];
+    const left = value.uncommitted ?? [];
+    const texts = [
+      value.run,
+      value.change,
+      value.status,
+      value.startedAt,
+      value.harness,
+      value.completionPromise,
+      ...left.map((each) => each?.why),
+    ];
     const numbers = [value.iteration, value.finished, value.minIterations];
     const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
-    const lists = [value.agents, value.held, value.files, value.gate?.verify];
+    const lists = [value.agents, value.held, value.files, value.gate?.verify, left, ...left.map((each) => each?.files)];
     const objects = [value.limits, value.gate, value.gateRuns, value.resting];
     const whole =
       lists.every((list) => Array.isArray(list)) && objects.every((part) => part && typeof part === 'object');

@@ -97,12 +97,12 @@ describe('a commit that the index does not know yet', () => {
         `${waitsFor('.git/committed')}; ${commitsOwn('b.txt')}; ${promise}`,
       ],
     });
+    project.write('notes.txt', 'edited\n');
     const loop = project.start(run);
     await loop.printed('waiting for .git/edited');
-    project.write('notes.txt', 'edited\n');
     writeFileSync(
       join(project.home, 'editor'),
-      `#!/bin/sh\necho ${'message'} > "$1"; touch .git/edited; until [ -e .git/saved ]; do sleep 0.01; done\n`,
+      `#!/bin/sh\necho notes > "$1"; touch .git/edited; until [ -e .git/saved ]; do sleep 0.01; done\n`,
     );
     chmodSync(join(project.home, 'editor'), 0o755);
     const person = startProcess('git', ['commit', '-a'], {

@@ -14,7 +14,7 @@ export interface Ledger {
   report(names: ReadonlySet<string>): Uncommitted[];
 }
 
-export interface Reason {
+interface Reason {
   readonly why: string;
   /** It is the run's own work, and nothing but this was in the way of committing it. */
   readonly owed: boolean;
@@ -62,8 +62,13 @@ export const openLedger = (folder: string): Ledger => {
 
 const read = (file: string): Map<string, Reason> => {
   try {
-    return new Map(JSON.parse(readFileSync(file, 'utf8')) as [string, Reason][]);
+    const entries = JSON.parse(readFileSync(file, 'utf8')) as [unknown, Partial<Reason> | null][];
+    return new Map(entries.filter(isEntry));
   } catch {
     return new Map();
   }
 };
+
+/** An agent can write into the folder as well. */
+const isEntry = (entry: readonly [unknown, Partial<Reason> | null]): entry is [string, Reason] =>
+  typeof entry[0] === 'string' && typeof entry[1]?.why === 'string' && typeof entry[1].owed === 'boolean';

@@ -57,6 +57,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
     watch: async (iteration) => {
       await index.beforeAgent();
       if (opened === null) {
+        if (parts.plan.commit) sayWhatIsOpen(ledger, emit);
         opened = await open(parts, tree);
         if (opened.cutOffTree !== null) known = { id: opened.cutOffTree, head: await askHead() };
         if (opened.unsureSince !== null) {
@@ -150,6 +151,12 @@ const open = async ({ plan, place, wasCutOff }: WorldParts, tree: WorkTree): Pro
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
   if (place.worktree !== null) return { checkpoints, cutOffTree: last, unsureSince: null };
   return { checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
+};
+
+/** What is known from before an interruption. */
+const sayWhatIsOpen = (ledger: Ledger, emit: WorldParts['emit']): void => {
+  for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
+    emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
 
 /** Says what an iteration that was cut off has left uncommitted, and sees to it that its own work is committed. */
