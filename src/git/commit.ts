@@ -63,12 +63,11 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
     const args = ['commit', '--quiet', '-m', request.message];
     writeNote(tree, note);
     const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }), triesToCommit);
+    const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
     // A hook that is ended behind the commit makes git fail as well.
-    if (commit.code !== 0 && (await headOf(cwd)).commit === head.commit) {
-      if (earlier === null) forgetNote(tree);
-      else writeNote(tree, earlier);
-      return { kind: 'refused', why: reasonOf(commit) };
-    }
+    const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
+    if (!isMade && (moved === null || moved.size === 0)) restoreNote(tree, earlier);
+    if (!isMade) return { kind: 'refused', why: reasonOf(commit) };
   } finally {
     rmSync(scratch, { force: true });
   }
@@ -89,6 +88,11 @@ const aboutToCommit = (
   entries: new Map([...replaced].map(([name, entry]) => [name, staged.get(name)?.new ?? entry])),
   staged: new Set([...staged.keys()].filter((name) => !replaced.has(name))),
 });
+
+const restoreNote = (tree: WorkTree, earlier: IndexNote | null): void => {
+  if (earlier === null) return forgetNote(tree);
+  writeNote(tree, earlier);
+};
 
 const hasConflicts = (staged: Differences) => [...staged.values()].some((each) => each.new === unmerged);
 

@@ -261,6 +261,40 @@ describe('work that could not be committed', () => {
   });
 });
 
+describe('a refused commit', () => {
+  test('is made up for after a power cut that has cost all but the history', async () => {
+    const project = createProject({
+      agent: ['echo a > a.js', `touch "$HOME/ready"; ${waitsFor('never')}`, `touch ok; ${promise}`],
+    });
+    hook(project, 'pre-commit', '[ -e ok ]');
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+    rmSync(project.stateFile(`runs/${project.state().run}/uncommitted.json`));
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
+  });
+
+  test('was none when the hook that is ended ran behind the commit', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
+    hook(project, 'post-commit', 'touch .git/hangs; trap "" TERM; while :; do sleep 0.05; done');
+    const loop = project.start(run);
+    await eventually(() => existsSync(project.path('.git/hangs')), 'the hook to hang');
+    loop.kill('SIGINT');
+    await loop.printed('once more kills it now');
+    loop.kill('SIGINT');
+
+    const result = await loop.result;
+
+    expect(result.stderr).not.toContain('No commit');
+    expect(project.history()).toMatchObject([{ commit: project.git('rev-parse', 'HEAD'), commitProblem: null }]);
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+});
+
 describe('work of an iteration that was cut off', () => {
   const written = `echo f > feature.txt; rm sub/old.txt; echo 'all written'; ${waitsFor('never')}`;
 

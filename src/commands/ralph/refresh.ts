@@ -63,7 +63,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
   return {
     async beforeAgent() {
       await pause();
-      const refreshed = await tryNow(patience);
+      const refreshed = await tryNow(isSaid ? 0 : patience);
       if (refreshed?.kind !== 'behind') return;
       if (!isSaid)
         say(

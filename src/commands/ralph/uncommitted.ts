@@ -30,7 +30,7 @@ export const openLedger = (folder: string): Ledger => {
   const save = () => {
     try {
       if (open.size === 0) rmSync(file, { force: true });
-      else writeFileSync(file, JSON.stringify([...open]), { mode: 0o600 });
+      else writeFileSync(file, JSON.stringify([...open]), { mode: 0o600, flush: true });
     } catch {
       // A disk that is full: what is written next says so.
     }

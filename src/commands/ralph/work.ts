@@ -15,6 +15,7 @@ import {
   unfinished,
   type WorkTree,
 } from '../../git/worktree.ts';
+import { lastRecords } from '../../project/history.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { count, lineChanges, oneLine, someOf } from '../../report/format.ts';
 import { leftBehind } from './cut-off.ts';
@@ -57,7 +58,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
     watch: async (iteration) => {
       await index.beforeAgent();
       if (opened === null) {
-        if (parts.plan.commit) sayWhatIsOpen(ledger, emit);
+        if (parts.plan.commit) await recallWhatIsOpen(parts, tree, ledger);
         opened = await open(parts, tree);
         if (opened.cutOffTree !== null) known = { id: opened.cutOffTree, head: await askHead() };
         if (opened.unsureSince !== null) {
@@ -153,8 +154,21 @@ const open = async ({ plan, place, wasCutOff }: WorldParts, tree: WorkTree): Pro
   return { checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
 };
 
-/** What is known from before an interruption. */
-const sayWhatIsOpen = (ledger: Ledger, emit: WorldParts['emit']): void => {
+/** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
+const recallWhatIsOpen = async ({ project, plan, emit }: WorldParts, tree: WorkTree, ledger: Ledger): Promise<void> => {
+  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, mostRecalled);
+  const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
+  for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
+    if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
+    const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
+    const known = new Set(ledger.all());
+    const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
+    const why = oneLine(tellingLine(commitProblem));
+    ledger.add(
+      names.filter((name) => !known.has(name)),
+      { why, owed: true },
+    );
+  }
   for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
     emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
@@ -182,6 +196,9 @@ const noteLeftBehind = async (
 };
 
 const shown = (names: readonly string[]) => someOf(names.map(readable));
+
+/** Of how many iterations the work is made up for when only the history knows it. */
+const mostRecalled = 50;
 
 const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';
 
