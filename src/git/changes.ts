@@ -12,6 +12,8 @@ export interface Difference {
   readonly deletions: number;
   /** A repository of its own, of which only the commit is known. */
   readonly nested: boolean;
+  /** What the first tree has under its name, or under the name it had: `100644 <id>`, zeros for nothing. */
+  readonly before: string;
 }
 
 /** What differs; null when git cannot tell. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
@@ -48,11 +50,17 @@ const parseDifferences = (output: string): Difference[] => {
   const states: Omit<Difference, 'insertions' | 'deletions'>[] = [];
   let at = 0;
   while (fields[at]?.startsWith(':')) {
-    const [oldMode, newMode, , , letter = ''] = fields[at]!.split(' ');
+    const [oldMode, newMode, oldId, , letter = ''] = fields[at]!.split(' ');
     const moved = letter.startsWith('R') || letter.startsWith('C');
     const nested = oldMode === ':160000' || newMode === '160000';
     const name = fields[at + (moved ? 2 : 1)]!;
-    states.push({ status: statusOf(letter), name, from: moved ? fields[at + 1]! : null, nested });
+    states.push({
+      status: statusOf(letter),
+      name,
+      from: moved ? fields[at + 1]! : null,
+      nested,
+      before: `${oldMode?.slice(1)} ${oldId}`,
+    });
     at += moved ? 3 : 2;
   }
   return states.map((state) => {

@@ -1,11 +1,28 @@
 import { rmSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { tagVariable } from '../processes.ts';
 import { git, type GitResult, readable } from './git.ts';
+import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
+import {
+  emptyTree,
+  forgetNote,
+  type IndexNote,
+  patiently,
+  readNote,
+  type Refreshed,
+  refreshIndex,
+  writeNote,
+} from './refresh.ts';
 import { copyIndex, isIntact, type WorkTree } from './worktree.ts';
 
 export type CommitResult =
-  { readonly kind: 'committed' } | { readonly kind: 'nothing' } | { readonly kind: 'refused'; readonly why: string };
+  | {
+      readonly kind: 'committed';
+      /** What HEAD had of the files before, by name: `100644 <id>`. */
+      readonly replaced: ReadonlyMap<string, string>;
+      readonly index: Refreshed;
+    }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'refused'; readonly why: string };
 
 export interface CommitRequest {
   readonly names: readonly string[];
@@ -25,48 +42,75 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   const cwd = tree.root;
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
   // What the agent has committed itself is in HEAD already.
-  const head = await headOrEmpty(cwd);
-  const open = await differencesBetween(cwd, head, request.treeId);
+  const head = await headOf(cwd);
+  const open = (await between(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
   const wanted = request.names.filter((name) => open.has(name));
   if (wanted.length === 0) return { kind: 'nothing' };
+  const staged = await indexAgainst(cwd, head.tree);
+  if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
+  const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
 
   const scratch = `${tree.scratch}.commit`;
   const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
+  const earlier = readNote(tree);
+  const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
   try {
     await copyIndex(tree.index, scratch);
-    await git(['read-tree', '--reset', head], { cwd, env });
-    const input = wanted
-      .map((name) => open.get(name)!)
-      .toSorted()
-      .join('');
-    const staged = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
-    if (staged.code !== 0) return { kind: 'refused', why: staged.stderr };
+    if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
+    const input = indexLines({ staged, wanted, open });
+    const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
+    if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
     const args = ['commit', '--quiet', '-m', request.message];
-    const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }));
-    if (commit.code !== 0) return { kind: 'refused', why: reasonOf(commit) };
+    writeNote(tree, note);
+    const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }), triesToCommit);
+    const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
+    // A hook that is ended behind the commit makes git fail as well.
+    const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
+    if (!isMade && (moved === null || moved.size === 0)) restoreNote(tree, earlier);
+    if (!isMade) return { kind: 'refused', why: reasonOf(commit) };
   } finally {
     rmSync(scratch, { force: true });
   }
-  const committed = new Set(wanted);
-  const byHooks = (await namesInHead(cwd)).filter((name) => !committed.has(name));
-  const staged = byHooks.length > 0 ? await stagedOver(cwd, head) : new Set();
-  const reset = ['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
-  // What a hook has added is in the index as well, unless the user has staged something else of it.
-  const input = literally([...wanted, ...byHooks.filter((name) => !staged.has(name))]);
-  await patiently(() => git(reset, { cwd, input }));
-  return { kind: 'committed' };
+  return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
 };
 
-const nameOnly = ['-z', '--name-only', '--no-renames'];
+const triesToCommit = 20;
+/** It is tried again before the next iteration, with more patience. */
+const tries = 8;
 
-/** All that the last commit has changed; nothing of a merge, which a hook can have made. */
-const namesInHead = async (cwd: string): Promise<string[]> => {
-  const { stdout } = await git(['diff-tree', '-r', '--root', '--no-commit-id', ...nameOnly, 'HEAD', '--'], { cwd });
-  return stdout.split('\0').filter(Boolean);
+type Differences = ReadonlyMap<string, RawDifference>;
+
+const aboutToCommit = (
+  head: string | null,
+  { replaced, staged }: { replaced: ReadonlyMap<string, string>; staged: Differences },
+): NonNullable<IndexNote['about']> => ({
+  head,
+  entries: new Map([...replaced].map(([name, entry]) => [name, staged.get(name)?.new ?? entry])),
+  staged: new Set([...staged.keys()].filter((name) => !replaced.has(name))),
+});
+
+const restoreNote = (tree: WorkTree, earlier: IndexNote | null): void => {
+  if (earlier === null) return forgetNote(tree);
+  writeNote(tree, earlier);
 };
 
-const stagedOver = async (cwd: string, head: string): Promise<Set<string>> =>
-  new Set((await git(['diff-index', '--cached', ...nameOnly, head], { cwd })).stdout.split('\0'));
+const hasConflicts = (staged: Differences) => [...staged.values()].some((each) => each.new === unmerged);
+
+interface Lines {
+  readonly staged: Differences;
+  readonly wanted: readonly string[];
+  readonly open: Differences;
+}
+
+/** What makes a copy of the user's index one of HEAD with these files. Lines that delete sort first, as a folder may take the place of a file. */
+const indexLines = ({ staged, wanted, open }: Lines): string => {
+  const unstaged = hasConflicts(staged) ? [] : [...staged].map(([name, each]) => [name, each.old] as const);
+  const entries = new Map([...unstaged, ...wanted.map((name) => [name, open.get(name)!.new] as const)]);
+  return [...entries]
+    .map(([name, entry]) => `${entry.replace(/^0+ /, '0 ')}\t${name}\0`)
+    .toSorted()
+    .join('');
+};
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
   `${stderr}\n${readable(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
@@ -74,35 +118,20 @@ const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
 /** What a hook says may be the output of a whole test run. */
 const longestReason = 2000;
 
-/** Somebody else may be at the index, or at the branch, for a moment. */
-const patiently = async (call: () => Promise<GitResult>): Promise<GitResult> => {
-  for (let tries = 0; ; tries++) {
-    const result = await call();
-    if (result.code === 0 || !/\.lock'?: File exists/.test(result.stderr) || tries === mostTries) return result;
-    await delay(triesEveryMs);
-  }
+/** What git says last whatever it was. */
+const saysNothing = /^(?:fatal: failed to write commit object|husky - .*|)$/;
+
+/** Of what git and a hook said, the line that tells why there is no commit. */
+export const tellingLine = (why: string): string => {
+  const lines = why.split('\n').map((line) => line.trim());
+  const telling = lines.filter((line) => !saysNothing.test(line));
+  const errors = telling.filter((line) => /^(?:error|gpg): /.test(line));
+  return errors.slice(0, 2).join('; ') || (telling.at(-1) ?? lines.at(-1) ?? '');
 };
 
-const mostTries = 20;
-const triesEveryMs = 250;
-
-/** Names as they are, whatever `*` or `:` they hold. A variable would do the same, but hooks would inherit it. */
-const literally = (names: readonly string[]) => names.map((name) => `:(literal,top)${name}`).join('\0');
-
-/** By name: the line that puts the file of the tree into an index. Those that delete sort first, as a folder may take the place of a file. */
-const differencesBetween = async (cwd: string, head: string, treeId: string): Promise<Map<string, string>> => {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', head, treeId];
-  const fields = (await git(args, { cwd })).stdout.split('\0');
-  const lines = new Map<string, string>();
-  for (let at = 0; fields[at]?.startsWith(':'); at += 2) {
-    const [, mode, , id] = fields[at]!.split(' ');
-    const name = fields[at + 1]!;
-    lines.set(name, mode === '000000' ? `0 ${id}\t${name}\0` : `${mode} ${id}\t${name}\0`);
-  }
-  return lines;
-};
-
-const headOrEmpty = async (cwd: string): Promise<string> => {
-  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{tree}'], { cwd });
-  return head.code === 0 ? head.stdout.trim() : (await git(['mktree'], { cwd })).stdout.trim();
+/** The commit that is checked out, null when there is none yet, and its tree. */
+const headOf = async (cwd: string): Promise<{ commit: string | null; tree: string }> => {
+  const { code, stdout } = await git(['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}'], { cwd });
+  const [commit = '', tree = ''] = stdout.split('\n');
+  return code === 0 ? { commit, tree } : { commit: null, tree: await emptyTree(cwd) };
 };

@@ -72,6 +72,7 @@ const inside = (status: Difference['status'], name: string): Difference => ({
   insertions: 0,
   deletions: 0,
   nested: true,
+  before: '',
 });
 
 const filesOf = async (root: string, repository: string) => {

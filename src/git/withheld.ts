@@ -12,7 +12,7 @@ export interface Withheld {
 
 const mostBytes = 5 * 1024 * 1024;
 
-/** Which of these files are too large for a commit, or look like secrets. What was committed so before is let through. */
+/** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
 export const findWithheld = async (
   tree: WorkTree,
   names: readonly string[],
@@ -29,7 +29,7 @@ export const findWithheld = async (
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile()) return null;
-  if (stats.size > mostBytes) return `${(stats.size / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
+  if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   const text = readFileSync(pathOf(tree.root, name), 'latin1');
   const byName = isNamedLikeSecret(readable(name), () => text);
   if (!byName && !hasSecret(text, redactor)) return null;
@@ -39,5 +39,12 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   if (old.code === 0 && wasSecret(old.stdout)) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
 };
+
+const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
+  const { code, stdout } = await git(['cat-file', '-s', `HEAD:${readable(name)}`], { cwd: root });
+  return code === 0 && Number(stdout) > mostBytes;
+};
+
+const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
 
 const hasSecret = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;

@@ -109,10 +109,19 @@ const parse = (text: string): RunView | null => {
   try {
     const value = JSON.parse(text) as RunView | null;
     if (typeof value !== 'object' || typeof value?.v !== 'number') return null;
-    const texts = [value.run, value.change, value.status, value.startedAt, value.harness, value.completionPromise];
+    const left = value.uncommitted ?? [];
+    const texts = [
+      value.run,
+      value.change,
+      value.status,
+      value.startedAt,
+      value.harness,
+      value.completionPromise,
+      ...left.map((each) => each?.why),
+    ];
     const numbers = [value.iteration, value.finished, value.minIterations];
     const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
-    const lists = [value.agents, value.held, value.files, value.gate?.verify];
+    const lists = [value.agents, value.held, value.files, value.gate?.verify, left, ...left.map((each) => each?.files)];
     const objects = [value.limits, value.gate, value.gateRuns, value.resting];
     const whole =
       lists.every((list) => Array.isArray(list)) && objects.every((part) => part && typeof part === 'object');
@@ -162,7 +171,9 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      const other = change.keep() ?? tree?.keep();
+      // An agent may have deleted the repository, with its folder.
+      const isThere = treeFolder !== null && existsSync(treeFolder);
+      const other = change.keep() ?? (isThere ? tree?.keep() : null);
       if (other) throw lockedBy(changeId, other);
       return deleted;
     },

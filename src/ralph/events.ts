@@ -138,7 +138,7 @@ export interface IterationRecord {
   readonly mentions: readonly Mention[];
   readonly git: GitSummary | null;
   readonly commit: string | null;
-  /** Why git refused to commit; null when it did not. */
+  /** Why there is no commit of what it changed; null when there is one, or none was wanted. */
   readonly commitProblem: string | null;
   /** The commit that holds the work tree as the iteration left it. */
   readonly checkpoint: string | null;
@@ -288,6 +288,14 @@ export interface TaskCount {
   readonly all: number;
 }
 
+/** Work of a run that is in no commit. */
+export interface Uncommitted {
+  readonly why: string;
+  /** The first of them. */
+  readonly files: readonly string[];
+  readonly count: number;
+}
+
 export interface Stop {
   readonly cause: keyof typeof stopCauses;
   /** The same in words. */
@@ -315,6 +323,7 @@ export type RunEvent =
       readonly type: 'run-ended';
       readonly reason: StopReason;
       readonly tasks: TaskCount | null;
+      readonly uncommitted?: readonly Uncommitted[];
       readonly at: string;
     } & Stop);
 

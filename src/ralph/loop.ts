@@ -13,6 +13,7 @@ import {
   stopCauses,
   type StopReason,
   type TaskCount,
+  type Uncommitted,
   type Usage,
 } from './events.ts';
 import { applyGate } from './gate.ts';
@@ -44,6 +45,8 @@ export interface World {
   runAgent(job: AgentJob, see: (event: AgentEvent) => Halt | null): Promise<Ended>;
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
   watchWork(iteration: number): Promise<() => Promise<Work>>;
+  /** Called once, before the end of the run is announced: what it did that is in no commit. */
+  uncommitted(): Promise<readonly Uncommitted[]>;
   /** Looks into what must hold before a promise is believed; null when there is nothing to look into. */
   gate(iteration: number, verdict: Verdict): Promise<GateReport | null>;
   /** null when the change has none. */
@@ -211,6 +214,7 @@ const end = async (stop: Stop, { held }: Tally, world: World): Promise<StopReaso
   const tried = held.at(-1);
   if (tried && reason !== 'interrupted') await keep({ ...tried, held: held.slice(0, -1) }, world);
   const tasks = await world.tasks();
-  world.emit({ type: 'run-ended', reason, ...stop, tasks, at: world.now().toISOString() });
+  const uncommitted = await world.uncommitted();
+  world.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, at: world.now().toISOString() });
   return reason;
 };

@@ -11,6 +11,7 @@ import {
   type Stop,
   type StopReason,
   type TaskCount,
+  type Uncommitted,
   type Usage,
 } from './events.ts';
 import { addHeld, addRecord, emptyTally, type Tally } from './tally.ts';
@@ -47,6 +48,8 @@ export interface RunView extends Tally {
   readonly commit: boolean;
   /** How many tasks were done when it ended; null while it runs, and when there are none. */
   readonly tasks: TaskCount | null;
+  /** What was in no commit when it ended; older runs did not write it down. */
+  readonly uncommitted?: readonly Uncommitted[];
   /** How long the run was at work when this was written, also before it was interrupted. */
   readonly elapsedMs: number;
   /** What the iteration that runs has used so far. */
@@ -90,6 +93,7 @@ export const initialView = (
   failFast: plan.failFast,
   commit: plan.commit,
   tasks: null,
+  uncommitted: [],
   elapsedMs: facts.previous?.elapsedMs ?? 0,
   spentNow: null,
   waiting: null,
@@ -125,8 +129,8 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
     case 'run-ended': {
-      const { reason, cause, detail, tasks, at } = event;
-      return { ...view, status: reason, cause, detail, tasks, waiting: null, updatedAt: at, endedAt: at };
+      const { reason, cause, detail, tasks, uncommitted = [], at } = event;
+      return { ...view, status: reason, cause, detail, tasks, uncommitted, waiting: null, updatedAt: at, endedAt: at };
     }
     case 'run-started':
       return { ...view, place: event.place, updatedAt: event.at };

@@ -68,6 +68,14 @@ const holdsControls = (text: string): boolean => {
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
+/** `a, b, c, d, e and 3 more`: the first of so many. */
+export const someOf = (names: readonly string[], all = names.length): string => {
+  const shown = names.slice(0, mostShown).map((name) => oneLine(name, 200));
+  return `${shown.join(', ')}${all > shown.length ? ` and ${all - shown.length} more` : ''}`;
+};
+
+const mostShown = 5;
+
 /** How many columns a text takes on a screen; rather one too many than one too few. */
 export const widthOf = (text: string): number =>
   isPlain.test(text) ? text.length : [...text].reduce((sum, char) => sum + charWidth(char), 0);

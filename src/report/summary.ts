@@ -1,7 +1,7 @@
-import { agentKey } from '../ralph/events.ts';
+import { agentKey, type Uncommitted } from '../ralph/events.ts';
 import { mostFiles, totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, usageText } from './format.ts';
+import { count, duration, oneLine, someOf, usageText } from './format.ts';
 
 /** What a run came to, one fact a line, and how to go on. */
 export const summarise = (view: RunView): string[] => {
@@ -10,6 +10,7 @@ export const summarise = (view: RunView): string[] => {
     `  Iterations  ${view.finished}, ${duration(view.elapsedMs)} at work`,
     ...(usageText(totalUsage(view)) ? [`  Used        ${usageText(totalUsage(view))}`] : []),
     ...(view.files.length > 0 ? [`  Changed     ${filesText(view.files.length)}`] : []),
+    ...(view.uncommitted ?? []).map((left) => `  Uncommitted ${uncommittedText(left)}`),
     ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.all} done`] : []),
     ...(gateText(view) ? [`  Gate        ${gateText(view)}`] : []),
     ...(next === null ? [] : [`  Go on with  ${next}`]),
@@ -17,6 +18,9 @@ export const summarise = (view: RunView): string[] => {
 };
 
 const filesText = (files: number) => (files < mostFiles ? count(files, 'file') : `${mostFiles} files or more`);
+
+const uncommittedText = ({ why, files, count: all }: Uncommitted): string =>
+  `${count(all, 'file')}: ${someOf(files, all)} (${oneLine(why, 200)})`;
 
 const gateText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   if (passed + flaky + failed === 0) return '';

@@ -13,8 +13,9 @@ const projects = 4;
 /** Long enough to be killed in the third iteration, and before the first. */
 const longestMs = 1400;
 
-/** Writes down what it does in a log of its own, with the tag of the iteration. */
-const agent = `echo "start $SPOOL_ITERATION" >> "$HOME/log"
+/** Writes down what it does in a log of its own, with the tag of the iteration, and what is staged, which should be nothing. */
+const agent = `git diff --cached --name-status >> "$HOME/staged"
+echo "start $SPOOL_ITERATION" >> "$HOME/log"
 echo "$SPOOL_ITERATION" >> work.txt
 sleep 0.0$(( $$ % 9 ))
 if [ -e "$HOME/finish" ]; then ${promise}; fi
@@ -63,6 +64,9 @@ test(`${killsEach * projects} kills at random moments lose no record and no file
       expect(history.map(({ iteration }) => iteration)).toEqual(history.map((__, position) => position + 1));
       expect(new Set(history.map(({ run: of }) => of)).size).toBe(1);
 
+      expect(readFileSync(join(project.home, 'staged'), 'utf8')).toBe('');
+      expect(project.git('status', '--porcelain')).toBe('');
+
       const log = agentLog(project);
       const ended = new Set(log.filter((line) => line.startsWith('end ')).map((line) => line.slice(4)));
       const recorded = history.map((record) => `${record.run}/${record.iteration}`);
@@ -75,6 +79,6 @@ test(`${killsEach * projects} kills at random moments lose no record and no file
   report({
     what: 'SIGKILL at a random moment, then resumed',
     trials: killsEach * projects,
-    found: `${records} records, 0 lost, 0 unreadable files, 0 that the agent's own log does not know, 0 processes left`,
+    found: `${records} records, 0 lost, 0 unreadable files, 0 commits undone by the index, 0 that the agent's own log does not know, 0 processes left`,
   });
 });

@@ -1,14 +1,20 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { changesBetween, type Difference, namesOf, summarise } from '../../git/changes.ts';
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
-import { commitFiles } from '../../git/commit.ts';
+import { type CommitResult, commitFiles, tellingLine } from '../../git/commit.ts';
 import { readable } from '../../git/git.ts';
+import { between } from '../../git/raw.ts';
 import { findWithheld } from '../../git/withheld.ts';
-import { commitsBetween, unfinished, type WorkTree } from '../../git/worktree.ts';
+import { commitsBetween, isIntact, unfinished, type WorkTree } from '../../git/worktree.ts';
 import { lastRecords } from '../../project/history.ts';
 import type { Work, World } from '../../ralph/loop.ts';
-import { count, lineChanges, oneLine } from '../../report/format.ts';
+import { count, lineChanges, oneLine, someOf } from '../../report/format.ts';
+import { leftBehind } from './cut-off.ts';
 import type { WorldParts } from './parts.ts';
+import { type IndexKeeper, keepIndex } from './refresh.ts';
 import { createScenes, type Scene, type Scenes } from './scene.ts';
+import { type Ledger, openLedger } from './uncommitted.ts';
 
 const unreadable = (scenes: Scenes): string => {
   const why = scenes.problem();
@@ -19,6 +25,7 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 
 export interface WorkWatch {
   readonly watch: World['watchWork'];
+  readonly uncommitted: World['uncommitted'];
   /** Somebody else may be at the files between two iterations: they are looked at anew before the next one. */
   disturbed(): void;
 }
@@ -26,8 +33,13 @@ export interface WorkWatch {
 /** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
 export const makeWork = (parts: WorldParts): WorkWatch => {
   const { tree, emit } = parts;
-  if (tree === null) return { watch: async () => async () => nothing, disturbed: () => {} };
+  if (tree === null)
+    return { watch: async () => async () => nothing, uncommitted: async () => [], disturbed: () => {} };
+  if (parts.plan.commit) sayWhereCommitsGo(tree, emit);
   const named = new Set<string>();
+  const index = keepIndex(tree, emit);
+  const ledger = openLedger(parts.folder);
+  const complain = complainer(tree, emit);
   let opened: Opened | null = null;
   let known: Scene | null = null;
   return {
@@ -35,25 +47,30 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       known = null;
     },
     watch: async (iteration) => {
+      await index.beforeAgent();
       if (opened === null) {
+        if (parts.plan.commit) await recallWhatIsOpen(parts, tree, ledger);
         opened = await open(parts, tree);
-        known = await opened.scenes.look();
-        if (known !== null && opened.cutOffTree !== null) known = { ...known, id: opened.cutOffTree };
+        const { cutOffTree, unsureSince, scenes } = opened;
+        known = await scenes.look();
+        if (known !== null && unsureSince !== null)
+          await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
+        if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
       }
-      const { checkpoints, owed, scenes } = opened;
+      const { checkpoints, scenes } = opened;
       const before = known ?? (await scenes.look());
       known = null;
       if (before === null) {
-        emit({ type: 'notice', text: unreadable(scenes) });
+        complain(scenes);
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const iterationWork = { ...parts, tree, scenes, checkpoints, iteration, before, named, owed };
+      const iterationWork = { ...parts, tree, scenes, index, checkpoints, iteration, before, named, ledger };
       return async () => {
         const after = await scenes.look();
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
-          emit({ type: 'notice', text: unreadable(scenes) });
+          complain(scenes);
           return nothing;
         }
         // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
@@ -61,48 +78,122 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         return work;
       };
     },
+    uncommitted: async () => {
+      if (isGone(tree)) return [];
+      await index.atEnd();
+      if (!parts.plan.commit || ledger.all().length === 0) return [];
+      const now = opened === null ? null : await opened.scenes.look();
+      const open = now && (await between(tree.root, now.head ?? now.id, now.id));
+      return ledger.report(
+        new Set(ledger.all().filter((name) => open === null || now?.head === null || open.has(name))),
+      );
+    },
   };
+};
+
+/** An agent has deleted it. */
+const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder);
+
+/** Says that git cannot be asked; once when there is nothing left to ask. */
+const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((scenes: Scenes) => void) => {
+  let isSaid = false;
+  return (scenes) => {
+    if (!isGone(tree)) return emit({ type: 'notice', text: unreadable(scenes) });
+    if (!isSaid) emit({ type: 'notice', text: gone });
+    isSaid = true;
+  };
+};
+
+const gone = 'The repository is gone (.git): from here on nothing is counted, kept or committed.';
+
+const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
+  // Without asking git. In the middle of a rebase nothing is committed.
+  if (!isDetached(tree) || unfinished(tree) !== null) return;
+  emit({
+    type: 'notice',
+    text: 'HEAD is detached: commits go to no branch. To keep them: git switch -c <name>',
+  });
+};
+
+const isDetached = ({ gitFolder }: WorkTree): boolean => {
+  try {
+    return !readFileSync(join(gitFolder, 'HEAD'), 'utf8').startsWith('ref:');
+  } catch {
+    return false;
+  }
 };
 
 interface Opened {
   readonly scenes: Scenes;
   readonly checkpoints: Checkpoints;
-  /** What earlier iterations changed and git refused to commit. */
-  readonly owed: Set<string>;
-  /** What an iteration that was cut off began with; null when there is none, or its work cannot be told from others'. */
+  /** What an iteration that was cut off began with, where all that has changed since is its work; null otherwise. */
   readonly cutOffTree: string | null;
+  /** The same, where a person may have changed something since. */
+  readonly unsureSince: string | null;
 }
 
 const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
   const { plan, place, wasCutOff } = parts;
   const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
+  const last = wasCutOff ? checkpoints.lastTree() : null;
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-  const cutOffTree = place.worktree !== null && wasCutOff ? checkpoints.lastTree() : null;
   const scenes = createScenes(parts, tree, checkpoints.found);
-  return { scenes, checkpoints, owed: await owedBefore(parts, tree), cutOffTree };
+  if (place.worktree !== null) return { scenes, checkpoints, cutOffTree: last, unsureSince: null };
+  return { scenes, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
 };
 
-/** What the iterations before an interruption changed, and git refused to commit. */
-const owedBefore = async ({ project, plan }: WorldParts, tree: WorkTree): Promise<Set<string>> => {
-  const owed = new Set<string>();
-  if (plan.firstIteration === 1 || !plan.commit) return owed;
-  const records = await lastRecords(project, plan.change, mostOwed);
-  const done = records.findLastIndex(({ run, commitProblem }) => run !== plan.run || commitProblem === null);
-  for (const { checkpoint, git } of records.slice(done + 1)) {
-    if (checkpoint === null || git?.filesChanged === 0) continue;
+/** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
+const recallWhatIsOpen = async ({ project, plan, emit }: WorldParts, tree: WorkTree, ledger: Ledger): Promise<void> => {
+  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, mostRecalled);
+  const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
+  for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
+    if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
     const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
-    for (const change of changes ?? []) if (!isNewNested(change)) owed.add(change.name);
+    const known = new Set(ledger.all());
+    const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
+    const why = oneLine(tellingLine(commitProblem));
+    ledger.add(
+      names.filter((name) => !known.has(name)),
+      { why, owed: true },
+    );
   }
-  return owed;
+  for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
+    emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
+
+/** Says what an iteration that was cut off has left uncommitted, and sees to it that its own work is committed. */
+const noteLeftBehind = async (
+  { plan, folder, tree, ledger, emit }: WorldParts & { tree: WorkTree; ledger: Ledger },
+  last: string,
+  now: string,
+): Promise<void> => {
+  const { own, unsure } = await leftBehind({ plan, folder }, tree, { last, now });
+  const open = own.length + unsure.length === 0 ? null : await between(tree.root, 'HEAD', now);
+  const isOpen = (name: string) => open === null || open.has(name);
+  const which = `iteration ${plan.firstIteration}`;
+  const say = (names: readonly string[], text: string) => {
+    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => shown(names)) });
+  };
+  ledger.add(own.filter(isOpen), { why: `${which} was cut off`, owed: true });
+  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was cut off`, owed: false });
+  say(own.filter(isOpen), `Left uncommitted by ${which}, which was cut off: {}. The next commit has it.`);
+  say(
+    unsure.filter(isOpen),
+    `Changed since ${which} was cut off, by the agent or by you: {}. It is left uncommitted unless an iteration changes it.`,
+  );
+};
+
+const shown = (names: readonly string[]) => someOf(names.map(readable));
+
+/** Of how many iterations the work is made up for when only the history knows it. */
+const mostRecalled = 50;
 
 const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';
 
-/** Of how many iterations the work is made up for after an interruption. */
-const mostOwed = 50;
-
-interface IterationWork extends WorldParts, Pick<Opened, 'scenes' | 'checkpoints' | 'owed'> {
+interface IterationWork extends WorldParts, Pick<Opened, 'scenes' | 'checkpoints'> {
   readonly tree: WorkTree;
+  readonly index: IndexKeeper;
+  readonly ledger: Ledger;
   readonly iteration: number;
   readonly before: Scene;
   /** Files of which it was said that they are not committed. */
@@ -120,7 +211,7 @@ const workSince = async (work: IterationWork, after: Scene): Promise<Work | null
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
   if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, ofItsOwn(name));
-  return { git, checkpoint, ...(await commitWork(work, after.id, { changes, git: summarise(changes, git.commits) })) };
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };
 
 const repositoriesOf = (inside: readonly Difference[], { nested }: Scene): string[] =>
@@ -130,28 +221,34 @@ const ofItsOwn = (name: string) => `Not committed: ${readable(name)} (a reposito
 
 const commitWork = async (
   work: IterationWork,
-  after: string,
+  after: Scene,
   { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
-  const { tree, options, plan, iteration, stops, emit, redactor, owed } = work;
-  if (!plan.commit || changes.length + owed.size === 0) return { commit: null, commitProblem: null };
+  const { tree, options, plan, iteration, stops, emit, redactor, ledger, index } = work;
+  const undone = await index.beforeCommit();
+  if (!plan.commit) return { commit: null, commitProblem: null };
+  ledger.add(undone, { why: 'a later commit has undone it', owed: true });
+  const owed = ledger.owed();
+  if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
   const busy = unfinished(tree);
   if (busy !== null) {
-    emit({ type: 'notice', text: `No commit: ${busy} is in progress.` });
-    return { commit: null, commitProblem: null };
+    const why = `${busy} is in progress`;
+    emit({ type: 'notice', text: `No commit: ${why}.` });
+    ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
+    return { commit: null, commitProblem: why };
   }
   // What is owed may have become a secret since, or was withheld before Spool was started anew.
   const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
   const withheld = await findWithheld(tree, [...open], redactor);
-  for (const { name, why } of withheld) sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
+  for (const { name, why } of withheld) withhold(work, name, why);
   const nested = changes.filter(isNewNested).map(({ name }) => name);
-  for (const name of nested) sayOnce(work, name, ofItsOwn(name));
+  for (const name of nested) withhold(work, name, 'a repository of its own');
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
   const own = namesOf(changes.filter(({ name }) => !kept.has(name)));
-  const names = [...new Set([...[...owed].filter((name) => !kept.has(name)), ...own])];
+  const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
   const result = await commitFiles(tree, {
     names,
-    treeId: after,
+    treeId: after.id,
     message: fillIn(options.commitMessage, {
       change: plan.change,
       run: plan.run,
@@ -161,15 +258,51 @@ const commitWork = async (
     kill: stops.kill,
     tag: `${plan.run}/${iteration}`,
   });
-  owed.clear();
-  if (result.kind === 'nothing') return { commit: null, commitProblem: null };
-  if (result.kind === 'committed') {
-    work.scenes.committed();
-    return { commit: await work.scenes.askHead(), commitProblem: null };
+  if (result.kind === 'refused') {
+    const why = redactor.text(oneLine(tellingLine(result.why)));
+    emit({ type: 'notice', text: `No commit: ${why}` });
+    ledger.add(names, { why, owed: true });
+    return { commit: null, commitProblem: result.why };
   }
-  for (const name of names) owed.add(name);
-  emit({ type: 'notice', text: `No commit: ${result.why.split('\n').at(-1)}` });
-  return { commit: null, commitProblem: result.why };
+  const earlier = new Set(ledger.all());
+  ledger.remove(names);
+  if (result.kind === 'nothing') return { commit: null, commitProblem: null };
+  work.scenes.committed();
+  const commit = await work.scenes.askHead();
+  index.afterCommit(commit, result.index);
+  const yours = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
+  if (yours.length > 0)
+    emit({
+      type: 'notice',
+      text: `${shown(yours)} had uncommitted changes of yours; they are in commit ${commit?.slice(0, 8)}.`,
+    });
+  return { commit, commitProblem: null };
+};
+
+interface Commit {
+  readonly changes: readonly Difference[];
+  readonly after: Scene;
+  readonly result: CommitResult & { kind: 'committed' };
+}
+
+/** The files of the commit that were not as in HEAD when the iteration began. */
+const changesOfPersons = async (
+  { tree, before }: IterationWork,
+  { changes, after, result: { replaced } }: Commit,
+): Promise<string[]> => {
+  const inCommit = changes.filter(({ name, from }) => replaced.has(from ?? name));
+  if (before.head === after.head)
+    return inCommit
+      .filter((change) => change.before !== replaced.get(change.from ?? change.name))
+      .map(({ name }) => name);
+  // Where the agent has committed as well, HEAD is not what it was.
+  const dirty = before.head === null ? null : await between(tree.root, before.head, before.id);
+  return inCommit.filter(({ name, from }) => dirty?.has(from ?? name)).map(({ name }) => name);
+};
+
+const withhold = (work: IterationWork, name: string, why: string): void => {
+  work.ledger.add([name], { why, owed: false });
+  sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
 };
 
 const sayOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {

@@ -40,6 +40,7 @@ export const makeWorld = (parts: WorldParts): World => {
     prompt: makePrompt(parts),
     runAgent: runHarness(parts),
     watchWork: work.watch,
+    uncommitted: work.uncommitted,
     gate: async (iteration, verdict) => {
       const report = await gate(iteration, verdict);
       if (report !== null) work.disturbed();

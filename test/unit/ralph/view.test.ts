@@ -52,6 +52,7 @@ describe('before the first event', () => {
       failFast: true,
       commit: true,
       tasks: null,
+      uncommitted: [],
       elapsedMs: 0,
       spentNow: null,
       waiting: null,

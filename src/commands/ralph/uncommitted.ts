@@ -1,0 +1,74 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readable } from '../../git/git.ts';
+import type { Uncommitted } from '../../ralph/events.ts';
+
+/** Work of a run that is in no commit, by the names that git gave. It is kept with the run, for when that is resumed. */
+export interface Ledger {
+  /** What goes into the next commit that succeeds. */
+  owed(): string[];
+  all(): string[];
+  add(names: readonly string[], about: Reason): void;
+  remove(names: readonly string[]): void;
+  /** What there is to say of these. */
+  report(names: ReadonlySet<string>): Uncommitted[];
+}
+
+interface Reason {
+  readonly why: string;
+  /** It is the run's own work, and nothing but this was in the way of committing it. */
+  readonly owed: boolean;
+}
+
+/** More are counted, but not named. */
+const mostNamed = 20;
+
+/** `folder` is that of the run. */
+export const openLedger = (folder: string): Ledger => {
+  const file = join(folder, 'uncommitted.json');
+  const open = read(file);
+  const save = () => {
+    try {
+      if (open.size === 0) rmSync(file, { force: true });
+      else writeFileSync(file, JSON.stringify([...open]), { mode: 0o600, flush: true });
+    } catch {
+      // A disk that is full: what is written next says so.
+    }
+  };
+  return {
+    owed: () => [...open].filter(([, { owed }]) => owed).map(([name]) => name),
+    all: () => [...open.keys()],
+    add: (names, about) => {
+      const isNew = (name: string) => open.get(name)?.why !== about.why || open.get(name)?.owed !== about.owed;
+      const added = names.filter(isNew);
+      for (const name of added) open.set(name, about);
+      if (added.length > 0) save();
+    },
+    remove: (names) => {
+      const removed = names.filter((name) => open.delete(name));
+      if (removed.length > 0) save();
+    },
+    report: (names) => {
+      const files = new Map<string, string[]>();
+      for (const [name, { why }] of open) if (names.has(name)) files.set(why, [...(files.get(why) ?? []), name]);
+      return [...files].map(([why, each]) => ({
+        why,
+        files: each.map(readable).toSorted().slice(0, mostNamed),
+        count: each.length,
+      }));
+    },
+  };
+};
+
+const read = (file: string): Map<string, Reason> => {
+  try {
+    const entries = JSON.parse(readFileSync(file, 'utf8')) as [unknown, Partial<Reason> | null][];
+    return new Map(entries.filter(isEntry));
+  } catch {
+    return new Map();
+  }
+};
+
+/** An agent can write into the folder as well. */
+const isEntry = (entry: readonly [unknown, Partial<Reason> | null]): entry is [string, Reason] =>
+  typeof entry[0] === 'string' && typeof entry[1]?.why === 'string' && typeof entry[1].owed === 'boolean';

@@ -1,0 +1,425 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject, startProcess, type TestProject } from '../support/project.ts';
+
+/** Nothing that was committed is undone, and nothing that was done is left out of the commits in silence. */
+
+const run = ['ralph', '--change', change];
+const second = '002-02_second';
+
+const hook = (project: TestProject, name: string, script: string): void => {
+  project.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(project.path(`.git/hooks/${name}`), 0o755);
+};
+
+const filesInHead = (project: TestProject) => project.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n');
+
+/** What an agent, or a person, does all the time. */
+const commitsOwn = (file: string) => `echo own > ${file}; git add ${file}; git commit -qm 'own ${file}'`;
+
+const log = (project: TestProject, iteration = 1): string => {
+  const { run: id } = project.state();
+  const file = project.stateFile(`runs/${id}/${String(iteration).padStart(4, '0')}.log`);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+};
+
+/** Runs until the agent has written `text` into the log, and kills Spool, but not the agent. */
+const killedWhenLogged = async (project: TestProject, text: string, args: readonly string[] = run): Promise<void> => {
+  const loop = project.start(args);
+  await loop.printed(text);
+  await eventually(() => log(project).includes(text), `${text} in the log`);
+  loop.kill('SIGKILL');
+  await loop.result;
+};
+
+describe('a commit that the index does not know yet', () => {
+  const lock = '.git/index.lock';
+
+  test('is not undone when somebody holds the index for longer than Spool waits', async () => {
+    const project = createProject({
+      agent: [`echo a > a.txt; touch ${lock}`, `${commitsOwn('b.txt')}; ${promise}`],
+    });
+    const loop = project.start(run);
+    await loop.printed(`${lock} is held`);
+    rmSync(project.path(lock));
+
+    const result = await loop.result;
+
+    expect(result.code).toBe(0);
+    expect(result.stderr).toMatch(/The index could not be updated after commit [\da-f]{8}: \.git\/index\.lock is held/);
+    expect(result.stderr).toContain('The index is up to date with the last commit again: a.txt.');
+    expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt']));
+    expect(project.git('show', '--format=', '--name-status', 'HEAD')).toBe('A\tb.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(existsSync(project.path('.git/spool-index.json'))).toBe(false);
+  });
+
+  test.each([
+    ['resumed', run],
+    ['resumed without commits', [...run, '--no-commit']],
+    ['begun anew', [...run, '--fresh']],
+    ['followed by another change', ['ralph', '--change', second]],
+  ])('is not undone when Spool is killed right behind it, and %s', async (_, next) => {
+    const project = createProject({
+      files: { [`.spool/changes/${second}/proposal.md`]: '# Second\n', 'old.txt': 'old\n' },
+      agent: [`echo a > a.txt; echo new > old.txt; rm README.md`, `${commitsOwn('b.txt')}; ${promise}`],
+    });
+    hook(project, 'pre-commit', 'echo hook > hook.txt; git add hook.txt');
+    hook(project, 'post-commit', `rm .git/hooks/*; kill -9 $(sed -n 's/^PPid:\\t*//p' /proc/$PPID/status)`);
+    expect(await project.spool(...run)).toMatchObject({ signal: 'SIGKILL' });
+    await eventually(() => !existsSync(project.path('.git/HEAD.lock')), 'git to end');
+    expect(filesInHead(project)).toContain('a.txt');
+    expect(project.git('diff', '--cached', '--name-only')).not.toBe('');
+    project.write('staged.txt', 'mine\n');
+    project.git('add', 'staged.txt');
+
+    const result = await project.spool(...next);
+
+    expect(result.code).toBe(0);
+    expect(result.stderr).toContain('The index is up to date with the last commit again: ');
+    const own = project.git('log', '--format=%H', '--grep=own b.txt');
+    expect(project.git('show', '--format=', '--name-status', own).split('\n')).toEqual(['A\tb.txt', 'A\tstaged.txt']);
+    expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt', 'hook.txt', 'old.txt']));
+    expect(filesInHead(project)).not.toContain('README.md');
+    expect(project.git('show', 'HEAD:old.txt')).toBe('new');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('is not undone by a person who commits from an editor meanwhile, and again afterwards', async () => {
+    const project = createProject({
+      files: { 'notes.txt': 'old\n' },
+      agent: [
+        `${waitsFor('.git/edited')}; echo a > a.txt`,
+        `${waitsFor('.git/committed')}; ${commitsOwn('b.txt')}; ${promise}`,
+      ],
+    });
+    project.write('notes.txt', 'edited\n');
+    const loop = project.start(run);
+    await loop.printed('waiting for .git/edited');
+    writeFileSync(
+      join(project.home, 'editor'),
+      `#!/bin/sh\necho notes > "$1"; touch .git/edited; until [ -e .git/saved ]; do sleep 0.01; done\n`,
+    );
+    chmodSync(join(project.home, 'editor'), 0o755);
+    const person = startProcess('git', ['commit', '-a'], {
+      cwd: project.folder,
+      env: { ...project.env, GIT_EDITOR: join(project.home, 'editor') },
+    });
+    await loop.printed('delete that file');
+    project.write('.git/saved', '');
+    await person.result;
+    await loop.printed('The index is up to date with the last commit again: a.txt.');
+    project.git('commit', '-qam', 'notes');
+    expect(project.git('show', '--format=', '--name-status', 'HEAD')).toBe('M\tnotes.txt');
+    project.write('.git/committed', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt', 'notes.txt']));
+    expect(project.git('show', '--format=', '--name-status', 'HEAD')).toBe('A\tb.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('is named while a lock that nobody holds is in the way, and in order once that is removed', async () => {
+    const project = createProject({
+      agent: [`echo a > a.txt; touch ${lock}; ${promise}`, `echo b > b.txt; ${promise}`],
+    });
+
+    const first = await project.spool(...run);
+
+    expect(first.code).toBe(0);
+    expect(first.stderr).toContain(`The index lacks the last commit: ${lock} is held.`);
+    expect(existsSync(project.path('.git/spool-index.json'))).toBe(true);
+    rmSync(project.path(lock));
+    const next = await project.spool(...run);
+    expect(next.stderr).toContain('The index is up to date with the last commit again: a.txt.');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt']));
+  });
+
+  test('leaves alone what a person has staged since, and repairs what was staged before', async () => {
+    const project = createProject({
+      files: { 'both.txt': 'old\n', 'since.txt': 'old\n' },
+      agent: [`echo agent >> both.txt; echo agent >> since.txt; touch ${lock}; ${promise}`, promise],
+    });
+    project.write('both.txt', 'old\nstaged\n');
+    project.git('add', 'both.txt');
+    await project.spool(...run);
+    rmSync(project.path(lock));
+    project.write('since.txt', 'old\nagent\nperson\n');
+    project.git('add', 'since.txt');
+
+    await project.spool(...run);
+
+    expect(project.git('show', 'HEAD:both.txt')).toBe('old\nstaged\nagent');
+    expect(project.git('status', '--porcelain')).toBe('M  since.txt');
+    expect(project.git('show', ':since.txt')).toBe('old\nagent\nperson');
+  });
+
+  test('is made again when somebody has undone it before the index could be updated', async () => {
+    const project = createProject({
+      agent: [
+        `echo a > a.txt; touch ${lock}`,
+        // Faster than anybody else: the lock is never free for others.
+        `cp .git/index .git/other; GIT_INDEX_FILE=.git/other git add README.md; GIT_INDEX_FILE=.git/other git commit -qm undone --allow-empty; rm ${lock}; ${promise}`,
+      ],
+    });
+
+    const result = await project.spool(...run);
+
+    expect(project.git('show', '--format=%s', '--name-status', 'HEAD~1')).toContain('D\ta.txt');
+    expect(result.stderr).toContain('a.txt');
+    expect(filesInHead(project)).toContain('a.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('work that could not be committed', () => {
+  const conflict = (project: TestProject): void => {
+    project.git('checkout', '-q', '-b', 'side');
+    project.write('a.txt', 'side\n');
+    project.git('commit', '-qam', 'side');
+    project.git('checkout', '-q', 'main');
+    project.write('a.txt', 'main\n');
+    project.git('commit', '-qam', 'main');
+  };
+
+  test('because of a merge is committed when the merge is over', async () => {
+    const project = createProject({
+      files: { 'a.txt': 'start\n' },
+      agent: [
+        'echo f > feature.txt; git merge side >/dev/null; true',
+        `echo merged > a.txt; git add a.txt; git commit -qm merged; ${promise}`,
+      ],
+    });
+    conflict(project);
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('No commit: a merge is in progress.');
+    expect(filesInHead(project)).toContain('feature.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(result.stderr).not.toContain('Uncommitted');
+  });
+
+  test('because of a rebase is committed when it is over, also after a kill', async () => {
+    const project = createProject({
+      files: { 'a.txt': 'start\n' },
+      agent: [
+        'echo f > feature.txt; git rebase side >/dev/null 2>&1; true',
+        `touch "$HOME/ready"; ${waitsFor('never')}`,
+        `echo merged > a.txt; git add a.txt; GIT_EDITOR=true git rebase --continue >/dev/null; ${promise}`,
+      ],
+    });
+    conflict(project);
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    await project.spool(...run);
+
+    expect(filesInHead(project)).toContain('feature.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('because of a merge that does not end is named in the end', async () => {
+    const project = createProject({
+      files: { 'a.txt': 'start\n' },
+      agent: [`echo f > feature.txt; git merge side >/dev/null; ${promise}`],
+    });
+    conflict(project);
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toMatch(/Uncommitted 2 files: a\.txt, feature\.txt \(a merge is in progress\)/);
+    expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain('feature.txt');
+    expect(project.state()).toMatchObject({
+      uncommitted: [{ why: 'a merge is in progress', files: ['a.txt', 'feature.txt'], count: 2 }],
+    });
+  });
+
+  test('because it cannot be signed is named with the reason, in the notice and in the end', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
+    project.git('config', 'commit.gpgsign', 'true');
+    project.git('config', 'gpg.program', 'no-such-gpg');
+
+    const result = await project.spool(...run);
+
+    expect(result.code).toBe(0);
+    expect(result.stderr).toMatch(/^No commit: .*gpg failed to sign the data/m);
+    expect(result.stderr).toMatch(/^ {2}Uncommitted 1 file: a\.txt \(.*gpg failed to sign the data/m);
+  });
+
+  test('is not named when it was not to be committed', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
+
+    expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('Uncommitted');
+  });
+});
+
+describe('a refused commit', () => {
+  test('is made up for after a power cut that has cost all but the history', async () => {
+    const project = createProject({
+      agent: ['echo a > a.js', `touch "$HOME/ready"; ${waitsFor('never')}`, `touch ok; ${promise}`],
+    });
+    hook(project, 'pre-commit', '[ -e ok ]');
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
+    loop.kill('SIGKILL');
+    await loop.result;
+    rmSync(project.stateFile(`runs/${project.state().run}/uncommitted.json`));
+
+    await project.spool(...run);
+
+    expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
+  });
+
+  test('was none when the hook that is ended ran behind the commit', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
+    hook(project, 'post-commit', 'touch .git/hangs; trap "" TERM; while :; do sleep 0.05; done');
+    const loop = project.start(run);
+    await eventually(() => existsSync(project.path('.git/hangs')), 'the hook to hang');
+    loop.kill('SIGINT');
+    await loop.printed('once more kills it now');
+    loop.kill('SIGINT');
+
+    const result = await loop.result;
+
+    expect(result.stderr).not.toContain('No commit');
+    expect(project.history()).toMatchObject([{ commit: project.git('rev-parse', 'HEAD'), commitProblem: null }]);
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('work of an iteration that was cut off', () => {
+  const written = `echo f > feature.txt; rm sub/old.txt; echo 'all written'; ${waitsFor('never')}`;
+
+  test('is committed by the run that resumes it', async () => {
+    const project = createProject({ files: { 'sub/old.txt': 'old\n' }, agent: [written, promise] });
+    await killedWhenLogged(project, 'waiting for never');
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('Left uncommitted by iteration 1, which was cut off: feature.txt, sub/old.txt.');
+    expect(filesInHead(project)).toContain('feature.txt');
+    expect(filesInHead(project)).not.toContain('sub/old.txt');
+    expect(result.stderr).not.toContain('Uncommitted ');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('is told from what may be that of a person, which is named and not committed', async () => {
+    const project = createProject({ files: { 'sub/old.txt': 'old\n' }, agent: [written, promise] });
+    project.write('before.txt', 'dirty before\n');
+    await killedWhenLogged(project, 'waiting for never');
+    project.write('person.txt', 'mine\n');
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('Left uncommitted by iteration 1, which was cut off: feature.txt, sub/old.txt.');
+    expect(result.stderr).toContain('Changed since iteration 1 was cut off, by the agent or by you: person.txt.');
+    expect(result.stderr).toMatch(/Uncommitted 1 file: person\.txt/);
+    expect(filesInHead(project)).toContain('feature.txt');
+    expect(project.git('status', '--porcelain')).toBe('?? before.txt\n?? person.txt');
+  });
+
+  test('is not forgotten when the run is cut off once more', async () => {
+    const project = createProject({
+      files: { 'sub/old.txt': 'old\n' },
+      agent: [written, `echo 'second try'; ${waitsFor('never')}`, promise],
+    });
+    await killedWhenLogged(project, 'waiting for never');
+    project.write('person.txt', 'mine\n');
+    await killedWhenLogged(project, 'second try');
+
+    const result = await project.spool(...run);
+
+    expect(filesInHead(project)).toContain('feature.txt');
+    expect(result.stderr).toMatch(/Uncommitted 1 file: person\.txt/);
+    expect(project.git('status', '--porcelain')).toBe('?? person.txt');
+  });
+});
+
+describe('a commit with changes of a person', () => {
+  test('says so, whether they were staged or not', async () => {
+    const project = createProject({
+      files: { 'f.txt': 'one\n', 'g.txt': 'one\n', 'h.txt': 'one\n' },
+      agent: [`echo agent >> f.txt; echo agent >> g.txt; echo agent >> new.txt; ${promise}`],
+    });
+    project.write('f.txt', 'one\nstaged\n');
+    project.git('add', 'f.txt');
+    project.write('f.txt', 'one\nstaged\nnot staged\n');
+    project.write('h.txt', 'mine\n');
+    project.write('new.txt', 'mine\n');
+
+    const result = await project.spool(...run);
+
+    const commit = project.history()[0]!.commit!.slice(0, 8);
+    expect(result.stderr).toContain(`f.txt, new.txt had uncommitted changes of yours; they are in commit ${commit}.`);
+    expect(project.git('show', 'HEAD:f.txt')).toBe('one\nstaged\nnot staged\nagent');
+    expect(project.git('status', '--porcelain')).toBe('M h.txt');
+  });
+
+  test('is not taken for one when the agent commits by itself, or was refused before', async () => {
+    const project = createProject({
+      files: { 'f.txt': 'one\n', 'g.txt': 'one\n' },
+      agent: [
+        'echo agent >> f.txt; git commit -qam own; echo more >> f.txt',
+        'echo agent >> g.txt; touch .git/refuse',
+        `rm .git/refuse; echo agent >> g.txt; ${promise}`,
+      ],
+    });
+    project.write('elsewhere.txt', 'mine\n');
+    hook(project, 'pre-commit', '[ ! -e .git/refuse ]');
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).not.toContain('of yours');
+    expect(project.git('show', 'HEAD:g.txt')).toBe('one\nagent\nagent');
+    expect(project.git('status', '--porcelain')).toBe('?? elsewhere.txt');
+  });
+});
+
+test('a tracked file that is over the limit already is committed', async () => {
+  const big = 'x'.repeat(6 * 1024 * 1024);
+  const project = createProject({
+    files: { 'fixture.dat': big, 'small.dat': 'small\n' },
+    agent: [`echo more >> fixture.dat; cp fixture.dat small.dat; ${promise}`],
+  });
+
+  const result = await project.spool(...run);
+
+  expect(project.git('show', '--format=', '--name-only')).toBe('fixture.dat');
+  expect(result.stderr).toContain('Not committed: small.dat (6.0 MB, more than 5 MB).');
+});
+
+test('a detached HEAD is named at the start, once, with the way to keep the commits', async () => {
+  const project = createProject({ agent: ['echo a > a.txt', `echo b > b.txt; ${promise}`] });
+  project.git('checkout', '-q', '--detach');
+
+  const result = await project.spool(...run);
+
+  const lines = result.stderr.split('\n').filter((line) => line.includes('detached'));
+  expect(lines).toEqual(['HEAD is detached: commits go to no branch. To keep them: git switch -c <name>']);
+  expect(result.stderr.indexOf('HEAD is detached')).toBeLessThan(result.stderr.indexOf('Iteration 1'));
+  expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('detached');
+});
+
+test('an agent that deletes the repository ends neither the iteration nor the run', async () => {
+  const project = createProject({ agent: ['rm -rf .git; echo a > a.txt', 'true', promise] });
+
+  const result = await project.spool(...run);
+
+  expect(result.code).toBe(0);
+  expect(project.history()).toMatchObject([
+    { iteration: 1, git: null, commit: null, checkpoint: null },
+    { iteration: 2, git: null },
+    { iteration: 3, git: null, completionFound: true },
+  ]);
+  const told = result.stderr.split('\n').filter((line) => /git/.test(line) && !line.includes('no git'));
+  expect(told).toEqual(['The repository is gone (.git): from here on nothing is counted, kept or committed.']);
+  expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
+});
