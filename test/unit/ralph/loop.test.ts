@@ -94,7 +94,7 @@ const run = async (
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), ...changes.standing };
+  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), pending: null, ...changes.standing };
   const reason = await runLoop({ ...plan, ...changes.plan }, standing, world);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');

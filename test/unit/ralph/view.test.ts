@@ -56,6 +56,8 @@ describe('before the first event', () => {
       spentNow: null,
       waiting: null,
       resting: {},
+      pending: null,
+      settings: null,
       pid: 4711,
       startedAt,
       updatedAt: startedAt,
