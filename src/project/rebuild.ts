@@ -24,7 +24,7 @@ export const rebuildRun = async (project: Project, change: string, file: string)
   return { view: viewOfRecords(change, records), damage, isWhole: false };
 };
 
-/** The names of runs sort by time. The last one may have been cut off before its first record. */
+/** The names of runs sort by time, to the second. The last one may have been cut off before its first record. */
 const newestRun = async (
   project: Project,
   change: string,
@@ -32,7 +32,15 @@ const newestRun = async (
 ): Promise<string | null> => {
   const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
   const recorded = records.slice(-1).map(({ run }) => run);
-  return [...folders, ...recorded].toSorted().at(-1) ?? null;
+  const runs = [...new Set([...folders, ...recorded])].toSorted();
+  const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));
+  if (sameSecond.length < 2) return runs.at(-1) ?? null;
+  const starts = await Promise.all(sameSecond.map((run) => readStart(project, change, run)));
+  const sorted = starts.filter((start) => start !== null).toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+  return sorted.at(-1)?.run ?? runs.at(-1)!;
 };
+
+/** `20261115-070312-9f3a01c2` → `20261115-070312` */
+const secondOf = (run: string) => run.slice(0, 15);
 
 const iterations = (count: number) => (count === 1 ? '1 iteration' : `${count} iterations`);

@@ -83,7 +83,7 @@ export const listOf =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) => {
     const items = someOf(shape)(value);
-    return items?.length === (value as readonly unknown[]).length ? items : undefined;
+    return Array.isArray(value) && items?.length === value.length ? items : undefined;
   };
 
 /** The items of a list that have the shape. */

@@ -152,8 +152,9 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
   if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view), spentNow: null, pending: null };
+  const { run, finished, pending } = view;
   // What it cost is counted when it is recorded.
-  if (view.pending) return { ...view, spentNow: null };
+  if (pending?.run === run && pending.iteration === finished + 1) return { ...view, spentNow: null };
   // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
-  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null };
+  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null, pending: null };
 };
