@@ -42,7 +42,7 @@ interface Damage {
   readonly rebuilt: RunView | null;
 }
 
-export interface Previous {
+interface Previous {
   readonly view: RunView;
   readonly last: IterationRecord | null;
 }
