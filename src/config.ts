@@ -20,7 +20,11 @@ export interface Resolved {
   readonly own: readonly Harness[];
   /** What the user asked for in this very call, by flag or variable. */
   readonly asked: ReadonlySet<FlagName>;
+  /** What the config file says for a change, by key, as it is written there. */
+  readonly fileFor: (id: string) => FileSettings;
 }
+
+export type FileSettings = Readonly<Partial<Record<FlagName, unknown>>>;
 
 /** defaults < .spool/config.json < its part for the change < SPOOL_* < flags, each value checked where it came from. */
 export const resolveOptions = async (sources: {
@@ -28,7 +32,7 @@ export const resolveOptions = async (sources: {
   env: NodeJS.ProcessEnv;
   project: Project | null;
 }): Promise<Resolved> => {
-  const { values: config, changes, own } = sources.project ? await readConfig(sources.project) : noConfig;
+  const { values: config, written, changes, own } = sources.project ? await readConfig(sources.project) : noConfig;
   const asked = new Map(
     flagNames.flatMap((name) => {
       const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);
@@ -39,7 +43,8 @@ export const resolveOptions = async (sources: {
     checked(flagNames.map((name) => [name, asked.get(name) ?? special[name] ?? config[name] ?? fallback(flags[name])]));
   return {
     options: resolve({}),
-    forChange: (id) => resolve(settingsFor(changes, id)),
+    forChange: (id) => resolve(settingsFor(changes, id).values),
+    fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
     settled: [...changes.keys()],
     own,
     asked: new Set(asked.keys()),
@@ -47,9 +52,9 @@ export const resolveOptions = async (sources: {
 };
 
 /** Under its id, or under a prefix of it; the longest wins. */
-const settingsFor = (changes: ReadonlyMap<string, ConfigValues>, id: string): ConfigValues => {
+const settingsFor = (changes: Config['changes'], id: string): Settings => {
   const key = [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
-  return key === undefined ? {} : changes.get(key)!;
+  return key === undefined ? noConfig : changes.get(key)!;
 };
 
 const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Options => {
@@ -99,13 +104,18 @@ const fallback = (flag: Flag): Value | null => {
 
 type ConfigValues = Partial<Record<FlagName, Value>>;
 
-interface Config {
+interface Settings {
   readonly values: ConfigValues;
-  readonly changes: ReadonlyMap<string, ConfigValues>;
+  /** The same as they stand in the file. */
+  readonly written: FileSettings;
+}
+
+interface Config extends Settings {
+  readonly changes: ReadonlyMap<string, Settings>;
   readonly own: readonly Harness[];
 }
 
-const noConfig: Config = { values: {}, changes: new Map(), own: [] };
+const noConfig: Config = { values: {}, written: {}, changes: new Map(), own: [] };
 
 export const readConfig = async (project: Project): Promise<Config> => {
   const path = configFile(project);
@@ -120,6 +130,7 @@ export const readConfig = async (project: Project): Promise<Config> => {
     throw userError('bad-config', file, '"changes" takes an object: an id, and settings, for each');
   return {
     values: configValues(file, rest),
+    written: rest,
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
     own: declared === undefined ? [] : await ownHarnesses(declared, { root: project.root, file }),
   };
@@ -140,9 +151,9 @@ const setupIn = (file: string, worktree: unknown): unknown => {
   throw userError('bad-config', file, '"worktree" takes an object with "setup"');
 };
 
-const settingsOf = (file: string, id: string, value: unknown): ConfigValues => {
+const settingsOf = (file: string, id: string, value: unknown): Settings => {
   if (!isObject(value)) throw userError('bad-config', file, `"changes.${id}" takes an object with settings`);
-  return configValues(file, value);
+  return { values: configValues(file, value), written: value };
 };
 
 const configValues = (file: string, values: Readonly<Record<string, unknown>>): ConfigValues =>

@@ -81,7 +81,12 @@ const table = {
     text: (change: string, module: string) =>
       `Change ${change} is not part of module ${module}: drop --module or --change.`,
   },
-  cancelled: { exit: 130, text: () => 'Cancelled: no change was chosen, nothing was started.' },
+  cancelled: { exit: 130, text: (what: string) => `Cancelled: ${what}, nothing was started.` },
+  'until-passed': {
+    exit: 2,
+    text: (when: string, command: string, clock: string) =>
+      `The --until of this run (${when}) has passed. Give a new one: ${command} --until ${clock}, or --until none to run without it.`,
+  },
   'no-proposal': {
     exit: 2,
     text: (change: string, file: string) => `Change ${change} has no proposal: write ${file} first.`,

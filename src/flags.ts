@@ -87,7 +87,12 @@ export const flags = {
     fallback: 'unlimited',
     from: 'flag, env, config',
   },
-  until: { kind: 'clock', value: '<hh:mm>', help: 'stop at this local time, today or tomorrow', from: 'flag, env' },
+  until: {
+    kind: 'clock',
+    value: '<hh:mm>',
+    help: 'stop at this local time, today or tomorrow, or "none"',
+    from: 'flag, env',
+  },
   maxCost: {
     kind: 'money',
     value: '<usd>',

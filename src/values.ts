@@ -1,6 +1,6 @@
 /**
  * What a value must look like. A `name` cannot be taken for a flag. A `limit` is a count, a `span` a duration, `money`
- * an amount of dollars, each of them or the word "unlimited". `names` and
+ * an amount of dollars, each of them or the word "unlimited". A `clock` is a time of day or the word "none". `names` and
  * `commands` may be given more than once.
  */
 export type Kind =
@@ -19,6 +19,9 @@ export type Kind =
 
 export type Value = string | number | boolean | readonly string[];
 
+/** The `clock` that never comes. */
+export const noTime = 'none';
+
 /** What a value of each kind must be, as it is said to a user. */
 export const wanted: Record<Kind, string> = {
   text: 'takes some text',
@@ -29,7 +32,7 @@ export const wanted: Record<Kind, string> = {
   money: 'takes an amount of dollars such as 5 or 2.50, or "unlimited"',
   duration: 'takes a time such as 500ms, 30s, 5m, 2h or 1d',
   span: 'takes a time such as 30s, 5m, 2h or 1d, or "unlimited"',
-  clock: 'takes a time of day such as 07:00',
+  clock: 'takes a time of day such as 07:00, or "none"',
   names: 'takes a name that does not start with "-"',
   commands: 'takes a command, or a list of commands',
   switch: 'takes true or false',
@@ -56,7 +59,7 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
     case 'span':
       return text === 'unlimited' ? Infinity : parseDuration(text);
     case 'clock':
-      return /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
+      return text === noTime || /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
     case 'names':
       return parseNames(text);
     case 'commands':

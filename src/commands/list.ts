@@ -6,6 +6,7 @@ import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
   const changes = await overviews(findProject(cwd));
+  for (const { damage } of changes) if (damage !== null) terminal.say(`${damage}\n`);
   if (typed.json) terminal.answer(`${JSON.stringify(changes, null, 2)}\n`);
   else if (changes.length === 0)
     terminal.answer('No active change. Make one with "spool create change <slug> --module <id>".\n');

@@ -7,13 +7,16 @@ import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
 import { overview } from '../project/overview.ts';
 import { describeLastRun } from '../report/status.ts';
+import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
   const project = findProject(cwd);
   const found = await find(project, argument!);
   const lines =
-    found.kind === 'change' ? await describeChange(project, found.id) : await describeModule(project, found.id);
+    found.kind === 'change'
+      ? await describeChange(project, found.id, terminal)
+      : await describeModule(project, found.id);
   terminal.out(`${lines.join('\n')}\n`);
   return 0;
 };
@@ -35,9 +38,10 @@ const find = async (project: Project, query: string): Promise<{ kind: 'change' |
   }
 };
 
-const describeChange = async (project: Project, id: string): Promise<string[]> => {
+const describeChange = async (project: Project, id: string, terminal: Terminal): Promise<string[]> => {
   const folder = changeFolder(project, id);
-  const { module, lastRun } = await overview(project, id);
+  const { module, lastRun, damage } = await overview(project, id);
+  if (damage !== null) terminal.say(`${damage}\n`);
   const tasks = (await readTasks(project, id)) ?? [];
   const proposal = await readIfThere(join(folder, 'proposal.md'));
   return [

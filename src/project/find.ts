@@ -36,6 +36,9 @@ export const archiveFolder = (project: Project) => join(changesFolder(project), 
 export const modulesFolder = (project: Project) => join(project.root, '.spool', 'modules');
 export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
 
+/** Where everything about the runs of one change is kept. */
+export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
+
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 

@@ -2,8 +2,8 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeF
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import type { IterationRecord } from '../ralph/events.ts';
-import type { Project } from './find.ts';
-import { ralphFolder } from './state.ts';
+import { type Project, ralphFolder } from './find.ts';
+import { recordIn } from './saved.ts';
 
 const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
 
@@ -27,75 +27,81 @@ export const appendRecord = (project: Project, changeId: string, record: Iterati
 /** The last records, oldest first. Reads from the end of the file, so its length does not matter. */
 export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {
   const records: IterationRecord[] = [];
-  for (const line of linesFromEnd(historyFile(project, changeId))) {
-    const record = parse(line);
-    if (record) records.push(record);
+  for (const record of recordsFromEnd(project, changeId)) {
+    records.push(record);
     if (records.length === count) break;
   }
   return records.toReversed();
 };
 
+/** All records of the run that the last record is of, oldest first. */
+export const lastRunRecords = (project: Project, changeId: string): IterationRecord[] => {
+  const records: IterationRecord[] = [];
+  for (const record of recordsFromEnd(project, changeId)) {
+    if (records[0] && record.run !== records[0].run) break;
+    records.push(record);
+  }
+  return records.toReversed();
+};
+
+function* recordsFromEnd(project: Project, changeId: string): Generator<IterationRecord> {
+  for (const line of linesFromEnd(historyFile(project, changeId))) {
+    const record = parse(line);
+    if (record) yield record;
+  }
+}
+
 const newline = 0x0a;
 const blockSize = 16 * 1024;
 
-function* linesFromEnd(path: string): Generator<string> {
+/** No record is longer: what is was written by somebody else, and is passed over without being held in memory. */
+const longestLine = 16 * 1024 * 1024;
+
+/** The lines of a file, the last one first. Every byte is read once, and copied once more at most. */
+export function* linesFromEnd(path: string): Generator<string> {
   if (!existsSync(path)) return;
   const file = openSync(path, 'r');
   try {
-    let tail = Buffer.alloc(0);
+    let line = createLine();
     for (let position = fstatSync(file).size; position > 0;) {
       const block = Buffer.alloc(Math.min(blockSize, position));
       position -= block.length;
-      const length = readSync(file, block, 0, block.length, position);
-      tail = Buffer.concat([block.subarray(0, length), tail]);
-      for (let end = tail.lastIndexOf(newline); end !== -1; end = tail.lastIndexOf(newline)) {
-        yield tail.subarray(end + 1).toString('utf8');
-        tail = tail.subarray(0, end);
+      let rest = block.subarray(0, readSync(file, block, 0, block.length, position));
+      for (let end = rest.lastIndexOf(newline); end !== -1; end = rest.lastIndexOf(newline)) {
+        line.prepend(rest.subarray(end + 1));
+        yield line.text();
+        line = createLine();
+        rest = rest.subarray(0, end);
       }
+      line.prepend(rest);
     }
-    yield tail.toString('utf8');
+    yield line.text();
+  } catch (error) {
+    atPath(path)(error);
   } finally {
     closeSync(file);
   }
 }
 
+/** A line whose beginning is still to come; its text is empty when it is too long. */
+const createLine = () => {
+  let parts: Buffer[] = [];
+  let length = 0;
+  return {
+    prepend(part: Buffer): void {
+      length += part.length;
+      if (length <= longestLine) parts.push(part);
+      else parts = [];
+    },
+    text: () => Buffer.concat(parts.toReversed()).toString('utf8'),
+  };
+};
+
 /** null for a blank line, one that was cut off, and one that we did not write. */
 const parse = (line: string): IterationRecord | null => {
   try {
-    const record = JSON.parse(line) as IterationRecord | null;
-    if (record?.v !== 1 || !isText(record.run, record.end) || !isNumber(record.iteration, record.durationMs))
-      return null;
-    return { ...blank, ...record };
+    return recordIn(JSON.parse(line)) ?? null;
   } catch {
     return null;
   }
 };
-
-/** What a line of an older Spool, or of somebody else, may lack. */
-const blank: Omit<IterationRecord, 'v' | 'run' | 'iteration' | 'durationMs' | 'end'> = {
-  startedAt: new Date(0).toISOString(),
-  harness: '',
-  model: null,
-  exitCode: null,
-  signal: null,
-  completionFound: false,
-  evidence: null,
-  rejected: null,
-  mentions: [],
-  git: null,
-  commit: null,
-  commitProblem: null,
-  checkpoint: null,
-  usage: null,
-  tools: null,
-  error: null,
-  denied: null,
-  blocked: null,
-  gate: null,
-  repeated: null,
-  tasks: null,
-  held: [],
-};
-
-const isText = (...values: unknown[]) => values.every((value) => typeof value === 'string');
-const isNumber = (...values: unknown[]) => values.every((value) => Number.isFinite(value));

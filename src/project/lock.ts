@@ -1,6 +1,8 @@
 import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { atPath } from '../errors.ts';
 import { processStart } from '../processes.ts';
+import { count, matching, object, orNull, required, type Shape, text, wrongIs } from './shape.ts';
 
 export interface LockOwner {
   readonly id: string;
@@ -43,8 +45,9 @@ export const acquireLock = (path: string, purpose: string): Locking => {
   }
 };
 
-/** The living owner of a lock; null when nobody holds it. */
+/** The living owner of a lock; null when nobody holds it. Nobody can hold one that is a folder. */
 export const lockOwner = (path: string): LockOwner | null => {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return null;
   const owner = readOwner(path);
   return owner && isAlive(path, owner) ? owner : null;
 };
@@ -146,19 +149,28 @@ const pidSpace = (): string | null => {
 
 /** null when the file is gone. A file that holds no owner is nobody's. */
 const readOwner = (path: string): LockOwner | null => {
-  let text: string;
+  let saved: string;
   try {
-    text = readFileSync(path, 'utf8');
+    saved = readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    return atPath(path)(error);
   }
   try {
-    const owner = JSON.parse(text) as Partial<LockOwner>;
-    if (/^[\da-f-]{36}$/.test(String(owner.id)) && typeof owner.pid === 'number' && typeof owner.host === 'string')
-      return owner as LockOwner;
+    const owner = ownerIn(JSON.parse(saved));
+    if (owner) return owner;
   } catch {
     // Falls through: not one of ours.
   }
   return { id: unreadable, pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };
+
+const ownerIn: Shape<LockOwner> = object<LockOwner>({
+  id: required(matching(/^[\da-f-]{36}$/)),
+  pid: required(count),
+  // Missing is not null: that is what a process has that is gone.
+  start: wrongIs('', orNull(text)),
+  host: required(text),
+  since: wrongIs('', text),
+  purpose: wrongIs('', text),
+});

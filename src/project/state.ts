@@ -4,23 +4,25 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { atPath, userError } from '../errors.ts';
 import { processStart } from '../processes.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from './files.ts';
-import { type Project, stateFolder } from './find.ts';
+import { type Project, ralphFolder, stateFolder } from './find.ts';
 import { acquireLock, hostName, type LockOwner, lockOwner } from './lock.ts';
+import { viewIn } from './saved.ts';
 
-/** Where everything about the runs of one change is kept. */
-export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
+export { ralphFolder };
 
 const stateFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'state.json');
 
@@ -76,21 +78,65 @@ export const newScratch = (folder: string): string => {
   return join(folder, `scratch.${process.pid}.${crypto.randomUUID()}`);
 };
 
-/** The last run of a change; null when there was none. A file that Spool did not write is an error, never replaced. */
-export const readState = async (project: Project, changeId: string): Promise<RunView | null> => {
+/** What is known of the last run of a change. */
+export interface SavedRun {
+  /** null when there was none. */
+  readonly view: RunView | null;
+  /** It was rebuilt, as state.json is damaged: one line that says so. */
+  readonly damage: string | null;
+  /** What it was asked for is known; otherwise it can be shown but not be resumed. */
+  readonly isWhole: boolean;
+}
+
+/** A damaged state.json is made up for from the history, in memory. One of a newer version is an error. */
+export const readRun = async (project: Project, changeId: string): Promise<SavedRun> => {
   const file = stateFile(project, changeId);
-  const text = await readIfThere(file);
-  if (text === null) return null;
-  const state = parse(text);
+  const text = await readIfThere(file).catch(unreadableIs(''));
+  if (text === null) return { view: null, damage: null, isWhole: true };
+  const value = parseJson(text);
   const name = relative(project.root, file);
-  if (state === null) throw userError('bad-state', name, 'is damaged');
-  if (state.v !== 1) throw userError('bad-state', name, `has version ${state.v}, which this Spool does not know`);
-  return state;
+  const version = (value as { v?: unknown } | null | undefined)?.v;
+  if (typeof version === 'number' && version !== 1)
+    throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
+  const view = viewIn(value);
+  if (view) return { view, damage: null, isWhole: true };
+  const { rebuildRun } = await import('./rebuild.ts');
+  return rebuildRun(project, changeId, name);
+};
+
+/** The last run of a change; null when there was none. */
+export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>
+  (await readRun(project, changeId)).view;
+
+/** Keeps a damaged state.json under another name, which it answers with, and puts what is known in its place. */
+export const replaceState = (project: Project, changeId: string, view: RunView | null): string => {
+  const file = stateFile(project, changeId);
+  let number = 1;
+  while (existsSync(`${file}.damaged-${number}`)) number++;
+  const aside = `${file}.damaged-${number}`;
+  if (view === null || statSync(file).isDirectory()) renameSync(file, aside);
+  else linkSync(file, aside);
+  if (view) writeState(project, view);
+  return basename(aside);
 };
 
 /** Replaces the file as a whole: a reader, or a crash, sees the old or the new one. */
-export const writeState = (project: Project, view: RunView): void => {
-  const file = stateFile(project, view.change);
+export const writeState = (project: Project, view: RunView): void => replace(stateFile(project, view.change), view);
+
+/** Keeps with a run what it was asked for and where it works, so that state.json can be rebuilt. */
+export const writeStart = (project: Project, view: RunView): void =>
+  replace(startFile(project, view.change, view.run), view);
+
+/** The run as it was when it was last started; null when nobody knows. */
+export const readStart = async (project: Project, changeId: string, run: string): Promise<RunView | null> => {
+  const text = await readIfThere(startFile(project, changeId, run)).catch(unreadableIs(null));
+  return viewIn(parseJson(text ?? '')) ?? null;
+};
+
+const startFile = (project: Project, changeId: string, run: string) =>
+  join(ralphFolder(project, changeId), 'runs', run, 'start.json');
+
+const replace = (file: string, view: RunView): void => {
   const draft = `${file}.${process.pid}`;
   const descriptor = openSync(draft, 'w', 0o600);
   try {
@@ -104,30 +150,20 @@ export const writeState = (project: Project, view: RunView): void => {
   renameSync(draft, file);
 };
 
-/** null for what we did not write; a newer version may look different. */
-const parse = (text: string): RunView | null => {
+/** A folder in its place is damage like any other; a file that may not be read is not. */
+const unreadableIs =
+  <Type>(fallback: Type) =>
+  (error: unknown): Type => {
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR') return fallback;
+    throw error;
+  };
+
+/** undefined for what is no JSON. */
+const parseJson = (text: string): unknown => {
   try {
-    const value = JSON.parse(text) as RunView | null;
-    if (typeof value !== 'object' || typeof value?.v !== 'number') return null;
-    const left = value.uncommitted ?? [];
-    const texts = [
-      value.run,
-      value.change,
-      value.status,
-      value.startedAt,
-      value.harness,
-      value.completionPromise,
-      ...left.map((each) => each?.why),
-    ];
-    const numbers = [value.iteration, value.finished, value.minIterations];
-    const ours = texts.every((text) => typeof text === 'string') && numbers.every((number) => Number.isFinite(number));
-    const lists = [value.agents, value.held, value.files, value.gate?.verify, left, ...left.map((each) => each?.files)];
-    const objects = [value.limits, value.gate, value.gateRuns, value.resting];
-    const whole =
-      lists.every((list) => Array.isArray(list)) && objects.every((part) => part && typeof part === 'object');
-    return (ours && whole) || value.v !== 1 ? value : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 };
 
@@ -202,5 +238,6 @@ const lockedBy = (changeId: string, owner: LockOwner) =>
 
 const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
-  return `process ${pid} on ${host.replace(/ \(.*\)$/, '')} since ${since}${hint}`;
+  const began = since === '' ? '' : ` since ${since}`;
+  return `process ${pid} on ${host.replace(/ \(.*\)$/, '')}${began}${hint}`;
 };

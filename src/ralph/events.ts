@@ -101,6 +101,7 @@ export interface Halt {
 }
 
 export interface GitSummary {
+  /** All of them, also those that the lists leave out. */
   readonly filesChanged: number;
   readonly files: readonly string[];
   readonly insertions: number;
@@ -108,6 +109,10 @@ export interface GitSummary {
   readonly changes: readonly FileChange[];
   /** What the agent committed by itself, oldest first. */
   readonly commits: readonly string[];
+  /** How many more files there are than `files` and `changes` name; not there when they name all. */
+  readonly filesLeftOut?: number;
+  /** The same for `commits`. */
+  readonly commitsLeftOut?: number;
 }
 
 export interface FileChange {
@@ -265,6 +270,14 @@ export interface Limits {
 
 export type StopReason = 'complete' | 'limit' | 'failed' | 'blocked' | 'interrupted';
 
+/** What a resumed run needs to see that the settings have changed since. */
+export interface SettingsThen {
+  /** What was asked for by flag or variable, in any call of this run. */
+  readonly asked: readonly string[];
+  /** What the config file said for this change, by key, as it was written there. */
+  readonly file: Readonly<Record<string, unknown>>;
+}
+
 /** All there is that can end a run, and what that makes of it. */
 export const stopCauses = {
   promise: 'complete',
@@ -318,6 +331,8 @@ export type RunEvent =
       readonly at: string;
     }
   | { readonly type: 'waiting'; readonly untilMs: number; readonly why: string; readonly at: string }
+  /** The agent has ended and its gate follows: should that be cut off, the record so far is all that is needed to run it again. */
+  | { readonly type: 'iteration-pending'; readonly record: IterationRecord; readonly at: string }
   | { readonly type: 'gate-started'; readonly commands: readonly string[] }
   | ({
       readonly type: 'run-ended';

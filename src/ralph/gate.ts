@@ -1,4 +1,4 @@
-import type { GateReport, GateRun } from './events.ts';
+import type { GatePlan, GateReport, GateRun } from './events.ts';
 import type { Verdict } from './iteration.ts';
 
 /** A promise that the gate does not let through is refused, with the reason. */
@@ -6,6 +6,12 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
   gate === null || gate.passed || !verdict.completionFound
     ? verdict
     : { ...verdict, completionFound: false, evidence: null, rejected: refusalOf(gate) };
+
+/** After such an iteration there are commands to run, if the cheap questions are answered well. */
+export const runsCommands = (
+  { verify, verifyEach }: GatePlan,
+  { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
+): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'limit'));
 
 export const passes = ({ tampering, openTasks, runs }: Omit<GateReport, 'passed'>): boolean =>
   tampering.length === 0 && openTasks.length === 0 && runs.every(isGreen);

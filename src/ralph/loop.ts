@@ -16,7 +16,8 @@ import {
   type Uncommitted,
   type Usage,
 } from './events.ts';
-import { applyGate } from './gate.ts';
+import { boundRecord } from './bounds.ts';
+import { applyGate, runsCommands } from './gate.ts';
 import { type Verdict, watchIteration } from './iteration.ts';
 import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, settledBy } from './policy.ts';
@@ -47,8 +48,8 @@ export interface World {
   watchWork(iteration: number): Promise<() => Promise<Work>>;
   /** Called once, before the end of the run is announced: what it did that is in no commit. */
   uncommitted(): Promise<readonly Uncommitted[]>;
-  /** Looks into what must hold before a promise is believed; null when there is nothing to look into. */
-  gate(iteration: number, verdict: Verdict): Promise<GateReport | null>;
+  /** Looks into what must hold before a promise is believed; null when there is nothing to look into. `again` when it was cut off before. */
+  gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
   /** null when the change has none. */
   tasks(): Promise<TaskCount | null>;
   withoutSecrets(record: IterationRecord): IterationRecord;
@@ -72,18 +73,20 @@ export interface Standing {
   readonly last: IterationRecord | null;
   /** When agents that are held up are free, by their keys. */
   readonly restingUntil: ReadonlyMap<string, number>;
+  /** The iteration whose gate was cut off: only that is run again. */
+  readonly pending: IterationRecord | null;
 }
 
 /** Runs the agent again and again until the policy says stop. An attempt that is held up is not an iteration. */
 export const runLoop = async (plan: RunPlan, standing: Standing, world: World): Promise<StopReason> => {
   const roster = createRoster({ ...plan, ...standing, firstRestMs: 30 * plan.retryDelayMs, random: world.random });
-  let { tally, last } = standing;
+  let { tally, last, pending } = standing;
   const settled = last && settledBy(plan, last);
   if (settled) return end(settled, tally, world);
   for (;;) {
-    const early = stopBefore(plan, tally, world);
+    const early = pending ? null : stopBefore(plan, tally, world);
     if (early) return end(early, tally, world);
-    const { agent, freeAtMs } = roster.next(nowMs(world));
+    const { agent, freeAtMs } = pending ? { agent: workerOf(plan, pending), freeAtMs: 0 } : roster.next(nowMs(world));
     if (freeAtMs > nowMs(world)) {
       const tooLong = waitsTooLong(plan, tally, { agent, freeAtMs });
       if (tooLong) return end(tooLong, tally, world);
@@ -91,7 +94,11 @@ export const runLoop = async (plan: RunPlan, standing: Standing, world: World): 
       continue;
     }
 
-    const record = world.withoutSecrets(await runIteration({ plan, agent, tally, last }, world));
+    const again = pending !== null;
+    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, tally, last }, world));
+    const record = await passGate(plan, { ended, again }, world);
+    if (record === null) return end(gateCutOff(ended, world), tally, world);
+    pending = null;
     const untilMs = roster.heldUntil(agent, record, nowMs(world));
     if (untilMs !== null) {
       const { held: _, ...attempt } = record;
@@ -122,6 +129,7 @@ interface Turn {
   readonly last: IterationRecord | null;
 }
 
+/** One agent from its prompt to its end; its record as it is before the gate. */
 const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): Promise<IterationRecord> => {
   const iteration = tally.finished + 1;
   const started = world.now();
@@ -140,10 +148,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
   });
   const durationMs = Math.round(world.ticks() - startTicks);
   const work = await workDone();
-  const verdict = watch.judge(ended);
-  const gate = await world.gate(iteration, verdict);
-  const tasks = await world.tasks();
-  return {
+  const record: IterationRecord = {
     v: 1,
     run: plan.run,
     iteration,
@@ -154,12 +159,41 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     signal: ended.signal,
     end: ended.end,
     ...work,
-    ...applyGate(verdict, gate),
-    gate,
-    tasks,
+    ...watch.judge(ended),
+    gate: null,
+    tasks: null,
     held: tally.held,
   };
+  return world.withoutSecrets(boundRecord(record));
 };
+
+interface Gating {
+  readonly ended: IterationRecord;
+  readonly again: boolean;
+}
+
+/**
+ * The record with what its gate says; null when the gate was cut off, as the run is asked to stop.
+ * Before its commands start, which may take long, the rest is on disk: nothing but them has to be done again.
+ */
+const passGate = async (plan: RunPlan, { ended, again }: Gating, world: World): Promise<IterationRecord | null> => {
+  if (!again && runsCommands(plan.gate, ended))
+    world.emit({ type: 'iteration-pending', record: ended, at: world.now().toISOString() });
+  const gate = await world.gate(ended.iteration, ended, again);
+  const cutOff = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
+  if (cutOff && world.stopSignal() !== null) return null;
+  const tasks = await world.tasks();
+  return world.withoutSecrets(boundRecord({ ...ended, ...applyGate(ended, gate), gate, tasks }));
+};
+
+const gateCutOff = ({ iteration }: IterationRecord, world: World): Stop => ({
+  cause: 'signal',
+  detail: `stopped by ${world.stopSignal()} while the gate of iteration ${iteration} ran; the next start runs it again`,
+});
+
+/** The agent of a record, as the roster knows it. */
+const workerOf = ({ agents }: RunPlan, { harness, model }: IterationRecord): AgentChoice =>
+  agents.find((agent) => agentKey(agent) === agentKey({ harness, model })) ?? { harness, model };
 
 /** On disk first, then announced. */
 const keep = async (record: IterationRecord, world: World): Promise<void> => {

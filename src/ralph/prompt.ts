@@ -57,9 +57,17 @@ export const describeResult = (record: IterationRecord | null, tally: Pick<Tally
   if (record === null) return null;
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
-  const parts = [outcomeOf(record), refused, ...stuckSigns(record, tally), ...gateOutput(record.gate)];
+  const signs = stuckSigns(record, tally).map((sign) => sign && beginning(sign));
+  const parts = [outcomeOf(record), refused, ...signs, ...gateOutput(record.gate)];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
+
+/** However much a record holds, no more of it is part of a prompt. */
+const longestPart = 4000;
+const mostOutputs = 5;
+
+const beginning = (text: string) => (text.length > longestPart ? `${text.slice(0, longestPart)}…` : text);
+const ending = (text: string) => (text.length > longestPart ? `…${text.slice(-longestPart)}` : text);
 
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.rejected !== null)
@@ -69,13 +77,13 @@ const outcomeOf = (record: IterationRecord): string | null => {
   if (record.completionFound)
     return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
   if (record.gate?.passed === false)
-    return `It left the work in a state that does not hold: ${refusalOf(record.gate)}.`;
+    return `It left the work in a state that does not hold: ${beginning(refusalOf(record.gate))}.`;
   return null;
 };
 
 /** How a permission can be granted is for a person to read: an agent might grant it to itself. */
-const forAgent = (reason: string | undefined, { denied }: IterationRecord): string | undefined =>
-  denied && reason === denied.message ? 'it stopped at a tool call that was denied' : reason;
+const forAgent = (reason: string | undefined, { denied }: IterationRecord): string =>
+  denied && reason === denied.message ? 'it stopped at a tool call that was denied' : beginning(reason ?? '');
 
 /** From how many on it is more than chance. */
 const suspicious = 2;
@@ -101,10 +109,12 @@ const stuckSigns = (
 const gateOutput = (gate: GateReport | null): string[] =>
   (gate?.runs ?? [])
     .filter((run) => !isGreen(run) && run.tail !== '')
-    .map((run) => `The end of what "${run.command}" printed:\n\n${fenced(run.tail)}`);
+    .slice(0, mostOutputs)
+    .map((run) => `The end of what "${beginning(run.command)}" printed:\n\n${fenced(run.tail)}`);
 
-/** In a fence that nothing in the text can close. */
-const fenced = (text: string): string => {
+/** The end of a text, in a fence that nothing in it can close. */
+const fenced = (whole: string): string => {
+  const text = ending(whole);
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text.trimEnd()}\n${fence}`;

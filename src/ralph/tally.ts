@@ -20,6 +20,8 @@ export interface Tally {
   readonly heldSinceMs: number | null;
   /** The files that were changed, each once; no more than `mostFiles`. */
   readonly files: readonly string[];
+  /** How many more there may be: those that records, or this list, left out. */
+  readonly filesLeftOut: number;
   readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
   readonly lastError: string | null;
   /** How many tasks were done after the last iteration. */
@@ -36,12 +38,13 @@ export const emptyTally: Tally = {
   held: [],
   heldSinceMs: null,
   files: [],
+  filesLeftOut: 0,
   gateRuns: { passed: 0, flaky: 0, failed: 0 },
   lastError: null,
   tasksDone: null,
 };
 
-export const mostFiles = 1000;
+const mostFiles = 1000;
 
 /** What an iteration did is counted, and what held it up is its own from here on. */
 export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
@@ -52,13 +55,12 @@ export const addRecord = (tally: Tally, record: IterationRecord): Tally => {
     failures: failuresAfter(tally, record),
     sameError: error === null ? 0 : error === tally.lastError ? tally.sameError + 1 : 1,
     stalled: stuck ? tally.stalled + 1 : 0,
-    // The state of an older version does not have it.
-    denied: stuck && record.denied && !record.completionFound ? (tally.denied ?? 0) + 1 : 0,
+    denied: stuck && record.denied && !record.completionFound ? tally.denied + 1 : 0,
     tasksDone: record.tasks?.done ?? null,
     usage: addUsage(tally.usage, usageOf([record, ...record.held])),
     held: [],
     heldSinceMs: null,
-    files: addFiles(tally.files, record.git),
+    ...addFiles(tally, record.git),
     gateRuns: addRuns(tally.gateRuns, record.gate),
     lastError: error,
   };
@@ -82,7 +84,7 @@ export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tall
   return {
     ...tally,
     usage: addUsage(tally.usage, usageOf(dropped)),
-    files: addFiles(tally.files, attempt.git),
+    ...addFiles(tally, attempt.git),
     held: held.slice(-mostHeld),
     heldSinceMs: tally.heldSinceMs ?? nowMs,
   };
@@ -97,8 +99,15 @@ export const totalUsage = ({ usage, held }: Pick<Tally, 'usage' | 'held'>): Usag
 const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
   attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);
 
-const addFiles = (files: readonly string[], git: IterationRecord['git']): readonly string[] =>
-  git === null || git.files.length === 0 ? files : [...new Set([...files, ...git.files])].slice(0, mostFiles);
+const addFiles = (
+  { files, filesLeftOut }: Pick<Tally, 'files' | 'filesLeftOut'>,
+  git: IterationRecord['git'],
+): Pick<Tally, 'files' | 'filesLeftOut'> => {
+  if (git === null || git.files.length === 0) return { files, filesLeftOut };
+  const all = [...new Set([...files, ...git.files])];
+  const dropped = Math.max(0, all.length - mostFiles);
+  return { files: all.slice(0, mostFiles), filesLeftOut: filesLeftOut + dropped + (git.filesLeftOut ?? 0) };
+};
 
 const addRuns = (runs: Tally['gateRuns'], gate: IterationRecord['gate']): Tally['gateRuns'] => {
   const count = (...outcomes: string[]) => gate?.runs.filter(({ outcome }) => outcomes.includes(outcome)).length ?? 0;

@@ -8,6 +8,7 @@ import {
   type Place,
   type RunEvent,
   type RunPlan,
+  type SettingsThen,
   type Stop,
   type StopReason,
   type TaskCount,
@@ -58,6 +59,10 @@ export interface RunView extends Tally {
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
   /** When agents that were held up are free, in milliseconds since 1970, by their keys. */
   readonly resting: Readonly<Record<string, number>>;
+  /** An iteration whose agent has ended and whose gate has not: it is recorded when its gate was run. */
+  readonly pending: IterationRecord | null;
+  /** Where its settings came from; null in the state of an older Spool. */
+  readonly settings: SettingsThen | null;
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -67,7 +72,7 @@ export interface RunView extends Tally {
 /** The view before the first event. `startedAt` is kept when a run is resumed. */
 export const initialView = (
   plan: RunPlan,
-  facts: { pid: number; startedAt: string; at: string; previous?: RunView | null },
+  facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsThen | null },
 ): RunView => ({
   ...(facts.previous ?? emptyTally),
   v: 1,
@@ -77,7 +82,7 @@ export const initialView = (
   status: 'running',
   cause: null,
   detail: null,
-  iteration: plan.firstIteration,
+  iteration: facts.previous?.pending?.iteration ?? Math.min(plan.firstIteration, plan.maxIterations),
   ...(plan.agents[0] ?? { harness: '', model: null }),
   agents: plan.agents,
   allowAll: plan.allowAll,
@@ -98,6 +103,8 @@ export const initialView = (
   spentNow: null,
   waiting: null,
   resting: facts.previous?.resting ?? {},
+  pending: facts.previous?.pending ?? null,
+  settings: facts.settings ?? null,
   pid: facts.pid,
   startedAt: facts.startedAt,
   updatedAt: facts.at,
@@ -120,11 +127,14 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         waiting: null,
         updatedAt: event.at,
       };
+    case 'iteration-pending':
+      return { ...view, pending: event.record, updatedAt: event.at };
     case 'iteration-finished':
-      return { ...view, ...addRecord(view, event.record), spentNow: null, updatedAt: event.at };
+      return { ...view, ...addRecord(view, event.record), spentNow: null, pending: null, updatedAt: event.at };
     case 'held-up': {
       const resting = { ...view.resting, [agentKey(event.attempt)]: event.untilMs };
-      return { ...view, ...addHeld(view, event.attempt, event.atMs), spentNow: null, resting, updatedAt: event.at };
+      const held = addHeld(view, event.attempt, event.atMs);
+      return { ...view, ...held, spentNow: null, pending: null, resting, updatedAt: event.at };
     }
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
@@ -145,7 +155,10 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
 /** The view with the records in it that were saved after it was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
-  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view), spentNow: null };
+  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view), spentNow: null, pending: null };
+  const { run, finished, pending } = view;
+  // What it cost is counted when it is recorded.
+  if (pending?.run === run && pending.iteration === finished + 1) return { ...view, spentNow: null };
   // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
-  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null };
+  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null, pending: null };
 };

@@ -1,4 +1,4 @@
-import { confirm as askYesOrNo, isCancel, multiselect, select } from '@clack/prompts';
+import { confirm as askYesOrNo, isCancel, multiselect, select, text } from '@clack/prompts';
 
 export interface Choice {
   readonly value: string;
@@ -23,4 +23,13 @@ export const askSeveral = async (message: string, choices: readonly Choice[]): P
 export const confirm = async (message: string): Promise<boolean> => {
   const answer = await askYesOrNo({ message, initialValue: false, output: process.stderr });
   return !isCancel(answer) && answer;
+};
+
+/** One line of text, which may be empty; null when it was cancelled. `problem` says what is wrong with it, or nothing. */
+export const askText = async (
+  message: string,
+  problem: (answer: string) => string | undefined,
+): Promise<string | null> => {
+  const answer = await text({ message, validate: (value) => problem(value ?? ''), output: process.stderr });
+  return isCancel(answer) ? null : (answer ?? '');
 };

@@ -17,6 +17,16 @@ export const moment = (iso: string): string => {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
 };
 
+/** `07:00` */
+export const clockTime = (at: Date): string => `${two(at.getHours())}:${two(at.getMinutes())}`;
+
+/** `today`, `yesterday`, or the date. */
+export const dayOf = (at: Date, now: Date): string => {
+  const daysAgo = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString();
+  if (at.toDateString() === daysAgo(0)) return 'today';
+  return at.toDateString() === daysAgo(1) ? 'yesterday' : moment(at.toISOString()).split(' ')[0]!;
+};
+
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number} ${number === 1 ? noun : plural}`;
 

@@ -109,6 +109,8 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         say(paint('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
         return ticker.start('Waiting', event.untilMs);
       }
+      case 'iteration-pending':
+        return;
       case 'gate-started':
         ticker.stop();
         say(paint('dim', `Verifying: ${event.commands.map((command) => oneLine(command, 100)).join('; ')}`));

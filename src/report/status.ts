@@ -20,8 +20,9 @@ import {
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
   const status = currentStatus(view, alive);
   const max = view.maxIterations === null ? 'no limit' : `at most ${view.maxIterations}`;
+  const gate = view.pending && status !== 'running' ? ', its gate was interrupted' : '';
   return [
-    `${view.change}: ${status}, iteration ${view.iteration} (${max}; ${count(view.finished, 'iteration')} recorded)`,
+    `${view.change}: ${status}, iteration ${view.iteration}${gate} (${max}; ${count(view.finished, 'iteration')} recorded)`,
     ...(view.detail === null ? [] : [`  ${view.detail}${view.cause === null ? '' : ` (${view.cause})`}`]),
     ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
     ...(view.waiting && status === 'running'

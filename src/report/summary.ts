@@ -1,5 +1,5 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
-import { mostFiles, totalUsage } from '../ralph/tally.ts';
+import { totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count, duration, oneLine, someOf, usageText } from './format.ts';
 
@@ -9,7 +9,7 @@ export const summarise = (view: RunView): string[] => {
   return [
     `  Iterations  ${view.finished}, ${duration(view.elapsedMs)} at work`,
     ...(usageText(totalUsage(view)) ? [`  Used        ${usageText(totalUsage(view))}`] : []),
-    ...(view.files.length > 0 ? [`  Changed     ${filesText(view.files.length)}`] : []),
+    ...(view.files.length > 0 ? [`  Changed     ${filesText(view)}`] : []),
     ...(view.uncommitted ?? []).map((left) => `  Uncommitted ${uncommittedText(left)}`),
     ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.all} done`] : []),
     ...(gateText(view) ? [`  Gate        ${gateText(view)}`] : []),
@@ -17,7 +17,9 @@ export const summarise = (view: RunView): string[] => {
   ];
 };
 
-const filesText = (files: number) => (files < mostFiles ? count(files, 'file') : `${mostFiles} files or more`);
+/** An iteration with very many names only the first ones; the others may be the same ones each time. */
+const filesText = ({ files, filesLeftOut }: RunView): string =>
+  filesLeftOut === 0 ? count(files.length, 'file') : `${count(files.length, 'file')} and up to ${filesLeftOut} more`;
 
 const uncommittedText = ({ why, files, count: all }: Uncommitted): string =>
   `${count(all, 'file')}: ${someOf(files, all)} (${oneLine(why, 200)})`;

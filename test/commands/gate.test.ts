@@ -1,3 +1,5 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -79,24 +81,80 @@ describe('--verify', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
-  test('Ctrl-C while it verifies ends it; the promise is not believed, and the run can go on', async () => {
+  describe.each<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGKILL'])('that %s has cut off', (signal) => {
+    const gate = 'touch "$HOME/at-work"; [ -e "$HOME/go" ] || sleep 300';
+    const cutOff = async (options: { agent: string[]; flags: string[] }) => {
+      const project = createProject({ agent: options.agent });
+      const loop = project.start([...run, '--verify', gate, ...options.flags]);
+      await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
+      loop.kill(signal);
+      await loop.result;
+      return project;
+    };
+
+    test('is run again, without another agent, and the promise counts', async () => {
+      const project = await cutOff({ agent: [`echo x > work.txt; ${promise}`], flags: ['--max-iterations', '1'] });
+      expect(project.history()).toEqual([]);
+      const status = await project.spool('ralph', '--status', '--change', change);
+      expect(status.stdout).toContain(
+        `${change}: interrupted, iteration 1, its gate was interrupted (at most 1; 0 iterations recorded)`,
+      );
+
+      // A person may have changed something since: that is what the gate looks at.
+      project.write('../home/go', '');
+      project.write(`.spool/changes/${change}/proposal.md`, '# Add the loop\n\nAnd a word more.\n');
+      const resumed = await project.spool(...run);
+
+      expect(resumed).toMatchObject({ code: 0 });
+      expect(resumed.stderr).toContain('running the gate of iteration 1 again');
+      expect(project.calls()).toHaveLength(1);
+      expect(project.history()).toMatchObject([
+        {
+          iteration: 1,
+          completionFound: true,
+          git: { files: ['work.txt'] },
+          commit: expect.any(String),
+          checkpoint: expect.any(String),
+          gate: { passed: true, runs: [{ outcome: 'passed' }] },
+        },
+      ]);
+      expect(project.state()).toMatchObject({ status: 'complete', finished: 1, iteration: 1, pending: null });
+      expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    });
+
+    test('refuses the promise when it fails then, and the next iteration follows', async () => {
+      const agent = [`echo x > work.txt; ${promise}`, `echo y > more.txt; ${promise}`];
+      const project = await cutOff({ agent, flags: [] });
+
+      const resumed = await project.spool(...run, '--verify', 'test -e more.txt');
+
+      expect(resumed).toMatchObject({ code: 0 });
+      expect(project.calls()).toHaveLength(2);
+      expect(project.calls()[1]!.prompt).toContain('it was not accepted: "test -e more.txt" failed twice');
+      expect(project.history()).toMatchObject([
+        { iteration: 1, completionFound: false, git: { files: ['work.txt'] } },
+        { iteration: 2, completionFound: true, git: { files: ['more.txt'] } },
+      ]);
+      const refs = project.git('for-each-ref', '--format=%(refname:lstrip=-1)', 'refs/spool').split('\n');
+      expect(refs).toEqual(['0', '1', '2']);
+    });
+  });
+
+  test('that is cut off twice is run a third time, and --fresh leaves it behind', async () => {
     const project = createProject({ agent: [promise] });
-
-    const loop = project.start([...run, '--verify', 'echo $$ > "$HOME/pid"; [ -e "$HOME/go" ] || sleep 300']);
-    await loop.printed('Verifying:');
-    await eventually(() => processesWith(`HOME=${project.home}`).length > 1, 'the gate to run');
-    loop.kill('SIGINT');
-
-    expect(await loop.result).toMatchObject({ code: 130 });
-    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
-    expect(project.history()).toMatchObject([
-      { completionFound: false, rejected: expect.stringContaining('interrupted') },
-    ]);
-
+    const verify = ['--verify', 'touch "$HOME/at-work"; [ -e "$HOME/go" ] || sleep 300'];
+    for (let time = 0; time < 2; time++) {
+      rmSync(join(project.home, 'at-work'), { force: true });
+      const loop = project.start([...run, ...verify]);
+      await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
+      loop.kill('SIGINT');
+      expect(await loop.result).toMatchObject({ code: 130, stderr: expect.stringContaining('the next start runs it') });
+    }
     project.write('../home/go', '');
-    const resumed = await project.spool(...run);
-    expect(resumed).toMatchObject({ code: 0 });
-    expect(project.history().at(-1)).toMatchObject({ iteration: 2, gate: { runs: [{ outcome: 'passed' }] } });
+
+    expect(await project.spool(...run, '--fresh', ...verify)).toMatchObject({ code: 0 });
+    expect(project.calls()).toHaveLength(2);
+    expect(project.history()).toMatchObject([{ iteration: 1, completionFound: true }]);
   });
 
   test('commands come from the config file as well, for all changes or for one', async () => {

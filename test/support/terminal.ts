@@ -7,6 +7,18 @@ import { createScreen } from './screen.ts';
 
 const rows = 30;
 
+/** Runs a script in a shell that is the owner of a real pseudo-terminal. Closing that ends the shell, and all in its foreground hear of it. */
+export const openShell = (project: TestProject, script: string) => {
+  const pty = spawn('/bin/sh', ['-c', script], { cwd: project.folder, env: project.env });
+  const closed = new Promise<void>((resolve) => pty.onExit(() => resolve()));
+  return {
+    close: () => {
+      pty.kill('SIGHUP');
+      return closed;
+    },
+  };
+};
+
 /** Runs Spool in a real pseudo-terminal. */
 export const openTerminal = (project: TestProject, args: readonly string[], columns = 100) => {
   const pty = spawn(process.execPath, [spoolProgram, ...args], {

@@ -18,7 +18,6 @@ const agents = {
 const signals = [
   ['SIGINT', 130],
   ['SIGTERM', 143],
-  ['SIGHUP', 129],
 ] as const;
 const targets = ['its process', 'its group'] as const;
 

@@ -20,7 +20,7 @@ import { resolveChange } from '../../project/changes.ts';
 import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
-import { lockChange, readState } from '../../project/state.ts';
+import { lockChange, readRun } from '../../project/state.ts';
 import { oneLine } from '../../report/format.ts';
 import type { Call } from '../command.ts';
 import { planned } from '../ralph/place.ts';
@@ -68,7 +68,9 @@ const land = async (request: LandRequest): Promise<number> => {
 
 const planLanding = async (request: LandRequest, trial: string): Promise<Landing> => {
   const { project, change, call } = request;
-  const branch = (await readState(project, change))?.place?.branch ?? branchOf(change);
+  const { view, damage } = await readRun(project, change);
+  if (damage !== null) call.terminal.say(`${damage}\n`);
+  const branch = view?.place?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);
   if (tip === null) throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));

@@ -1,5 +1,5 @@
 import type { Project } from '../../project/find.ts';
-import { writeState } from '../../project/state.ts';
+import { writeStart, writeState } from '../../project/state.ts';
 import type { Emit } from '../../ralph/events.ts';
 import { initialView, reduceView, type RunView } from '../../ralph/view.ts';
 import type { Report } from '../../report/report.ts';
@@ -25,10 +25,11 @@ const beatMs = 10_000;
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
-export const createEmitter = ({ project, planned: { plan, previous }, report, elapsedMs }: EmitterParts): Emitter => {
+export const createEmitter = ({ project, planned, report, elapsedMs }: EmitterParts): Emitter => {
+  const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
-  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, at });
+  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, settings, at });
   let started = false;
   const keep = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
@@ -47,6 +48,7 @@ export const createEmitter = ({ project, planned: { plan, previous }, report, el
       const next = reduceView(view, event);
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
+      if (event.type === 'run-started') writeStart(project, view);
       try {
         report(event, view);
       } catch {

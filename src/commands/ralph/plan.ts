@@ -1,17 +1,22 @@
+import type { FileSettings } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import type { FlagName, Options } from '../../flags.ts';
+import { noTime } from '../../values.ts';
 import type { Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
-import { readState } from '../../project/state.ts';
-import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan } from '../../ralph/events.ts';
+import { readRun } from '../../project/state.ts';
+import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../../ralph/events.ts';
 import { catchUp, type RunView } from '../../ralph/view.ts';
+import { changedSince, describeChanged } from './settings.ts';
 
 export interface PlanRequest {
   readonly project: Project;
   readonly change: string;
   readonly options: Options;
   readonly asked: ReadonlySet<FlagName>;
+  /** What the config file says for a change, by key, as it is written there. */
+  readonly fileFor: (change: string) => FileSettings;
 }
 
 export interface Planned {
@@ -22,6 +27,19 @@ export interface Planned {
   readonly resting: Readonly<Record<string, number>>;
   /** A run that was cut off, resumed or not: something of it may still be running. */
   readonly cutOff: string | null;
+  /** Where the settings of this run come from, for whoever resumes it. */
+  readonly settings: SettingsThen;
+  /** What the user should know of how it was planned. */
+  readonly notices: readonly string[];
+  /** state.json is damaged; null when it is not. */
+  readonly damage: Damage | null;
+}
+
+interface Damage {
+  /** What is said of it, in one line. */
+  readonly text: string;
+  /** What takes its place; null when the run cannot be resumed. */
+  readonly rebuilt: RunView | null;
 }
 
 interface Previous {
@@ -31,21 +49,41 @@ interface Previous {
 
 /** A new run, or the last one again if it was cut off. What it says is sure only for who holds the lock. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
-  const last = await lastCutOff(request);
-  const cutOff = last?.view.run ?? null;
-  const previous = request.options.fresh ? null : last;
-  const resting = (await readState(request.project, request.change))?.resting ?? {};
-  return { plan: makePlan(request, previous), previous, cutOff, resting };
+  const { project, change, options, fileFor } = request;
+  const { view, damage, isWhole } = await readRun(project, change);
+  const last = view && (await lastCutOff(request, view));
+  const previous = options.fresh || !isWhole ? null : last;
+  const then = previous?.view.settings ?? null;
+  const file = fileFor(change);
+  const changed = then ? changedSince(then, file, request.asked) : [];
+  const asked = new Set([...request.asked, ...changed]);
+  const resume = previous && (previous.view.pending ? 'gate' : 'iteration');
+  return {
+    plan: makePlan({ ...request, asked }, previous),
+    previous,
+    cutOff: last?.view.run ?? null,
+    resting: view?.resting ?? {},
+    settings: { asked: [...new Set([...(then?.asked ?? []), ...request.asked])], file },
+    notices: [
+      ...(previous && resume ? [resumed(previous.view, resume)] : []),
+      ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, file)]),
+    ],
+    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? view : null },
+  };
 };
 
-const lastCutOff = async ({ project, change }: PlanRequest): Promise<Previous | null> => {
-  const view = await readState(project, change);
+const lastCutOff = async ({ project, change }: PlanRequest, view: RunView): Promise<Previous | null> => {
   // Whoever holds the lock knows that the process of a run that says "running" is gone.
-  if (view?.status !== 'running' && view?.status !== 'interrupted') return null;
+  if (view.status !== 'running' && view.status !== 'interrupted') return null;
   // The process may have been killed between saving a record and saving the state.
   const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
   return { view: catchUp(view, records), last: records.at(-1) ?? null };
 };
+
+const resumed = ({ finished }: RunView, what: 'gate' | 'iteration') =>
+  what === 'gate'
+    ? `The last run was interrupted while its gate ran; running the gate of iteration ${finished + 1} again (--fresh starts anew).`
+    : `The last run was interrupted; going on with iteration ${finished + 1} (--fresh starts anew).`;
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
 const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | null): RunPlan => {
@@ -54,7 +92,7 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     run: kept?.run ?? newRunId(),
     change,
     module: moduleOf(change),
-    agents: kept && !asked.has('harness') ? keptAgents(kept.agents, options, asked) : agentsOf(options),
+    agents: kept ? agentsNow(kept, options, asked) : agentsOf(options),
     allowAll: options.allowAll,
     completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
     blockedPromise: kept && !asked.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
@@ -65,7 +103,7 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     failFast: kept && !asked.has('failFast') ? kept.failFast : options.failFast,
     commit: kept && !asked.has('commit') ? kept.commit : options.commit,
     retryDelayMs: options.retryDelay,
-    firstIteration: (kept?.finished ?? 0) + 1,
+    firstIteration: (kept?.pending?.iteration ?? kept?.finished ?? 0) + 1,
   };
   if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
@@ -75,7 +113,10 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
 const limitsOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView | undefined): Limits => {
   const wanted: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
     maxDurationMs: ['maxDuration', options.maxDuration],
-    untilMs: ['until', options.until === null ? Infinity : nextTime(options.until, new Date())],
+    untilMs: [
+      'until',
+      options.until === null || options.until === noTime ? Infinity : nextTime(options.until, new Date()),
+    ],
     maxCostUsd: ['maxCost', options.maxCost],
     maxTokens: ['maxTokens', options.maxTokens],
     iterationTimeoutMs: ['iterationTimeout', options.iterationTimeout],
@@ -123,5 +164,13 @@ export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>)
     return { harness: name, model: own.join(':') || model };
   });
 
-const keptAgents = (agents: readonly AgentChoice[], { model }: Options, asked: ReadonlySet<FlagName>) =>
-  asked.has('model') ? agents.map(({ harness }) => ({ harness, model })) : agents;
+/** A model that was asked for when the run began stays, also with agents that the config file has named since. */
+const agentsNow = (
+  kept: RunView,
+  { harness, model }: Options,
+  asked: ReadonlySet<FlagName>,
+): readonly AgentChoice[] => {
+  const askedModel = kept.settings?.asked.includes('model') ? (kept.agents[0]?.model ?? null) : model;
+  if (asked.has('harness')) return agentsOf({ harness, model: asked.has('model') ? model : askedModel });
+  return asked.has('model') ? kept.agents.map((agent) => ({ harness: agent.harness, model })) : kept.agents;
+};

@@ -7,7 +7,7 @@ import { addContext, clearContext } from '../../project/context.ts';
 import { listArchived, listChanges } from '../../project/changes.ts';
 import { configFile, findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
-import { loopOwner, readState } from '../../project/state.ts';
+import { loopOwner, readRun } from '../../project/state.ts';
 import { currentStatus } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
@@ -19,7 +19,7 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, forChange, settled, own, asked } = await resolveOptions({
+  const { options, forChange, fileFor, settled, own, asked } = await resolveOptions({
     typed: call.typed as TypedFlags,
     env: call.env,
     project,
@@ -42,7 +42,7 @@ export const run = async (call: Call): Promise<number> => {
     case 'run': {
       await checkSettled(project, settled);
       const find = await checkAgents(changes.map(forChange), own);
-      const request = { project, asked, find, call };
+      const request = { project, asked, fileFor, find, call };
       if (changes.length > 1) {
         const { runMany } = await import('./many.ts');
         return runMany({ ...request, changes, optionsOf: forChange, parallel: options.parallel });
@@ -89,7 +89,8 @@ const showStatus = async (
   change: string,
   { terminal, json }: Pick<Call, 'terminal'> & { json: boolean },
 ): Promise<number> => {
-  const view = await readState(project, change);
+  const { view, damage } = await readRun(project, change);
+  if (damage !== null) terminal.say(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);

@@ -11,10 +11,19 @@ import { openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
-import { type ChangeLock, lockChange, makeRunFolder, newScratch, ralphFolder, readState } from '../../project/state.ts';
+import {
+  type ChangeLock,
+  lockChange,
+  makeRunFolder,
+  newScratch,
+  ralphFolder,
+  readState,
+  replaceState,
+} from '../../project/state.ts';
 import type { Emit, Place, RunPlan, StopReason, Usage } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';
+import type { RunView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
@@ -28,6 +37,7 @@ import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
+import { withNewUntil } from './until.ts';
 import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
@@ -56,8 +66,9 @@ interface Shared {
 const leftoverGraceMs = 2000;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
-export const startRun = async (request: RunRequest): Promise<number> => {
-  const { project, change } = request;
+export const startRun = async (given: RunRequest): Promise<number> => {
+  const { project, change } = given;
+  const request = await withNewUntil(given);
   const brief = await readBrief(request);
   const planned = await planRun(request);
   presentAgents(planned.plan, request);
@@ -78,9 +89,10 @@ interface LockedRequest extends RunRequest {
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, lock } = request;
-  const { plan: wanted, previous, cutOff, resting } = await planRun(request);
+  const found = await planRun(request);
+  const { plan: wanted, previous, cutOff } = found;
   const { agents, notices } = presentAgents(wanted, request);
-  const planned = { plan: { ...wanted, agents }, previous, cutOff, resting };
+  const planned = { ...found, plan: { ...wanted, agents } };
   const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
   const own = options.json
@@ -95,8 +107,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
   const emitter = createEmitter({ project, planned, report, elapsedMs });
   const emit = watchLimits(planned.plan, find, emitter.emit);
-  for (const text of notices) emit({ type: 'notice', text });
-  if (previous) emit({ type: 'notice', text: resumed(wanted) });
+  const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
+  for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
   for (const run of new Set([cutOff, dead])) if (run !== null) await endLeftovers(run, emit);
@@ -133,7 +145,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const guard = await openGuard({ project: work, change, commands, file });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
-  const wasCutOff = previous?.view.status === 'running' && previous.view.iteration > previous.view.finished;
+  const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, wasCutOff, usageOfOthers, apart };
   emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
@@ -184,8 +196,8 @@ const openWorkTree = async (
   return found.kind === 'found' ? found.tree : null;
 };
 
-const resumed = ({ firstIteration }: RunPlan) =>
-  `The last run was interrupted; going on with iteration ${firstIteration} (--fresh starts anew).`;
+const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
+  `${text} The damaged file is kept as ${replaceState(project, change, rebuilt)}.`;
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<void> => {
@@ -224,8 +236,12 @@ const readPromptFile = async (cwd: string, path: string): Promise<string> => {
 const standingOf = ({ previous, resting }: Planned): Standing => {
   const { view = null, last = null } = previous ?? {};
   const tally = view ? { ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() } : emptyTally;
-  return { tally, last, restingUntil: new Map(Object.entries(resting)) };
+  return { tally, last, restingUntil: new Map(Object.entries(resting)), pending: view?.pending ?? null };
 };
+
+/** In the middle of an iteration; one whose agent has ended was not. */
+const isCutOff = ({ status, iteration, finished, pending }: RunView): boolean =>
+  status === 'running' && iteration > finished && pending === null;
 
 const exitCode = (reason: StopReason, stops: Stops): number => {
   switch (reason) {

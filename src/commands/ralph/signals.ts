@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -15,6 +16,13 @@ export interface Stops {
   dispose(): void;
 }
 
+const stdout = 1;
+const stderr = 2;
+
+/**
+ * SIGHUP says that the terminal was closed. Whoever writes to none was started to outlive it (`nohup spool … &`), but
+ * Node has forgotten by now that the signal was to be ignored: it is listened to, and nothing is done.
+ */
 export const listenForStops = (onFirst: (signal: StopSignal) => void): Stops => {
   const stop = new AbortController();
   const kill = new AbortController();
@@ -27,12 +35,16 @@ export const listenForStops = (onFirst: (signal: StopSignal) => void): Stops => 
     onFirst(signal);
     stop.abort();
   };
-  for (const signal of stopSignals) process.on(signal, listen);
+  const ignore = () => {};
+  const listenerOf = (signal: StopSignal) =>
+    signal === 'SIGHUP' && !isatty(stdout) && !isatty(stderr) ? ignore : listen;
+  const listeners = stopSignals.map((signal) => [signal, listenerOf(signal)] as const);
+  for (const [signal, listener] of listeners) process.on(signal, listener);
   return {
     stop: stop.signal,
     kill: kill.signal,
     received: () => first,
-    dispose: () => stopSignals.forEach((signal) => process.off(signal, listen)),
+    dispose: () => listeners.forEach(([signal, listener]) => process.off(signal, listener)),
   };
 };
 

@@ -41,7 +41,7 @@ const pick = async (project: Project, candidates: readonly string[]): Promise<st
   const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
   const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
   const all = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
-  if (all === null) throw userError('cancelled');
+  if (all === null) throw userError('cancelled', 'no change was chosen');
   return all;
 };
 

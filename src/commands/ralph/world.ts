@@ -41,8 +41,10 @@ export const makeWorld = (parts: WorldParts): World => {
     runAgent: runHarness(parts),
     watchWork: work.watch,
     uncommitted: work.uncommitted,
-    gate: async (iteration, verdict) => {
-      const report = await gate(iteration, verdict);
+    gate: async (iteration, verdict, again) => {
+      // What a person has changed since it was cut off is not the agent's doing.
+      if (again) parts.guard.before();
+      const report = await gate(iteration, verdict, again);
       if (report !== null) work.disturbed();
       return report;
     },

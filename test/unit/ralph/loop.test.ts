@@ -10,7 +10,7 @@ import {
 } from '../../../src/ralph/events.ts';
 import { runLoop, type Standing, type World } from '../../../src/ralph/loop.ts';
 import { emptyTally } from '../../../src/ralph/tally.ts';
-import { noGate, noLimits } from './records.ts';
+import { noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {
   run: 'run',
@@ -46,7 +46,13 @@ interface Call {
 /** Runs the loop in a world that writes down all that is asked of it; the n-th call of the agent goes as the n-th says. */
 const run = async (
   calls: readonly Call[],
-  changes: { plan?: Partial<RunPlan>; standing?: Partial<Standing>; signalWhileWaiting?: string } = {},
+  changes: {
+    plan?: Partial<RunPlan>;
+    standing?: Partial<Standing>;
+    signalWhileWaiting?: string;
+    /** What a gate says that was cut off before. */
+    gateAgain?: GateReport;
+  } = {},
 ) => {
   const diary: string[] = [];
   const events: RunEvent[] = [];
@@ -72,7 +78,8 @@ const run = async (
       time = ms;
       signal = changes.signalWhileWaiting ?? signal;
     },
-    gate: async (iteration, { completionFound }) => calls[number - 1]?.gate?.(completionFound) ?? null,
+    gate: async (iteration, { completionFound }, again) =>
+      again ? (changes.gateAgain ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
@@ -95,12 +102,65 @@ const run = async (
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), ...changes.standing };
+  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), pending: null, ...changes.standing };
   const reason = await runLoop({ ...plan, ...changes.plan }, standing, world);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');
   return { reason, diary, events, workers, iterations, waits, stop };
 };
+
+const verified: Partial<RunPlan> = { gate: { ...noGate, verify: ['npm test'] } };
+const gateWith = (outcome: GateReport['runs'][number]['outcome']): GateReport => ({
+  passed: outcome === 'passed',
+  tampering: [],
+  openTasks: [],
+  runs: [{ command: 'npm test', outcome, exitCode: 0, durationMs: 1, tail: '' }],
+});
+const promised = [says('<promise>COMPLETE</promise>')];
+
+describe('a gate with commands', () => {
+  test('finds the iteration on disk when it starts', async () => {
+    const { reason, diary } = await run([{ events: promised, gate: () => gateWith('passed') }], { plan: verified });
+
+    expect(reason).toBe('complete');
+    expect(diary.slice(2)).toEqual(['iteration-pending', 'save 1', 'iteration-finished', 'run-ended']);
+  });
+
+  test('that is cut off leaves the iteration pending, and does not record it', async () => {
+    const cutOff = { events: promised, signal: 'SIGINT', gate: () => gateWith('interrupted') };
+    const { reason, diary, stop } = await run([cutOff], { plan: verified });
+
+    expect(reason).toBe('interrupted');
+    expect(diary.slice(2)).toEqual(['iteration-pending', 'run-ended']);
+    expect(stop).toMatchObject({ cause: 'signal', detail: expect.stringContaining('the gate of iteration 1') });
+  });
+
+  test('is all that is run of an iteration that is pending, before any limit', async () => {
+    const pending = recordWith({ iteration: 1, completionFound: true });
+    const { reason, diary, events } = await run([], {
+      plan: { ...verified, maxIterations: 1 },
+      standing: { pending },
+      gateAgain: gateWith('passed'),
+    });
+
+    expect(reason).toBe('complete');
+    expect(diary).toEqual(['save 1', 'iteration-finished', 'run-ended']);
+    expect(events[0]).toMatchObject({ record: { ...pending, gate: { passed: true } } });
+  });
+
+  test('of an iteration that is pending may refuse it, and the next number follows', async () => {
+    const pending = recordWith({ iteration: 1, completionFound: true });
+    const { iterations, diary } = await run([{ events: promised }], {
+      plan: verified,
+      standing: { pending },
+      gateAgain: gateWith('failed'),
+    });
+
+    expect(iterations).toEqual([2]);
+    expect(diary).toContain('prompt 2 after 1');
+    expect(diary.filter((entry) => entry.startsWith('save'))).toEqual(['save 1', 'save 2']);
+  });
+});
 
 describe('the loop', () => {
   test('goes on until the promise, and saves each record before it is announced', async () => {

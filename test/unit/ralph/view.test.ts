@@ -57,6 +57,8 @@ describe('before the first event', () => {
       spentNow: null,
       waiting: null,
       resting: {},
+      pending: null,
+      settings: null,
       pid: 4711,
       startedAt,
       updatedAt: startedAt,
@@ -67,6 +69,7 @@ describe('before the first event', () => {
   test.each<[string, Partial<RunPlan>, Partial<RunView>]>([
     ['a run that is resumed goes on with its number', { firstIteration: 4 }, { iteration: 4 }],
     ['no limit is null, which JSON can hold', { maxIterations: Infinity }, { maxIterations: null }],
+    ['a run that has no iteration left counts none more', { firstIteration: 51 }, { iteration: 50 }],
     ['a change may have no module', { module: null }, { module: null }],
   ])('%s', (_, facts, expected) => {
     expect(initialView({ ...plan, ...facts }, { pid: 1, startedAt, at })).toMatchObject({
@@ -99,6 +102,10 @@ describe('events that change the view', () => {
     [
       { type: 'iteration-finished', record: recordWith({ iteration: 7 }), at },
       { finished: 7, files: ['a.txt'], updatedAt: at },
+    ],
+    [
+      { type: 'iteration-pending', record: recordWith({ iteration: 7 }), at },
+      { pending: recordWith({ iteration: 7 }), updatedAt: at },
     ],
     [
       { type: 'waiting', untilMs: 5, why: 'a limit', at },
@@ -143,4 +150,18 @@ test('records that were saved after the view are caught up with, and those in it
   const behind = { ...view, finished: 1, usage };
   expect(catchUp(behind, [...records, foreign])).toMatchObject({ finished: 3, usage: { costUsd: 6 } });
   expect(catchUp(catchUp(behind, records), records)).toEqual(catchUp(behind, records));
+});
+
+test('an iteration whose gate was cut off is kept until it is recorded, and its cost is counted once', () => {
+  const usage = { ...nothingKnown, costUsd: 2 };
+  const record = recordWith({ iteration: 1, usage, run: view.run });
+  const cutOff = { ...reduceView(view, { type: 'iteration-pending', record, at }), spentNow: usage };
+
+  expect(catchUp(cutOff, [])).toMatchObject({ pending: record, usage: null, spentNow: null, finished: 0 });
+  expect(catchUp(cutOff, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finished: 1 });
+  expect(reduceView(cutOff, { type: 'iteration-finished', record, at })).toMatchObject({
+    pending: null,
+    usage: { costUsd: 2 },
+    finished: 1,
+  });
 });

@@ -1,0 +1,144 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
+const interrupted = 'kill -INT $PPID; sleep 5';
+const config = '.spool/config.json';
+
+describe('a config file that has changed since the run began', () => {
+  test('is used, and every setting that it changes is named', async () => {
+    const project = createProject({
+      files: { [config]: JSON.stringify({ verify: ['false'], maxIterations: 9 }) },
+      agent: [interrupted, promise],
+    });
+    expect(await project.spool(...run)).toMatchObject({ code: 130 });
+
+    project.write(config, JSON.stringify({ maxIterations: 12, changes: { '002': { verify: 'true' } } }));
+    const resumed = await project.spool(...run);
+
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(resumed.stderr).toContain(
+      '.spool/config.json has changed since this run began: maxIterations is now 12 (was 9), verify is now "true" (was "false").\n',
+    );
+    expect(project.calls()[1]!.prompt).toContain('Progress: iteration 2 / 12');
+    expect(project.history()[1]).toMatchObject({ gate: { runs: [{ command: 'true', outcome: 'passed' }] } });
+  });
+
+  test('leaves alone what was asked for by a flag or a variable, in any call of the run', async () => {
+    const project = createProject({ agent: [interrupted, interrupted, promise] });
+    await project.start([...run, '--verify', 'true', '--model', 'a/b'], { env: { SPOOL_MAX_ITERATIONS: '7' } }).result;
+
+    project.write(config, JSON.stringify({ verify: 'false', maxIterations: 3, model: 'c/d', minIterations: 2 }));
+    const second = await project.spool(...run, '--min-iterations', '1');
+    const third = await project.spool(...run);
+
+    expect(second.stderr).not.toContain('has changed');
+    expect(third.stderr).not.toContain('has changed');
+    expect(third).toMatchObject({ code: 0 });
+    const [, , last] = project.calls();
+    expect(last!.prompt).toContain('Progress: iteration 3 / 7 (min: 1)');
+    expect(last!.args).toContain('a/b');
+    expect(project.history()[2]).toMatchObject({ gate: { runs: [{ command: 'true' }] } });
+  });
+
+  test('keeps a model that was asked for when it names another agent', async () => {
+    const project = createProject({ agent: [interrupted, promise] });
+    await project.spool(...run, '--model', 'a/b');
+
+    project.write(config, JSON.stringify({ harness: 'opencode:x/y,opencode' }));
+    await project.spool(...run);
+
+    expect(project.state().agents).toEqual([
+      { harness: 'opencode', model: 'x/y' },
+      { harness: 'opencode', model: 'a/b' },
+    ]);
+  });
+
+  test('that says the same in the end, or that an older Spool did not write down, changes nothing', async () => {
+    const project = createProject({
+      files: { [config]: JSON.stringify({ maxIterations: 'unlimited', verify: ['true'] }) },
+      agent: [interrupted, interrupted, promise],
+    });
+    await project.spool(...run);
+    project.write(config, JSON.stringify({ verify: 'true', maxIterations: 'unlimited' }));
+    expect((await project.spool(...run)).stderr).not.toContain('has changed');
+
+    const { settings: _, ...older } = project.state();
+    writeFileSync(project.stateFile('state.json'), JSON.stringify(older));
+    project.write(config, JSON.stringify({ verify: 'false' }));
+    const resumed = await project.spool(...run);
+    expect(resumed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('has changed') });
+  });
+});
+
+describe('an --until that has passed when the run is resumed', () => {
+  /** Far from now. */
+  const later = `${(new Date().getUTCHours() + 12) % 24}:30`;
+  const yesterday = (): number => {
+    const at = new Date();
+    return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() - 1, 7, 0);
+  };
+  const interruptedAt = async (untilMs: number): Promise<TestProject> => {
+    const project = createProject({ agent: [says('one'), interrupted, promise] });
+    await project.spool(...run, '--until', later);
+    const state = project.state();
+    const limits = { ...state.limits, untilMs };
+    writeFileSync(project.stateFile('state.json'), JSON.stringify({ ...state, limits }));
+    return project;
+  };
+
+  test('is an error where nobody can be asked, and nothing is lost by it', async () => {
+    const project = await interruptedAt(yesterday());
+    const before = readFileSync(project.stateFile('state.json'), 'utf8');
+
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: `spool: The --until of this run (07:00, yesterday) has passed. Give a new one: spool ralph --change ${change} --until 07:00, or --until none to run without it.\n`,
+    });
+    expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(before);
+    expect(project.calls()).toHaveLength(2);
+
+    expect(await project.spool(...run, '--until', 'none')).toMatchObject({ code: 0 });
+    expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
+    expect(project.state().limits.untilMs).toBe(null);
+  });
+
+  test('is not asked for when a new one, or a new run, is asked for', async () => {
+    for (const flags of [['--until', later], ['--fresh']]) {
+      const project = await interruptedAt(yesterday());
+      expect(await project.spool(...run, ...flags)).toMatchObject({ code: 0 });
+    }
+  });
+
+  test.each([
+    ['a time', `${later}\r`, /:30:00\.000Z$/],
+    ['nothing', '\r', null],
+  ])('is asked for on a terminal: %s', async (_, keys, until) => {
+    const project = await interruptedAt(yesterday());
+    const terminal = openTerminal(project, run);
+    await terminal.shows('The --until of this run (07:00, yesterday) has passed.');
+    terminal.type(keys);
+
+    expect(await terminal.exitCode).toBe(0);
+    const { untilMs } = project.state().limits;
+    if (until === null) expect(untilMs).toBe(null);
+    else expect(new Date(untilMs!).toISOString()).toMatch(until);
+    expect(project.history()).toHaveLength(3);
+  });
+
+  test('may be answered wrongly first, and cancelled', async () => {
+    const project = await interruptedAt(Date.UTC(2026, 0, 2, 3, 4));
+    const terminal = openTerminal(project, run);
+    await terminal.shows('(03:04, 2026-01-02)');
+    terminal.type('late\r');
+    await terminal.shows('takes a time of day such as 07:00, or "none"');
+    terminal.type('\u0003');
+
+    expect(await terminal.exitCode).toBe(130);
+    expect(terminal.screen()).toContain('Cancelled: no time was given, nothing was started.');
+    expect(project.calls()).toHaveLength(2);
+  });
+});

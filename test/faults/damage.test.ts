@@ -1,0 +1,291 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { resolveOptions } from '../../src/config.ts';
+import { planRun } from '../../src/commands/ralph/plan.ts';
+import { lastRecords } from '../../src/project/history.ts';
+import { overview } from '../../src/project/overview.ts';
+import { readRun } from '../../src/project/state.ts';
+import { UserError } from '../../src/errors.ts';
+import { nothingKnown } from '../../src/ralph/events.ts';
+import { describeResult } from '../../src/ralph/prompt.ts';
+import { addRecord, emptyTally } from '../../src/ralph/tally.ts';
+import { initialView } from '../../src/ralph/view.ts';
+import { describeLastRun, renderStatus } from '../../src/report/status.ts';
+import { promise, says } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+import { recordWith } from '../unit/ralph/records.ts';
+
+const run = ['ralph', '--change', change];
+const interrupted = 'kill -INT $PPID; sleep 5';
+const name = `.spool/.state/ralph/${change}/state.json`;
+
+const damages: Record<string, (whole: Buffer) => Buffer | null> = {
+  torn: (whole) => whole.subarray(0, whole.length / 2),
+  empty: () => Buffer.alloc(0),
+  'random bytes': () => Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 7919) % 256)),
+  'other JSON': () => Buffer.from('{"v":1,"run":"x"}'),
+  'of another version that is no number': (whole) => Buffer.from(whole.toString().replace('"v": 1', '"v": "1"')),
+  'a folder': () => null,
+};
+
+const damage = (project: TestProject, how: keyof typeof damages): Buffer | null => {
+  const file = project.stateFile('state.json');
+  const damaged = damages[how]!(readFileSync(file));
+  rmSync(file);
+  if (damaged === null) mkdirSync(file);
+  else writeFileSync(file, damaged);
+  return damaged;
+};
+
+describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
+  test('is rebuilt from the history: shown in memory, replaced by the next start, and never lost', async () => {
+    const project = createProject({ agent: [says('one'), interrupted, `touch done; ${promise}`] });
+    await project.spool(...run, 'Mind the gap.', '--max-iterations', '7', '--verify', 'test -e done');
+    const before = project.state();
+    const damaged = damage(project, how);
+    const said = `${name} is damaged: the run was rebuilt from the history (2 iterations).`;
+
+    for (const [args, answer] of [
+      [
+        ['ralph', '--status', '--change', change],
+        `${change}: interrupted, iteration 2 (at most 7; 2 iterations recorded)`,
+      ],
+      [['list'], 'interrupted, iteration 2'],
+      [['show', change], 'interrupted, iteration 2'],
+    ] as const)
+      expect(await project.spool(...args)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(answer),
+        stderr: `${said}\n`,
+      });
+    expect(existsSync(project.stateFile('state.json.damaged-1'))).toBe(false);
+
+    const resumed = await project.spool(...run);
+    expect(resumed).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`${said} The damaged file is kept as state.json.damaged-1.\n`),
+    });
+    expect(resumed.stderr).toContain('going on with iteration 3');
+    const aside = project.stateFile('state.json.damaged-1');
+    if (damaged === null) expect(statSync(aside).isDirectory()).toBe(true);
+    else expect(readFileSync(aside).equals(damaged)).toBe(true);
+    expect(project.calls()[2]!.prompt).toContain('Progress: iteration 3 / 7');
+    expect(project.calls()[2]!.prompt).toContain('Mind the gap.');
+    expect(project.history().map(({ run: id, iteration }) => [id, iteration])).toEqual(
+      [1, 2, 3].map((iteration) => [before.run, iteration]),
+    );
+    expect(project.history()[2]).toMatchObject({ gate: { runs: [{ command: 'test -e done', outcome: 'passed' }] } });
+    expect(project.state()).toMatchObject({ status: 'complete', startedAt: before.startedAt, finished: 3 });
+  });
+});
+
+describe('a damaged state.json', () => {
+  test('of a run that was complete is one of a run that was complete', async () => {
+    const project = createProject({ agent: [promise] });
+    await project.spool(...run);
+    damage(project, 'torn');
+
+    expect((await project.spool(...run, '--status')).stdout).toContain(`${change}: complete, iteration 1`);
+    expect(await project.spool(...run)).toMatchObject({ code: 0, stderr: expect.stringContaining('damaged-1') });
+    expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 1]);
+    damage(project, 'empty');
+    await project.spool(...run);
+    expect(existsSync(project.stateFile('state.json.damaged-2'))).toBe(true);
+  });
+
+  test('of a run whose settings are not known is shown, and followed by a new run', async () => {
+    const project = createProject({ agent: [says('one'), interrupted, promise] });
+    await project.spool(...run);
+    const { run: first } = project.state();
+    rmSync(project.stateFile(`runs/${first}/start.json`));
+    damage(project, 'torn');
+
+    const status = await project.spool(...run, '--status');
+    expect(status.stdout).toContain(`${change}: interrupted, iteration 2`);
+    expect(status.stderr).toContain('but its settings are not known: the next start is a new run.');
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2, 1]);
+    expect(project.state().run).not.toBe(first);
+  });
+
+  test('without a history is kept, and followed by a new run', async () => {
+    const project = createProject({ agent: [promise] });
+    project.write(name, 'not json');
+    const said = `${name} is damaged, and no iteration of its run is in the history: the next start is a new run.`;
+
+    expect(await project.spool(...run, '--status')).toMatchObject({ code: 0, stderr: `${said}\n` });
+    expect(await project.spool(...run)).toMatchObject({ code: 0, stderr: expect.stringContaining(said) });
+    expect(project.read(`${name}.damaged-1`)).toBe('not json');
+    expect(project.state()).toMatchObject({ status: 'complete' });
+  });
+
+  test('of a run that was cut off before its first record does not show the run before as the last one', async () => {
+    const project = createProject({ agent: [promise, `kill -KILL $PPID; sleep 5`, promise] });
+    await project.spool(...run);
+    await project.spool(...run);
+    damage(project, 'torn');
+
+    const status = await project.spool(...run, '--status');
+    expect(status.stdout).toContain(`${change}: interrupted, iteration 1 (at most 50; 0 iterations recorded)`);
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 1]);
+  });
+
+  test('does not cost a landing its branch and its gate', async () => {
+    const project = createProject({ agent: [`echo x > work.txt; ${promise}`] });
+    await project.spool(...run, '--worktree', '--branch', 'topic', '--verify', 'touch "$HOME/verified"');
+    rmSync(join(project.home, 'verified'));
+    damage(project, 'torn');
+
+    const landed = await project.spool('land', change);
+    expect(landed).toMatchObject({ code: 0, stderr: expect.stringContaining('rebuilt from the history') });
+    expect(project.read('work.txt')).toBe('x\n');
+    expect(existsSync(join(project.home, 'verified'))).toBe(true);
+  });
+});
+
+/** What may stand where something else should. */
+const wrong = [null, -1, 1e300, 'x', [null, 5, 'x'], { x: null }];
+
+type Path = readonly (string | number)[];
+
+/** Every place in a value, the value itself left out. */
+const placesIn = (value: unknown, path: Path = []): Path[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).flatMap(([key, inner]) => [[...path, key], ...placesIn(inner, [...path, key])]);
+
+const withWrong = (whole: object, path: Path, value: unknown): unknown => {
+  const copy = structuredClone(whole) as Record<string, unknown>;
+  const parent = path.slice(0, -1).reduce((inner, key) => inner[key] as Record<string, unknown>, copy);
+  parent[path.at(-1)!] = value;
+  return copy;
+};
+
+const usage = { ...nothingKnown, inputTokens: 3, costUsd: 0.5 };
+const { held: _, ...attempt } = recordWith({ usage, error: { kind: 'limit', message: 'enough', resetsAtMs: 5 } });
+const fullRecord = recordWith({
+  usage,
+  tools: { bash: 3 },
+  error: { kind: 'crash', message: 'it broke' },
+  mentions: [{ words: 'the promise', why: 'talk' }],
+  gate: {
+    passed: false,
+    tampering: ['tasks.md was changed'],
+    openTasks: ['one'],
+    runs: [{ command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'no' }],
+  },
+  tasks: { done: 1, all: 2 },
+  repeated: { tool: 'bash', about: 'ls', times: 20 },
+  held: [attempt],
+});
+
+/** A project after a run, with the state of one in which everything happens at once. */
+const projectToDamage = async () => {
+  const project = createProject({ agent: [says('one'), interrupted, promise] });
+  await project.spool(...run, '--verify', 'true');
+  const state = {
+    ...project.state(),
+    status: 'running',
+    usage,
+    spentNow: usage,
+    held: [attempt],
+    heldSinceMs: 5,
+    waiting: { untilMs: 5, why: 'a limit' },
+    resting: { opencode: 5 },
+    pending: { ...fullRecord, run: project.state().run, iteration: 3 },
+    tasks: { done: 1, all: 2 },
+    tasksDone: 1,
+    cause: 'signal',
+    detail: 'so',
+    settings: { asked: ['verify'], file: { maxIterations: 5 } },
+  };
+  return { project, state, history: readFileSync(project.stateFile('history.jsonl'), 'utf8') };
+};
+
+const defaults = resolveOptions({ typed: {}, env: {}, project: null });
+
+/** All that readers do with what is on disk, and what a start does before anything is run. */
+const readAll = async ({ folder }: TestProject): Promise<void> => {
+  const project = { root: folder };
+  try {
+    const { view } = await readRun(project, change);
+    const records = await lastRecords(project, change, 10);
+    if (view) renderStatus(view, records, false);
+    if (view) renderStatus(view, records, true);
+    describeLastRun((await overview(project, change)).lastRun);
+    const last = records.at(-1) ?? null;
+    describeResult(last, records.reduce(addRecord, emptyTally));
+    const { plan, previous } = await planRun({ ...(await defaults), project, change });
+    initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
+  } catch (error) {
+    // A version that is not known, or a minimum above the maximum, is a sentence.
+    if (!(error instanceof UserError)) throw error;
+  }
+};
+
+describe('a value of a wrong type', () => {
+  test('anywhere in state.json is no crash', async () => {
+    const { project, state } = await projectToDamage();
+    for (const path of placesIn(state))
+      for (const value of wrong) {
+        writeFileSync(project.stateFile('state.json'), JSON.stringify(withWrong(state, path, value)));
+        await readAll(project).catch((error: unknown) => {
+          throw new Error(`${path.join('.')} = ${JSON.stringify(value)}`, { cause: error });
+        });
+      }
+  });
+
+  test('anywhere in a line of the history is no crash', async () => {
+    const { project, state, history } = await projectToDamage();
+    const record = { ...fullRecord, run: state.run, iteration: 2 };
+    for (const whole of [true, false]) {
+      writeFileSync(project.stateFile('state.json'), whole ? JSON.stringify(state) : 'damaged');
+      for (const path of placesIn(record))
+        for (const value of wrong) {
+          const line = JSON.stringify(withWrong(record, path, value));
+          writeFileSync(project.stateFile('history.jsonl'), `${history.split('\n')[0]}\n${line}\n`);
+          await readAll(project).catch((error: unknown) => {
+            throw new Error(`${path.join('.')} = ${JSON.stringify(value)}`, { cause: error });
+          });
+        }
+    }
+  });
+
+  test.each([
+    ['state.json', 'usage', 'x'],
+    ['state.json', 'usage', []],
+    ['state.json', 'limits', { untilMs: 1e300 }],
+    ['state.json', 'waiting', { untilMs: 1e300, why: 'x' }],
+    ['state.json', 'agents', []],
+    ['state.json', 'run', '../../x'],
+    ['state.json', 'pending', { v: 1 }],
+    ['history.jsonl', 'git', { filesChanged: 1, files: 5, changes: 5 }],
+    ['history.jsonl', 'usage', 'x'],
+    ['history.jsonl', 'held', [5]],
+  ])('in %s (%s: %j) is no crash of the program, and no end of the run', async (file, field, value) => {
+    const { project, state, history } = await projectToDamage();
+    const { pending: __, ...before } = { ...state, waiting: null, resting: {}, held: [] };
+    const line = { ...(JSON.parse(history.split('\n')[1]!) as object), [field]: value };
+    if (file === 'history.jsonl') writeFileSync(project.stateFile(file), `${JSON.stringify(line)}\n`);
+    const now = file === 'state.json' ? { ...before, [field]: value } : before;
+    writeFileSync(project.stateFile('state.json'), JSON.stringify(now));
+
+    for (const args of [[...run, '--status'], [...run, '--status', '--json'], ['list'], ['show', change], run])
+      expect(await project.spool(...args)).toMatchObject({ code: 0 });
+    expect(readdirSync(project.path('.spool/.state/ralph'))).toEqual([change]);
+  });
+});
+
+test('five thousand files in one iteration are a small record, and counted', async () => {
+  const project = createProject({ agent: [`seq 5000 | sed 's/^/part-/' | xargs touch; ${promise}`] });
+
+  const result = await project.spool(...run);
+
+  expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('5000 files changed') });
+  expect(result.stderr).toContain('Changed     200 files and up to 4800 more');
+  expect(statSync(project.stateFile('history.jsonl')).size).toBeLessThan(40_000);
+  expect(project.history()).toMatchObject([{ git: { filesChanged: 5000, filesLeftOut: 4800 } }]);
+  expect(project.git('show', '--name-only', '--format=', 'HEAD').split('\n')).toHaveLength(5000);
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { boundRecord } from '../../../src/ralph/bounds.ts';
+import { describeResult } from '../../../src/ralph/prompt.ts';
+import { addRecord, emptyTally } from '../../../src/ralph/tally.ts';
+import { recordWith } from './records.ts';
+
+const long = 'long words '.repeat(200_000);
+const many = <Item>(item: (index: number) => Item): Item[] => Array.from({ length: 5000 }, (_, index) => item(index));
+
+const huge = recordWith({
+  git: {
+    filesChanged: 5000,
+    files: many((index) => `src/part-${index}/file.ts`),
+    insertions: 7,
+    deletions: 8,
+    changes: many((index) => ({ status: 'added', path: `src/part-${index}/file.ts` })),
+    commits: many((index) => String(index).padStart(40, '0')),
+  },
+  tools: Object.fromEntries(many((index) => [`tool-${index}`, index])),
+  mentions: many(() => ({ words: long, why: 'talk' })).slice(0, 20),
+  evidence: `${long}the end`,
+  rejected: `because ${long}`,
+  commitProblem: `${long}the hook failed`,
+  error: { kind: 'unknown', message: `broken ${long}` },
+  blocked: `no access ${long}`,
+  gate: {
+    passed: false,
+    tampering: [],
+    openTasks: [],
+    runs: [{ command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 1, tail: `${long}1 failed` }],
+  },
+});
+
+test('a record is small, whatever an iteration has done, and its numbers stay true', () => {
+  const bounded = boundRecord(huge);
+
+  expect(JSON.stringify(bounded).length).toBeLessThan(200_000);
+  expect(bounded.git).toMatchObject({ filesChanged: 5000, filesLeftOut: 4800, commitsLeftOut: 4800, insertions: 7 });
+  expect(bounded.git!.files).toEqual(huge.git!.files.slice(0, 200));
+  expect(bounded.git!.changes).toHaveLength(200);
+  const calls = (tools: Readonly<Record<string, number>>) =>
+    Object.values(tools).reduce((sum, times) => sum + times, 0);
+  expect(calls(bounded.tools!)).toBe(calls(huge.tools!));
+  expect(bounded.tools).toMatchObject({ 'tool-4999': 4999 });
+  expect(bounded.evidence).toMatch(/the end$/);
+  expect(bounded.commitProblem).toMatch(/the hook failed$/);
+  expect(bounded.rejected).toMatch(/^because/);
+  expect(bounded.gate!.runs[0]!.tail).toMatch(/1 failed$/);
+  expect(boundRecord(bounded)).toEqual(bounded);
+});
+
+test('an ordinary record stays as it is, and so do attempts in it but for their lists', () => {
+  const { held: _, ...attempt } = huge;
+  expect(boundRecord(recordWith())).toEqual(recordWith());
+  expect(boundRecord(recordWith({ held: [attempt] })).held[0]!.git!.files).toHaveLength(200);
+});
+
+test('what the lists leave out is counted', () => {
+  const tally = addRecord(emptyTally, boundRecord(huge));
+  expect(tally).toMatchObject({ filesLeftOut: 4800 });
+  expect(tally.files).toHaveLength(200);
+});
+
+test('the result in the next prompt is bounded whatever the record holds', () => {
+  const { rejected: _, ...others } = huge;
+  const results = [huge, { ...others, rejected: null }, { ...others, rejected: null, error: null }];
+  for (const record of results) {
+    const text = describeResult(record, { stalled: 0, sameError: 0 })!;
+    expect(text.length).toBeLessThan(20_000);
+    expect(text).toContain('1 failed\n```');
+  }
+});

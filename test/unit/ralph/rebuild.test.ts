@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { type IterationRecord, nothingKnown, type RunPlan } from '../../../src/ralph/events.ts';
+import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
+import { currentStatus, initialView } from '../../../src/ralph/view.ts';
+import { crash, noGate, noLimits, recordWith } from './records.ts';
+
+const plan: RunPlan = {
+  run: '20260102-030405-9f3a',
+  change: '002-01_add-ralph-loop',
+  module: '002',
+  agents: [{ harness: 'claude', model: 'opus' }],
+  allowAll: true,
+  completionPromise: 'DONE',
+  minIterations: 2,
+  maxIterations: 4,
+  failFast: false,
+  retryDelayMs: 1000,
+  firstIteration: 1,
+  blockedPromise: 'STUCK',
+  limits: { ...noLimits, maxFailures: 2, maxStalled: 9, maxCostUsd: 50 },
+  gate: { ...noGate, verify: ['npm test'] },
+  commit: false,
+};
+const start = initialView(plan, { pid: 1, startedAt: '2026-01-02T03:04:05.000Z', at: '2026-01-02T03:04:05.000Z' });
+const usage = { ...nothingKnown, costUsd: 2 };
+const records = (...facts: Partial<IterationRecord>[]) =>
+  facts.map((each, index) => recordWith({ iteration: index + 1, usage, durationMs: 1000, ...each }));
+
+describe('from its start and its records', () => {
+  test('a run has its settings, its numbers, its files and its time', () => {
+    expect(rebuildView(start, records({}, { harness: 'opencode' }))).toMatchObject({
+      run: plan.run,
+      finished: 2,
+      iteration: 2,
+      usage: { costUsd: 4 },
+      files: ['a.txt'],
+      elapsedMs: 2000,
+      harness: 'opencode',
+      gate: { verify: ['npm test'] },
+      limits: { maxCostUsd: 50 },
+      completionPromise: 'DONE',
+      commit: false,
+    });
+  });
+
+  test.each<[string, Partial<IterationRecord>[], string]>([
+    ['nothing that ended it', [{}], 'interrupted'],
+    ['a promise that counted', [{}, { completionFound: true }], 'complete'],
+    ['a promise before --min-iterations', [{ completionFound: true }], 'interrupted'],
+    ['a promise that was rejected', [{}, { rejected: 'no' }], 'interrupted'],
+    ['an agent that gave up', [{ blocked: 'no access' }], 'blocked'],
+    ['too many failures', [{ error: crash }, { error: crash }], 'failed'],
+    ['the last iteration', [{}, {}, {}, {}], 'limit'],
+    ['an iteration that was interrupted', [{}, {}, {}, { end: 'interrupted' }], 'interrupted'],
+  ])('after %s it is as it should be', (_, facts, status) => {
+    expect(currentStatus(rebuildView(start, records(...facts)), false)).toBe(status);
+  });
+
+  test('records that were counted when it was started again are not counted twice', () => {
+    const all = records({}, {}, {});
+    const resumed = rebuildView(start, all.slice(0, 2));
+    expect(rebuildView(resumed, all)).toEqual(rebuildView(start, all));
+  });
+});
+
+test('without its start a run has its numbers, and is never complete', () => {
+  const [first, second] = records({}, { completionFound: true }) as [IterationRecord, IterationRecord];
+  expect(viewOfRecords(plan.change, [first, second])).toMatchObject({
+    run: plan.run,
+    status: 'interrupted',
+    finished: 2,
+    usage: { costUsd: 4 },
+    files: ['a.txt'],
+  });
+});
