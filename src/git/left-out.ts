@@ -51,7 +51,18 @@ export const readLeftOut = (file: string): LeftOut[] => {
 };
 
 const isLeftOut = (value: Partial<LeftOut> | null): value is LeftOut =>
-  typeof value?.name === 'string' && typeof value.why === 'string' && value.kind !== undefined && value.kind in kinds;
+  typeof value?.name === 'string' &&
+  isBelow(value.name) &&
+  typeof value.why === 'string' &&
+  value.kind !== undefined &&
+  value.kind in kinds;
+
+/** An agent can write to the list: one name must not stand for the whole work tree, or lead out of it. */
+const isBelow = (name: string): boolean =>
+  name
+    .replace(/\/$/, '')
+    .split('/')
+    .every((part) => part !== '' && part !== '.' && part !== '..');
 
 const kinds = { ignored: true, output: true, large: true, refused: true } satisfies Record<LeftOutKind, true>;
 

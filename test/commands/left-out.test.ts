@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, truncateSync } from 'node:fs';
+import { existsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -156,6 +156,20 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('data/users.csv')).toBe('u\n');
     expect(project.exists('a.txt')).toBe(false);
   });
+});
+
+test('a list that somebody else has written hides nothing but what it names', async () => {
+  const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
+  await project.spool(...run);
+  const list = ['', '/', './', '../home/', 'a/../', null, 'b.txt'].map((name) => ({ name, kind: 'output', why: '' }));
+  writeFileSync(project.stateFile(`runs/${project.history()[0]!.run}/left-out.json`), JSON.stringify([...list, 1]));
+  project.write('b.txt', 'b\n');
+
+  const back = await project.spool('rewind', change, '0');
+
+  expect(back).toMatchObject({ code: 0, stderr: '' });
+  expect(project.exists('a.txt')).toBe(false);
+  expect(project.exists('b.txt')).toBe(true);
 });
 
 describe("Spool's own output in the project", () => {
