@@ -76,7 +76,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
 
 const triesToCommit = 20;
 /** It is tried again before the next iteration, with more patience. */
-const tries = 8;
+const tries = 4;
 
 type Differences = ReadonlyMap<string, RawDifference>;
 

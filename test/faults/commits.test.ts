@@ -171,7 +171,7 @@ describe('a commit that the index does not know yet', () => {
     const result = await project.spool(...run);
 
     expect(project.git('show', '--format=%s', '--name-status', 'HEAD~1')).toContain('D\ta.txt');
-    expect(result.stderr).toContain('a.txt');
+    expect(result.stderr).toContain('A commit from an index that was behind has undone committed work: a.txt.');
     expect(filesInHead(project)).toContain('a.txt');
     expect(project.git('status', '--porcelain')).toBe('');
   });
@@ -381,6 +381,25 @@ describe('a commit with changes of a person', () => {
     expect(project.git('show', 'HEAD:g.txt')).toBe('one\nagent\nagent');
     expect(project.git('status', '--porcelain')).toBe('?? elsewhere.txt');
   });
+});
+
+test('a conflict that is left of a stash does not hinder a commit, and is settled by one of its file', async () => {
+  const project = createProject({
+    files: { 'a.txt': 'start\n', 'b.txt': 'start\n' },
+    agent: ['echo n > new.txt', `echo settled > a.txt; ${promise}`],
+  });
+  for (const name of ['a.txt', 'b.txt']) project.write(name, 'stashed\n');
+  project.git('stash', '-q');
+  for (const name of ['a.txt', 'b.txt']) project.write(name, 'main\n');
+  project.git('commit', '-qam', 'main');
+  spawnSync('git', ['stash', 'pop'], { cwd: project.folder, env: project.env });
+  expect(project.git('status', '--porcelain')).toBe('UU a.txt\nUU b.txt');
+
+  await project.spool(...run);
+
+  expect(project.git('log', '-2', '--format=', '--name-only').split('\n')).toEqual(['a.txt', 'new.txt']);
+  expect(project.git('show', 'HEAD:a.txt')).toBe('settled');
+  expect(project.git('status', '--porcelain')).toBe('UU b.txt');
 });
 
 test('a tracked file that is over the limit already is committed', async () => {

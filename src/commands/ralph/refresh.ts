@@ -15,8 +15,8 @@ export interface IndexKeeper {
   atEnd(): Promise<void>;
 }
 
-const patience = 20;
-const shortPatience = 8;
+const patience = 12;
+const shortPatience = 4;
 const looksEveryMs = 250;
 
 export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
@@ -35,9 +35,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
       say(`The index is up to date with the last commit again: ${shown(refreshed.names)}.`);
     for (const name of refreshed.undone) undone.add(name);
     if (refreshed.undone.length > 0)
-      say(
-        `A commit from an index that was behind has undone work, which is committed again: ${shown(refreshed.undone)}.`,
-      );
+      say(`A commit from an index that was behind has undone committed work: ${shown(refreshed.undone)}.`);
     return refreshed;
   };
 

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { tellingLine } from '../../../src/git/commit.ts';
+
+test.each([
+  [
+    'error: cannot run gpg: No such file or directory\nerror: gpg failed to sign the data\nfatal: failed to write commit object',
+    'error: cannot run gpg: No such file or directory; error: gpg failed to sign the data',
+  ],
+  [
+    'error: gpg failed to sign the data:\ngpg: skipped "x": No secret key\n[GNUPG:] INV_SGNR 9 x\n\nfatal: failed to write commit object',
+    'error: gpg failed to sign the data:; gpg: skipped "x": No secret key',
+  ],
+  ['checking\nno such luck', 'no such luck'],
+  ['lint: a.js\nhusky - pre-commit script failed (code 1)\n', 'lint: a.js'],
+  ['fatal: failed to write commit object', 'fatal: failed to write commit object'],
+  ['git was ended by SIGTERM', 'git was ended by SIGTERM'],
+  ['', ''],
+])('of %j the telling part is %j', (why, told) => {
+  expect(tellingLine(why)).toBe(told);
+});
