@@ -1,11 +1,11 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, changesOfModule, listChanges, readTasks } from '../project/changes.ts';
+import { changeFolder, changesOfModule, listChanges } from '../project/changes.ts';
 import { readIfThere } from '../project/files.ts';
 import { findProject, type Project } from '../project/find.ts';
 import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
-import { overview } from '../project/overview.ts';
+import { overview, tasksOf } from '../project/overview.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Call } from './command.ts';
 
@@ -38,7 +38,7 @@ const find = async (project: Project, query: string): Promise<{ kind: 'change' |
 const describeChange = async (project: Project, id: string): Promise<string[]> => {
   const folder = changeFolder(project, id);
   const { module, lastRun } = await overview(project, id);
-  const tasks = (await readTasks(project, id)) ?? [];
+  const tasks = (await tasksOf(project, id)) ?? [];
   const proposal = await readIfThere(join(folder, 'proposal.md'));
   return [
     `Change    ${id}`,

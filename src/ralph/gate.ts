@@ -7,8 +7,8 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
     ? verdict
     : { ...verdict, completionFound: false, evidence: null, rejected: refusalOf(gate) };
 
-export const passes = ({ tampering, openTasks, runs }: Omit<GateReport, 'passed'>): boolean =>
-  tampering.length === 0 && openTasks.length === 0 && runs.every(isGreen);
+export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
+  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(isGreen);
 
 export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
@@ -16,9 +16,10 @@ export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' |
 const named = 3;
 
 /** Why the promise does not count, in one line. */
-export const refusalOf = ({ tampering, openTasks, runs }: GateReport): string =>
+export const refusalOf = ({ tampering, openTasks, conflicts = [], runs }: GateReport): string =>
   [
     ...tampering,
+    ...conflicts,
     ...(openTasks.length === 0
       ? []
       : [`${openTasks.length} of the tasks ${openTasks.length === 1 ? 'is' : 'are'} open: ${some(openTasks)}`]),
