@@ -28,7 +28,7 @@ import { planned } from '../../project/planned.ts';
 import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
-import { oneLine } from '../../report/format.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
 import { includeFile, isCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
@@ -174,7 +174,7 @@ export const leavePlace = async ({ project, change, place, done }: Leaving): Pro
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
   const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
   if (why !== null) return [`${where} stays: ${why}.`];
-  const landing = `The work is on branch ${branch}; land it with: spool land ${change}`;
+  const landing = `The work is on branch ${branch}; land it with: spool land ${shellWord(change)}`;
   const results = await resultsIn(project, change, { worktree, root });
   if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
   await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
