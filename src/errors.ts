@@ -122,7 +122,13 @@ const table = {
       `Process ${pid} on ${host} is creating something. If it is gone, delete ${file}.`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `No git work tree at ${folder}: ${problem}.` },
+  'no-commit': { exit: 2, text: () => 'A worktree needs a commit to start from: commit something first.' },
   'bad-branch': { exit: 2, text: (branch: string, problem: string) => `Cannot work on branch ${branch}: ${problem}` },
+  'copies-differ': {
+    exit: 2,
+    text: (files: string, how: string) =>
+      `The project and the worktree of the change have both changed the same lines of ${files}. Make the two the same, for example with: ${how}`,
+  },
   'setup-failed': {
     exit: 1,
     text: (command: string, log: string) =>
@@ -132,6 +138,10 @@ const table = {
   'no-base': {
     exit: 2,
     text: (branch: string) => `Nobody knows where ${branch} began: give the branch to land on with --onto.`,
+  },
+  'not-complete': {
+    exit: 2,
+    text: (change: string, why: string) => `${change} is not complete (${why}). Land it anyway with --force.`,
   },
   'dirty-worktree': {
     exit: 2,

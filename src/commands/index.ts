@@ -121,9 +121,19 @@ export const commands: readonly Command[] = [
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },
     options: [
       { name: 'onto', flags: '--onto <branch>', help: 'land on this branch; the one it began from without it' },
-      ...ralphOptions.filter(({ name }) => ['verify', 'verifyTimeout'].includes(name)),
+      { name: 'force', flags: '--force', help: 'also when the last run is not complete' },
+      { name: 'keepBranch', flags: '--keep-branch', help: 'do not delete the branch that has landed' },
+      ...ralphOptions
+        .filter(({ name }) => ['verify', 'verifyTimeout'].includes(name))
+        .map((option) =>
+          option.name === 'verify' ? { ...option, help: 'run this before landing; repeatable' } : option,
+        ),
     ],
-    examples: ['spool land 002-01', 'spool land 002-01 --onto main --verify "npm test"'],
+    examples: [
+      'spool land 002-01',
+      'spool land 002-01 --onto main --verify "npm test"',
+      'spool land 002-01 --force --keep-branch',
+    ],
     load: () => import('./land/land.ts'),
   },
   {

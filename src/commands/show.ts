@@ -1,11 +1,11 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, changesOfModule, listChanges, readTasks } from '../project/changes.ts';
+import { changeFolder, changesOfModule, listChanges } from '../project/changes.ts';
 import { readIfThere } from '../project/files.ts';
 import { findProject, type Project } from '../project/find.ts';
 import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
-import { overview } from '../project/overview.ts';
+import { overview, tasksOf } from '../project/overview.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
@@ -42,7 +42,7 @@ const describeChange = async (project: Project, id: string, terminal: Terminal):
   const folder = changeFolder(project, id);
   const { module, lastRun, damage } = await overview(project, id);
   if (damage !== null) terminal.say(`${damage}\n`);
-  const tasks = (await readTasks(project, id)) ?? [];
+  const tasks = (await tasksOf(project, id)) ?? [];
   const proposal = await readIfThere(join(folder, 'proposal.md'));
   return [
     `Change    ${id}`,

@@ -1,7 +1,7 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
-import { git, type GitCall, pathOf, readable } from './git.ts';
+import { git, type GitCall, type GitResult, pathOf, readable } from './git.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
 
@@ -21,18 +21,96 @@ export const currentBranch = async (cwd: string): Promise<string | null> => {
 export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
   (await git(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`], { cwd })).code === 0;
 
-/** Goes to a branch, which is made when there is none. */
-export const switchTo = async (cwd: string, branch: string): Promise<GitOutcome> => {
-  if ((await currentBranch(cwd)) === branch) return { ok: true };
-  const create = (await branchExists(cwd, branch)) ? [] : ['-c'];
-  return outcome(await git(['switch', '--quiet', ...create, branch], { cwd, hooks: true }));
+/** The commit that is checked out; null in a repository without commits. */
+export const headOf = async (cwd: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { cwd });
+  return code === 0 ? stdout.trim() : null;
 };
 
-/** A linked work tree at `path` on a branch, which is made from HEAD when there is none. */
-export const addWorktree = async (cwd: string, path: string, branch: string): Promise<GitOutcome> => {
+export const hasCommits = async (cwd: string): Promise<boolean> => (await headOf(cwd)) !== null;
+
+/** How many commits a branch has that another branch, or commit, has not; null when git cannot tell. */
+export const commitsBeyond = async (cwd: string, base: string, branch: string): Promise<number | null> => {
+  const { code, stdout } = await git(['rev-list', '--count', `^${base}`, branch, '--'], { cwd });
+  return code === 0 ? Number(stdout) : null;
+};
+
+/** The same for where it began: the given branch, or the one that was remembered, or else what is checked out here. */
+export const commitsBeyondBase = async (
+  cwd: string,
+  branch: string,
+  onto: string | null = null,
+): Promise<number | null> => {
+  const base = onto ?? (await baseOf(cwd, branch));
+  return commitsBeyond(cwd, base === null ? 'HEAD' : `refs/heads/${base}`, `refs/heads/${branch}`);
+};
+
+/** A hook that fails behind a checkout does not undo it: then it says so in `hookProblem`. */
+export type Checkout =
+  { readonly ok: true; readonly hookProblem: string | null } | { readonly ok: false; readonly why: string };
+
+/** Goes to a branch, which is created when there is none. A failed checkout leaves the folder as it was. */
+export const switchTo = async (cwd: string, branch: string): Promise<Checkout> => {
+  const before = await currentBranch(cwd);
+  if (before === branch) return { ok: true, hookProblem: null };
+  const isNew = !(await branchExists(cwd, branch));
+  const dirty = (await dirtyPaths(cwd)) ?? [];
+  if (isNew) await rememberBase(cwd, branch, before);
+  const result = await git(['switch', '--quiet', ...(isNew ? ['-c'] : []), branch], { cwd, hooks: true });
+  if (result.code === 0) return { ok: true, hookProblem: null };
+  if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result) };
+  if (isNew) await forgetBase(cwd, branch);
+  await undoSwitch(cwd, branch, dirty);
+  return { ok: false, why: reasonFor(result) };
+};
+
+/** A filter that fails stops git in the middle of a checkout. What was dirty before is left alone. */
+const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly string[]): Promise<void> => {
+  const known = new Set(dirtyBefore);
+  const changed = ((await dirtyPaths(cwd)) ?? []).filter((path) => !known.has(path));
+  if (changed.length === 0) return;
+  const root = await topOf(cwd);
+  const tracked = new Set(await pathsIn(root, 'HEAD', changed));
+  const target = new Set(await pathsIn(root, `refs/heads/${branch}`, changed));
+  // First, as there may be a .gitattributes among them.
+  for (const path of changed) if (!tracked.has(path) && target.has(path)) rmSync(pathOf(root, path), { force: true });
+  const input = changed
+    .filter((path) => tracked.has(path))
+    .map((path) => `:(literal)${path}\0`)
+    .join('');
+  const restore = [
+    'restore',
+    '--source=HEAD',
+    '--staged',
+    '--worktree',
+    '--pathspec-from-file=-',
+    '--pathspec-file-nul',
+  ];
+  if (input !== '') await git(restore, { cwd: root, input });
+};
+
+const pathsIn = async (root: string, commit: string, paths: readonly string[]): Promise<string[]> => {
+  const literal = paths.map((path) => Buffer.from(path, 'latin1').toString());
+  const { stdout } = await git(['ls-tree', '-z', '--name-only', '--full-name', commit, '--', ...literal], {
+    cwd: root,
+  });
+  return stdout.split('\0').filter(Boolean);
+};
+
+/** A linked work tree at `path` on a branch, which is created from HEAD when there is none. What failed leaves nothing. */
+export const addWorktree = async (cwd: string, path: string, branch: string): Promise<Checkout> => {
   await git(['worktree', 'prune'], { cwd });
-  const args = (await branchExists(cwd, branch)) ? [path, branch] : ['-b', branch, path];
-  return outcome(await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true }));
+  const isNew = !(await branchExists(cwd, branch));
+  if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
+  const args = isNew ? ['-b', branch, path] : [path, branch];
+  const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true });
+  if (result.code === 0) return { ok: true, hookProblem: null };
+  const isThere = (await isWorktree(cwd, path)) && (await currentBranch(path)) === branch;
+  if (isThere && (await dirtyPaths(path))?.length === 0) return { ok: true, hookProblem: hookProblemIn(result) };
+  if (isThere) await discardWorktree(cwd, path);
+  if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
+  if (isNew) await forgetBase(cwd, branch);
+  return { ok: false, why: reasonFor(result) };
 };
 
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
@@ -82,17 +160,31 @@ export const holdsRepositories = async (cwd: string): Promise<boolean> => {
   return nested.some((line) => existsSync(pathOf(cwd, `${line.slice(line.indexOf('\t') + 1)}/.git`)));
 };
 
-/** Where a branch began, so that it can be landed there. */
-export const rememberBase = async (cwd: string, branch: string, base: string): Promise<void> =>
-  void (await git(['config', `branch.${branch}.spoolBase`, base], { cwd }));
+/**
+ * Where a branch begins, so that it can be landed there. Remembered before the branch is created: whoever is killed in
+ * between still knows it. null for a detached HEAD: a base of an earlier branch of the same name does not hold then.
+ */
+const rememberBase = async (cwd: string, branch: string, base: string | null): Promise<void> => {
+  if (base === null) return forgetBase(cwd, branch);
+  await git(['config', `branch.${branch}.spoolBase`, base], { cwd });
+};
+
+const forgetBase = async (cwd: string, branch: string): Promise<void> =>
+  void (await git(['config', '--unset-all', `branch.${branch}.spoolBase`], { cwd }));
 
 export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['config', '--get', `branch.${branch}.spoolBase`], { cwd });
   return code === 0 ? readable(stdout).trim() : null;
 };
 
-const outcome = ({ code, stderr }: { code: number; stderr: string }): GitOutcome =>
-  code === 0 ? { ok: true } : { ok: false, why: reasonIn(stderr) };
+type Failed = Pick<GitResult, 'code' | 'stderr'>;
+
+const outcome = (result: Failed): GitOutcome =>
+  result.code === 0 ? { ok: true } : { ok: false, why: reasonFor(result) };
+
+const reasonFor = ({ code, stderr }: Failed): string => reasonIn(stderr) || `git ended with exit code ${code}`;
+
+const hookProblemIn = ({ code, stderr }: Failed): string => reasonIn(stderr) || `exit code ${code}`;
 
 /** What git says first is what is wrong; what comes behind is advice. */
 const reasonIn = (text: string): string => {
@@ -125,8 +217,22 @@ export type Rebased =
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
   | { readonly kind: 'failed'; readonly why: string };
 
+/** What stands against what in a file with a conflict; null where there is none of it. */
+export interface Conflict {
+  readonly base: Buffer | null;
+  readonly upstream: Buffer | null;
+  readonly own: Buffer | null;
+}
+
+export interface Rebase {
+  readonly base: string;
+  readonly stoppable: Stoppable;
+  /** What a file with a conflict should be; null when a person has to say so. */
+  readonly resolve: (file: string, conflict: Conflict) => Promise<Buffer | null>;
+}
+
 /** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
-export const rebaseOnto = async (cwd: string, base: string, stoppable: Stoppable): Promise<Rebased> => {
+export const rebaseOnto = async (cwd: string, { base, stoppable, resolve }: Rebase): Promise<Rebased> => {
   // A tag may have the same name.
   const onto = `refs/heads/${base}`;
   const ahead = await git(['merge-base', '--is-ancestor', onto, 'HEAD'], { cwd });
@@ -135,12 +241,55 @@ export const rebaseOnto = async (cwd: string, base: string, stoppable: Stoppable
     '-c',
     `${name}=false`,
   ]);
-  const rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', onto], { cwd, ...stoppable });
-  if (rebase.code === 0) return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
-  const { stdout } = await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd });
-  await git(['rebase', '--abort'], { cwd });
-  const files = stdout.split('\0').filter(Boolean);
-  return files.length > 0 ? { kind: 'conflict', files } : { kind: 'failed', why: reasonIn(rebase.stderr) };
+  let rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', onto], { cwd, ...stoppable });
+  while (rebase.code !== 0) {
+    const files = (await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd })).stdout
+      .split('\0')
+      .filter(Boolean);
+    if (files.length === 0 || !(await resolveAll(cwd, files, resolve))) {
+      await git(['rebase', '--abort'], { cwd });
+      return files.length > 0 ? { kind: 'conflict', files } : { kind: 'failed', why: reasonFor(rebase) };
+    }
+    rebase = await git([...plain, 'rebase', '--continue'], { cwd, ...stoppable });
+  }
+  return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
+};
+
+const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase['resolve']): Promise<boolean> => {
+  for (const file of files) {
+    const [base, upstream, own] = await Promise.all([1, 2, 3].map((stage) => blobAt(cwd, `:${stage}`, readable(file))));
+    const bytes = await resolve(readable(file), { base: base!, upstream: upstream!, own: own! });
+    if (bytes === null) return false;
+    writeFileSync(pathOf(cwd, file), bytes);
+    const { code } = await git(['add', '--', `:(literal)${readable(file)}`], { cwd });
+    if (code !== 0) return false;
+  }
+  return true;
+};
+
+/** A file as it is in a commit, or in a stage of the index; null when it is not there. `path` is from the root. */
+export const blobAt = async (cwd: string, at: string, path: string): Promise<Buffer | null> => {
+  const { code, stdout } = await git(['cat-file', 'blob', `${at}:${path}`], { cwd });
+  return code === 0 ? Buffer.from(stdout, 'latin1') : null;
+};
+
+export interface Range {
+  readonly commits: number;
+  readonly files: number;
+  readonly insertions: number;
+  readonly deletions: number;
+}
+
+/** What comes with the commits from one to the other. */
+export const rangeBetween = async (cwd: string, from: string, to: string): Promise<Range> => {
+  const { stdout } = await git(['diff', '--shortstat', '--no-ext-diff', '--no-renames', from, to], { cwd });
+  const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
+  return {
+    commits: (await commitsBeyond(cwd, from, to)) ?? 0,
+    files: number(/(\d+) file/),
+    insertions: number(/(\d+) insertion/),
+    deletions: number(/(\d+) deletion/),
+  };
 };
 
 export type Forwarded =
@@ -173,7 +322,11 @@ const mergeIn = async (holder: string, branch: string, commit: string): Promise<
   // A hook that refuses to move the branch comes when the files are there already. What is as it was stays so.
   if (before !== null && (await tipOf(holder, branch)) === before)
     await git(['read-tree', '-m', '-u', commit, before], { cwd: holder });
-  return { ok: false, why: reasonIn(stderr), files: filesIn(stderr).filter((name) => existsSync(join(holder, name))) };
+  return {
+    ok: false,
+    why: reasonFor({ code, stderr }),
+    files: filesIn(stderr).filter((name) => existsSync(join(holder, name))),
+  };
 };
 
 /** The folder in which a branch is checked out; null when it is nowhere. */
@@ -203,3 +356,25 @@ export const tipOf = async (cwd: string, branch: string): Promise<string | null>
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], { cwd });
   return code === 0 ? stdout.trim() : null;
 };
+
+/** Deletes a branch that is where it is expected, and checked out nowhere. */
+export const deleteBranch = async (cwd: string, branch: string, at: string): Promise<boolean> =>
+  (await holderOf(cwd, branch)) === null &&
+  (await tipOf(cwd, branch)) === at &&
+  (await git(['branch', '--quiet', '-D', branch], { cwd })).code === 0;
+
+/** Moves the branch of a work tree, with its files; what is changed there stays, or nothing is moved. */
+export const resetKeeping = async (worktree: string, commit: string): Promise<boolean> =>
+  (await git(['reset', '--quiet', '--keep', commit], { cwd: worktree })).code === 0;
+
+/** Of these paths, from the root of the work tree, those whose index differs from HEAD. */
+export const stagedAmong = async (root: string, paths: readonly string[]): Promise<Set<string>> => {
+  const literal = paths.map((path) => `:(literal)${path}`);
+  const { stdout } = await git(['diff', '--cached', '--name-only', '--no-renames', '-z', 'HEAD', '--', ...literal], {
+    cwd: root,
+  });
+  return new Set(readable(stdout).split('\0').filter(Boolean));
+};
+
+export const topOf = async (cwd: string): Promise<string> =>
+  readable((await git(['rev-parse', '--show-toplevel'], { cwd })).stdout).trimEnd();

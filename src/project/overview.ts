@@ -1,13 +1,16 @@
 import { UserError } from '../errors.ts';
+import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/tally.ts';
-import { currentStatus } from '../ralph/view.ts';
-import { listChanges, readTasks } from './changes.ts';
+import { currentStatus, type RunView } from '../ralph/view.ts';
+import { listChanges } from './changes.ts';
 import type { Project } from './find.ts';
 import { moduleOf } from './ids.ts';
+import { readLanded } from './landed.ts';
 import { moduleFolderName } from './modules.ts';
-import { loopOwner, readRun } from './state.ts';
-import { countTasks } from './tasks.ts';
+import { loopOwner, readRun, type SavedRun } from './state.ts';
+import { countTasks, type Task } from './tasks.ts';
+import { currentTasks } from './work-copy.ts';
 
 /** One active change at a glance. What there is none of is null. */
 export interface ChangeOverview {
@@ -22,6 +25,8 @@ export interface ChangeOverview {
     readonly startedAt: string | null;
     readonly endedAt: string | null;
     readonly usage: Usage | null;
+    /** Whether the branch of the run is on its base; null when it has none, or nothing on it. */
+    readonly landed: boolean | null;
   } | null;
   /** One line about a state.json that is damaged; null when it is not. */
   readonly damage: string | null;
@@ -32,27 +37,61 @@ export const overviews = async (project: Project): Promise<ChangeOverview[]> =>
 
 export const overview = async (project: Project, id: string): Promise<ChangeOverview> => {
   const moduleId = moduleOf(id);
-  const tasks = await readTasks(project, id);
+  const saved = await lastSaved(project, id);
+  const tasks = await currentTasks(project, id, saved?.view ?? null);
   return {
     id,
     module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
     tasks: tasks && countTasks(tasks),
-    ...(await lastRunOf(project, id)),
+    lastRun: saved === null ? unreadable : saved.view && (await describe(project, id, saved.view)),
+    damage: saved?.damage ?? null,
   };
 };
 
-const lastRunOf = async (project: Project, id: string): Promise<Pick<ChangeOverview, 'lastRun' | 'damage'>> => {
-  try {
-    const { view, damage } = await readRun(project, id);
-    if (view === null) return { lastRun: null, damage };
-    const { run, iteration, startedAt, endedAt } = view;
-    const status = currentStatus(view, loopOwner(project, id) !== null);
-    return { lastRun: { run, status, iteration, startedAt, endedAt, usage: totalUsage(view) }, damage };
-  } catch (error) {
-    // One bad file must not hide the other changes.
-    if (!(error instanceof UserError)) throw error;
-    return { lastRun: { ...nothingKnown, status: 'unreadable' }, damage: null };
-  }
+/** The tasks of a change where its last run works, together with those of the project. */
+export const tasksOf = async (project: Project, id: string): Promise<Task[] | null> =>
+  currentTasks(project, id, (await lastSaved(project, id))?.view ?? null);
+
+const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {
+  const { run, iteration, startedAt, endedAt } = view;
+  const status = currentStatus(view, loopOwner(project, id) !== null);
+  return {
+    run,
+    status,
+    iteration,
+    startedAt,
+    endedAt,
+    usage: totalUsage(view),
+    landed: await hasLanded(project, view),
+  };
 };
 
-const nothingKnown = { run: null, iteration: null, startedAt: null, endedAt: null, usage: null };
+const unreadable = {
+  run: null,
+  status: 'unreadable',
+  iteration: null,
+  startedAt: null,
+  endedAt: null,
+  usage: null,
+  landed: null,
+};
+
+const hasLanded = async (project: Project, { change, run, place }: RunView): Promise<boolean | null> => {
+  const branch = place?.branch ?? null;
+  if (branch === null) return null;
+  const landed = await readLanded(project, change);
+  const onto = landed?.run === run && landed.branch === branch ? landed.base : null;
+  const ahead = await commitsBeyondBase(project.root, branch, onto);
+  if (ahead !== null && ahead > 0) return false;
+  return onto === null ? null : true;
+};
+
+/** null for a file that may not be read, or is of a newer version: one of them must not hide the other changes. */
+const lastSaved = async (project: Project, id: string): Promise<SavedRun | null> => {
+  try {
+    return await readRun(project, id);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return null;
+  }
+};

@@ -112,6 +112,7 @@ const gateReport: Shape<GateReport> = object<GateReport>({
   passed: required(flag),
   tampering: wrongIs([], someOf(text)),
   openTasks: wrongIs([], someOf(text)),
+  conflicts: wrongIsLeftOut(someOf(text)),
   runs: wrongIs([], someOf(gateRun)),
 });
 

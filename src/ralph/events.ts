@@ -188,6 +188,8 @@ export interface GateReport {
   readonly tampering: readonly string[];
   /** With --require-tasks. */
   readonly openTasks: readonly string[];
+  /** Sentences about files of the change that a person and the agent have both changed; older records have none. */
+  readonly conflicts?: readonly string[];
   readonly runs: readonly GateRun[];
 }
 

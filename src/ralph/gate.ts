@@ -13,8 +13,8 @@ export const runsCommands = (
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
 ): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'limit'));
 
-export const passes = ({ tampering, openTasks, runs }: Omit<GateReport, 'passed'>): boolean =>
-  tampering.length === 0 && openTasks.length === 0 && runs.every(isGreen);
+export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
+  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(isGreen);
 
 export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
@@ -22,9 +22,10 @@ export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' |
 const named = 3;
 
 /** Why the promise does not count, in one line. */
-export const refusalOf = ({ tampering, openTasks, runs }: GateReport): string =>
+export const refusalOf = ({ tampering, openTasks, conflicts = [], runs }: GateReport): string =>
   [
     ...tampering,
+    ...conflicts,
     ...(openTasks.length === 0
       ? []
       : [`${openTasks.length} of the tasks ${openTasks.length === 1 ? 'is' : 'are'} open: ${some(openTasks)}`]),

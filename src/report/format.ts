@@ -133,3 +133,7 @@ export const table = (rows: readonly (readonly string[])[], numeric: readonly nu
 };
 
 const two = (number: number) => String(number).padStart(2, '0');
+
+/** As a shell reads it. */
+export const shellWord = (path: string): string =>
+  /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

@@ -41,7 +41,13 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
   if (lastRun === null) return 'never';
   if (lastRun.startedAt === null) return lastRun.status;
-  return `${lastRun.status}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`;
+  return `${standingOf(lastRun)}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`;
+};
+
+const standingOf = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
+  if (landed === null || status === 'running') return status;
+  if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
+  return `${status}, not landed`;
 };
 
 const renderIterations = (records: readonly IterationRecord[]): string[] => {

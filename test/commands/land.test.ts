@@ -6,6 +6,7 @@ import { promise } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, type ProjectOptions, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change];
 const branch = `ralph/${change}`;
@@ -47,7 +48,7 @@ test('rebases the branch, verifies it, and moves the base ahead with the files o
 
   expect(result).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Landed .*: main is at [0-9a-f]{8}\. Nothing was pushed\.\n$/),
+    stdout: `Landed ${change} on main: 1 commit, 1 file (+1 −0). Branch deleted. Not pushed.\n`,
   });
   expect(result.stderr).toBe('Verifying: test ! -e broken\n');
   expect(project.git('log', '--format=%s').split('\n')).toEqual([
@@ -57,7 +58,7 @@ test('rebases the branch, verifies it, and moves the base ahead with the files o
   ]);
   expect(project.read('x.txt')).toBe('x\n');
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
-  expect(project.git('rev-parse', branch)).toBe(project.git('rev-parse', 'main'));
+  expect(project.git('branch', '--list', branch)).toBe('');
 });
 
 test('on a conflict nothing moves, and the next run is told', async () => {
@@ -132,17 +133,20 @@ describe('what is untracked where the base is checked out', () => {
     return project;
   };
 
-  test('the change itself gives way to what the branch has, and can be had back', async () => {
+  test('the change itself is merged with what the branch has, and can be had back', async () => {
     const project = await unplanned();
     project.write(tasks, '- [ ] a\n- [ ] of the user\n');
 
     const result = await project.spool('land', change);
 
     expect(result).toMatchObject({ code: 0 });
-    expect(project.read(tasks)).toBe('- [x] a\n');
+    expect(project.read(tasks)).toBe('- [x] a\n- [ ] of the user\n');
+    expect(project.git('show', `HEAD:${tasks}`)).toBe('- [x] a');
     expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
-    expect(project.git('status', '--porcelain', '-uall')).not.toContain('tasks.md');
-    const back = /taken from the branch: .*tasks\.md\. Yours is kept as r1; back with: (git .*)\n/.exec(result.stderr);
+    const back =
+      /Not committed on main and merged with the branch: .*tasks\.md\. Yours is kept as r1; back with: (git .*)\n/.exec(
+        result.stderr,
+      );
     execFileSync('/bin/sh', ['-c', back![1]!], { cwd: project.folder, env: project.env });
     expect(project.read(tasks)).toBe('- [ ] a\n- [ ] of the user\n');
   });
@@ -396,7 +400,10 @@ describe('in all kinds of repositories', () => {
     project.git('switch', '-qc', 'grün');
 
     expect(await project.spool('ralph', '--change', id, '--worktree')).toMatchObject({ code: 0 });
-    expect(await project.spool('land', id)).toMatchObject({ code: 0, stdout: expect.stringContaining(': grün is at') });
+    expect(await project.spool('land', id)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(' on grün: 1 commit'),
+    });
     expect(project.read('ä b.txt')).toBe('x\n');
     expect(project.git('status', '--porcelain')).toBe('');
     expect(project.git('symbolic-ref', '--short', 'HEAD')).toBe('grün');
@@ -456,7 +463,7 @@ describe('in all kinds of repositories', () => {
     project.git('tag', branch);
     expect(await project.spool(...run, '--worktree', '--branch', branch)).toMatchObject({ code: 0 });
 
-    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(await project.spool('land', change, '--keep-branch')).toMatchObject({ code: 0 });
     expect(project.git('rev-parse', 'refs/heads/main')).toBe(project.git('rev-parse', `refs/heads/${branch}`));
     expect(project.read('b.txt')).toBe('b\n');
   });
@@ -536,5 +543,205 @@ describe('in all kinds of repositories', () => {
       stderr: 'Setting up: echo made > deps\nVerifying: grep made deps && grep KEY .env\n',
     });
     expect(project.exists('deps')).toBe(false);
+  });
+});
+
+describe('what is not known to be done', () => {
+  const three = { [tasks]: '- [ ] one\n- [ ] two\n- [ ] three\n' };
+  const tickOne = `sed -i 's/\\[ \\] one/[x] one/' '${tasks}'; echo x > x.txt`;
+  const stopped = {
+    'a limit': {
+      agent: tickOne,
+      args: ['--max-iterations', '1'],
+      why: '1 of 3 tasks, stopped at --max-iterations',
+    },
+    'a blocked run': { agent: `${tickOne}; echo '<promise>BLOCKED</promise>'`, args: [], why: '1 of 3 tasks, blocked' },
+    'a failed run': { agent: `${tickOne}; exit 3`, args: ['--fail-fast'], why: '1 of 3 tasks, failed' },
+    'an interrupted run': {
+      agent: `${tickOne}; git add -A; git commit -qm x; kill -INT $PPID; sleep 5`,
+      args: [],
+      why: '1 of 3 tasks, interrupted',
+    },
+    'a run that stalled': {
+      agent: `[ -e x.txt ] || { ${tickOne}; }`,
+      args: ['--max-stalled', '1'],
+      why: '1 of 3 tasks, stopped at --max-stalled',
+    },
+  };
+
+  test.each(Object.entries(stopped))('%s lands only with --force', async (_, { agent, args, why }) => {
+    const project = createProject({ files: three, agent: [agent] });
+    await project.spool(...run, '--worktree', ...args);
+    const before = standing(project);
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `spool: ${change} is not complete (${why}). Land it anyway with --force.\n`,
+    });
+    expect(standing(project)).toEqual(before);
+
+    expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
+    expect(project.read('x.txt')).toBe('x\n');
+    expect(project.read(tasks)).toContain('- [x] one\n- [ ] two\n');
+  });
+
+  test('a branch without a run, or of another run than the last', async () => {
+    const project = createProject({ agent: ['echo x > x.txt', promise] });
+    project.git('branch', branch);
+    project.git('config', `branch.${branch}.spoolBase`, 'main');
+    project.git('worktree', 'add', '-q', '../elsewhere', branch);
+    project.git('-C', '../elsewhere', 'commit', '-q', '--allow-empty', '-m', 'by hand');
+    project.git('worktree', 'remove', '../elsewhere');
+    expect((await project.spool('land', change)).stderr).toContain('is not complete (it was never run).');
+
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect((await project.spool('land', change)).stderr).toContain(
+      `is not complete (its last run was not on ${branch}).`,
+    );
+  });
+
+  test('a task that was added since, where the run was to finish all of them', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n' },
+      agent: [`echo '- [x] one' > '${tasks}'; ${promise}`],
+    });
+    expect(await project.spool(...run, '--worktree', '--require-tasks')).toMatchObject({ code: 0 });
+    project.write(tasks, '- [ ] one\n- [ ] two\n');
+
+    expect((await project.spool('land', change)).stderr).toContain('is not complete (1 of 2 tasks).');
+  });
+
+  test.each([
+    ['y', 0, 'Landed'],
+    ['n', 0, 'Nothing was landed.'],
+  ])('on a terminal it asks: %s', async (key, code, said) => {
+    const project = createProject({ agent: ['echo x > x.txt'] });
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+
+    const terminal = openTerminal(project, ['land', change]);
+    await terminal.shows('Land it anyway?');
+    terminal.type(key);
+
+    expect(await terminal.exitCode).toBe(code);
+    expect(terminal.screen()).toContain(said);
+  });
+});
+
+describe('where there is nothing to land', () => {
+  const nothing = { code: 0, stderr: '', stdout: `Nothing to land: ${branch} has no commits beyond main.\n` };
+
+  test('after a setup that failed, and after a run that changed nothing', async () => {
+    const project = createProject({ agent: [promise] });
+    await project.spool(...run, '--worktree', '--worktree-setup', 'exit 1');
+    expect(await project.spool('land', change)).toMatchObject(nothing);
+
+    await project.spool(...run, '--worktree');
+    expect(await project.spool('land', change)).toMatchObject(nothing);
+  });
+
+  test('the second time, and a new run begins from the base again', async () => {
+    const project = await worked('echo x >> x.txt');
+    expect((await project.spool('land', change)).stdout).toContain('Branch deleted.');
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 0,
+      stdout: `Nothing to land: ${branch} has landed on main already.\n`,
+    });
+    expect((await project.spool('diff', change, '1')).stdout).toContain('+x');
+
+    expect(await project.spool(...run, '--worktree', '--fresh')).toMatchObject({ code: 0 });
+    expect((await project.spool('land', change)).stdout).toContain('1 commit, 1 file');
+    expect(project.read('x.txt')).toBe('x\nx\n');
+    expect(project.git('log', '--format=%s').split('\n')).toHaveLength(3);
+  });
+
+  test('the second time with --keep-branch', async () => {
+    const project = await worked('echo x > x.txt');
+    expect((await project.spool('land', change, '--keep-branch')).stdout).toContain('Branch kept.');
+    expect(await project.spool('land', change)).toMatchObject(nothing);
+  });
+
+  test('when the base has the same work already', async () => {
+    const project = await worked('echo x > x.txt');
+    commit(project, 'b.txt', 'meanwhile\n');
+    project.git('cherry-pick', branch);
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 0,
+      stdout: `Nothing to land: main has what is on ${branch} already.\n`,
+    });
+  });
+});
+
+test('a branch that is checked out, or has moved meanwhile, is kept', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--branch', 'feature');
+
+  expect((await project.spool('land', change)).stdout).toContain('Branch kept, as it is checked out.');
+  expect(project.git('rev-parse', 'feature')).toBe(project.git('rev-parse', 'main'));
+});
+
+describe('tasks that both sides have changed', () => {
+  const ticked = async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [`sed -i 's/\\[ \\]/[x]/' '${tasks}'; ${promise}`],
+    });
+    await project.spool(...run, '--worktree');
+    return project;
+  };
+  const added = '- [ ] one\n- [ ] two\n- [ ] three\n';
+  const all = '- [x] one\n- [x] two\n- [ ] three\n';
+
+  test('a task that was committed on the base is no conflict', async () => {
+    const project = await ticked();
+    commit(project, tasks, added);
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0, stderr: '' });
+    expect(project.read(tasks)).toBe(all);
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a task that is not committed is merged, and stays uncommitted', async () => {
+    const project = await ticked();
+    project.write(tasks, added);
+
+    const result = await project.spool('land', change);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toMatch(
+      /^Not committed on main and merged with the branch: .*tasks\.md\. Yours is kept as r1;/,
+    );
+    expect(project.read(tasks)).toBe(all);
+    expect(project.git('status', '--porcelain')).toBe(`M ${tasks}`);
+    expect(project.git('show', `HEAD:${tasks}`)).toBe('- [x] one\n- [x] two');
+  });
+
+  test('what is staged is left alone, and named', async () => {
+    const project = await ticked();
+    project.write(tasks, added);
+    project.git('add', tasks);
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`it would overwrite what is not committed on main: ${tasks}.`),
+    });
+    expect(project.read(tasks)).toBe(added);
+  });
+
+  test('ticks in a project that git ignores come home', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [`sed -i 's/\\[ \\]/[x]/' '${tasks}'; echo x > x.txt; ${promise}`],
+    });
+    project.git('rm', '-rq', '--cached', '.spool');
+    commit(project, '.gitignore', '.spool/\n');
+    project.git('commit', '-qam', 'without .spool', '--allow-empty');
+    expect((await project.spool(...run, '--worktree')).stderr).toContain('land it with');
+    project.write(tasks, added);
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe(all);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -86,7 +86,7 @@ test('in a worktree, commands are about the project that the run belongs to', as
   expect((await there('diff', change, '1')).stdout).toContain('+a');
   await there('ralph', '--change', change, '--add-context', 'Mind the gap.');
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('Mind the gap.');
-  expect(await there('land', change)).toMatchObject({ code: 1, stderr: expect.stringContaining('false') });
+  expect(await there('land', change, '--force')).toMatchObject({ code: 1, stderr: expect.stringContaining('false') });
   expect((await there('create', 'module', 'more')).stdout).toContain('Made module');
   expect(project.exists(`${cwd}/.spool/modules/003_more/module.md`)).toBe(true);
 });
@@ -143,6 +143,285 @@ test('without a repository, or without a commit in it, a worktree is refused', a
   expect(await none.spool(...run, '--worktree')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('a worktree needs a git repository'),
+  });
+
+  const empty = createProject({ git: false, agent: [promise] });
+  empty.git('init', '-q');
+  expect(await empty.spool(...run, '--worktree')).toMatchObject({
+    code: 2,
+    stderr: 'spool: A worktree needs a commit to start from: commit something first.\n',
+  });
+  expect(empty.calls()).toEqual([]);
+});
+
+test('a run in a worktree that completes with no change in it says so', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.spool(...run, '--worktree');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr).toContain(`Nothing was changed in the worktree: branch ${branch} has no commits.`);
+  expect(result.stderr).not.toContain('land it with');
+  expect(project.exists(worktree)).toBe(false);
+});
+
+describe('a post-checkout hook that fails', () => {
+  const hooked = (script: string) => {
+    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+    project.write('.git/hooks/post-checkout', `#!/bin/sh\n${script}\n`);
+    chmodSync(project.path('.git/hooks/post-checkout'), 0o755);
+    return project;
+  };
+
+  test.each([
+    ['with a message', 'echo "git-lfs was not found on your path" >&2; exit 2', 'git-lfs was not found on your path'],
+    ['without one', 'exit 1', 'exit code 1'],
+  ])('%s does not keep a run from its worktree, and landing knows the base', async (_, script, message) => {
+    const project = hooked(script);
+
+    const result = await project.spool(...run, '--worktree');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain(`${branch} is checked out, but the post-checkout hook failed: ${message}`);
+    expect(project.git('config', `branch.${branch}.spoolBase`)).toBe('main');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read('x.txt')).toBe('x\n');
+  });
+
+  test('does not keep a run from its branch, and landing knows the base', async () => {
+    const project = hooked('exit 1');
+
+    const result = await project.spool(...run, '--branch', 'feature');
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('feature is checked out, but the post-checkout hook failed: exit code 1');
+    expect(project.git('config', 'branch.feature.spoolBase')).toBe('main');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('show', 'main:x.txt')).toBe('x');
+  });
+
+  test.each([
+    ['--branch', ['--branch', 'feature'], 'feature'],
+    ['--worktree', ['--worktree'], branch],
+  ])('a checkout that fails for %s leaves nothing behind, and says why', async (_, args, name) => {
+    const project = createProject({ files: { 'a.bin': 'a\n' }, agent: [promise] });
+    project.git('switch', '-qc', 'other');
+    project.write('.gitattributes', '*.bin filter=broken\n');
+    project.write('a.bin', 'b\n');
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'with a filter');
+    if (name === 'feature') {
+      project.git('branch', 'feature');
+      project.git('switch', '-q', 'main');
+    }
+    project.git('config', 'filter.broken.clean', 'cat');
+    project.git('config', 'filter.broken.smudge', 'exit 3');
+    project.git('config', 'filter.broken.required', 'true');
+    const before = [project.git('symbolic-ref', 'HEAD'), project.git('for-each-ref', 'refs/heads')];
+
+    const result = await project.spool(...run, ...args);
+
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toMatch(new RegExp(`spool: Cannot work on branch ${name}: .*filter`));
+    expect([project.git('symbolic-ref', 'HEAD'), project.git('for-each-ref', 'refs/heads')]).toEqual(before);
+    expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+    expect(project.exists(worktree)).toBe(false);
+    expect(project.git('status', '--porcelain')).toBe('');
+    expect(project.calls()).toEqual([]);
+  });
+});
+
+describe('ignored files in a worktree', () => {
+  const ignored = ['out/', '.env', '*.db', 'node_modules/', 'deps/', 'data/', 'dist/'];
+  const files = {
+    '.gitignore': `${ignored.join('\n')}\n`,
+    '.worktreeinclude': '.env\ndata/\n',
+    '.env': 'KEY=1\n',
+    'data/seed.csv': 'seed\n',
+  };
+  const setup = ['--worktree-setup', 'mkdir -p deps; echo lib > deps/lib.txt; echo log > setup.db'];
+
+  test.each([
+    ['a new folder', 'mkdir -p out/deep; echo r > out/deep/report.html', 'out/'],
+    ['a new file', 'echo rows > local.db', 'local.db'],
+    ['a file that came with it and was changed', 'echo MORE=1 >> .env', '.env'],
+    ['a new file in a folder that came with it', 'echo more > data/more.csv', 'data/more.csv'],
+    ['a file of the setup that was changed', 'echo rows >> setup.db', 'setup.db'],
+  ])('%s keeps it, is named, and survives a landing', async (_, script, name) => {
+    const project = createProject({ files, agent: [`echo x > x.txt; ${script}; ${promise}`] });
+
+    const result = await project.spool(...run, '--worktree', ...setup);
+
+    expect(result).toMatchObject({ code: 0 });
+    const stays = `${worktree} stays: it has files that git ignores and no commit holds: ${name}. When you need them no more: git worktree remove --force ${worktree}`;
+    expect(result.stderr).toContain(stays);
+    expect(result.stderr).toContain(`land it with: spool land ${change}`);
+
+    const landed = await project.spool('land', change);
+    expect(landed).toMatchObject({ code: 0, stderr: expect.stringContaining(stays) });
+    expect(landed.stdout).toContain('Branch kept');
+    expect(project.exists(`${worktree}/${name}`)).toBe(true);
+    expect(project.git('rev-parse', branch)).toBe(project.git('rev-parse', 'main'));
+    expect((await project.spool('land', change)).stdout).toContain('Nothing to land');
+  });
+
+  test('what came with it, what the setup made and what tools make again do not', async () => {
+    const project = createProject({
+      files,
+      agent: [
+        `echo x > x.txt; echo more > deps/more.txt; mkdir -p node_modules/a dist; echo a > node_modules/a/i.js; echo a > dist/a.js; ${promise}`,
+      ],
+    });
+
+    const result = await project.spool(...run, '--worktree', ...setup);
+
+    expect(result.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+    expect(project.exists(worktree)).toBe(false);
+  });
+
+  test('many of them are named in part', async () => {
+    const script = 'for n in 1 2 3 4 5 6 7 8; do echo $n > $n.db; done';
+    const project = createProject({ files, agent: [`${script}; ${promise}`] });
+
+    const result = await project.spool(...run, '--worktree');
+
+    expect(result.stderr).toContain('no commit holds: 1.db, 2.db, 3.db, 4.db, 5.db and 3 more.');
+    expect(result.stderr).not.toContain('land it with');
+  });
+});
+
+describe('the change is edited in the project while a worktree has a copy of it', () => {
+  const tasks = `.spool/changes/${change}/tasks.md`;
+  const proposal = `.spool/changes/${change}/proposal.md`;
+  const two = '- [ ] one\n- [ ] two\n';
+  const tick = (title: string) => `sed -i 's/\\[ \\] ${title}/[x] ${title}/' '${tasks}'`;
+  const gate = ['--worktree', '--require-tasks'];
+  const listed = async (project: ReturnType<typeof createProject>) =>
+    JSON.parse((await project.spool('list', '--json')).stdout) as { tasks: unknown; lastRun: unknown }[];
+
+  test('a task that is added between two runs must be done, and is seen everywhere', async () => {
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: [tick('one'), `${tick('two')}; ${promise}`, `${tick('three')}; ${promise}`],
+    });
+    expect(await project.spool(...run, ...gate, '--max-iterations', '1')).toMatchObject({ code: 3 });
+    project.write(tasks, `${two}- [ ] three\n`);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 3 }, lastRun: { landed: false } }]);
+    expect((await project.spool('show', change)).stdout).toContain(
+      'Tasks     1 of 3 done\n  [x] one\n  [ ] two\n  [ ] three\n',
+    );
+
+    const result = await project.spool(...run, ...gate);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain(`Taken over from the project: ${tasks}.`);
+    expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 of the tasks is open: "three"', null]);
+    expect(project.state().tasks).toEqual({ done: 3, all: 3 });
+    expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 3, all: 3 }, lastRun: { landed: false } }]);
+    expect((await project.spool('list')).stdout).toMatch(/ 3\/3 +complete, not landed, iteration 2, /);
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [x] one\n- [x] two\n- [x] three\n');
+    expect((await project.spool('list')).stdout).toMatch(/ 3\/3 +landed, iteration 2, /);
+    expect((await project.spool('show', change)).stdout).toContain('Last run  landed, iteration 2');
+  });
+
+  test('what is edited during an iteration counts in that iteration, and is not the doing of the agent', async () => {
+    const added = `${two}- [ ] three\n`.replaceAll('\n', String.raw`\n`);
+    const edit = `printf -- '${added}' > "$ROOT/${tasks}"; echo '# Other' > "$ROOT/${proposal}"`;
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: [`${tick('one')}; ${tick('two')}; ${edit}; ${promise}`, `${tick('three')}; ${promise}`],
+    });
+
+    const result = await project.start([...run, ...gate], { env: { ROOT: project.folder } }).result;
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.history().map(({ rejected }) => rejected)).toEqual(['1 of the tasks is open: "three"', null]);
+    expect(project.history()[1]!.git!.files).toEqual([tasks]);
+    expect(project.git('show', `${branch}:${tasks}`)).toBe('- [x] one\n- [x] two\n- [x] three');
+    expect(project.read(proposal)).toBe('# Other\n');
+  });
+
+  test('files that are added, deleted and changed come over', async () => {
+    const design = `.spool/changes/${change}/design.md`;
+    const extra = `.spool/changes/${change}/specs/x/spec.md`;
+    const project = createProject({
+      files: { [tasks]: two, [design]: '# Design\n' },
+      agent: [
+        tick('one'),
+        `cat ${extra} '${proposal}' > seen.txt; [ -e '${design}' ] || echo gone >> seen.txt; exit 1`,
+      ],
+    });
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+    project.write(extra, '# Spec\n');
+    project.write(proposal, '# Better\n');
+    rmSync(project.path(design));
+
+    await project.spool(...run, '--worktree', '--fail-fast');
+
+    expect(project.read(`${worktree}/seen.txt`)).toBe('# Spec\n# Better\ngone\n');
+    expect(project.read(`${worktree}/${tasks}`)).toContain('- [x] one');
+  });
+
+  test('a branch that was created just before a kill gets the change as it is now', async () => {
+    const project = createProject({ files: { [tasks]: two }, agent: ['exit 1'] });
+    project.git('worktree', 'add', '-q', '-b', branch, worktree);
+    project.write(proposal, '# Not committed\n');
+
+    await project.spool(...run, '--worktree', '--fail-fast');
+
+    expect(project.read(`${worktree}/${proposal}`)).toBe('# Not committed\n');
+  });
+
+  test('lines that both have changed are an error at the start, which says what to do', async () => {
+    const project = createProject({ agent: [`echo '# Of the agent' > '${proposal}'`, promise] });
+    await project.spool(...run, '--worktree', '--max-iterations', '1', '--allow-tampering');
+    project.write(proposal, '# Of the person\n');
+
+    const result = await project.spool(...run, '--worktree', '--allow-tampering');
+
+    const how = `cp ${proposal} ${worktree}/${proposal}`;
+    expect(result).toMatchObject({ code: 2 });
+    expect(result.stderr).toContain(
+      `The project and the worktree of the change have both changed the same lines of ${proposal}. Make the two the same, for example with: ${how}\n`,
+    );
+    expect(project.calls()).toHaveLength(1);
+    project.write(`${worktree}/${proposal}`, '# Of the person\n');
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+  });
+
+  test('during a run they are said once, and no promise is believed until the two are the same', async () => {
+    const mess = `echo '# Of the agent' > '${proposal}'; echo '# Of the person' > "$ROOT/${proposal}"`;
+    const project = createProject({
+      agent: [`${mess}; ${promise}`, promise, `cp "$ROOT/${proposal}" '${proposal}'; ${promise}`],
+    });
+
+    const args = [...run, '--worktree', '--allow-tampering'];
+    const result = await project.start(args, { env: { ROOT: project.folder } }).result;
+
+    expect(result).toMatchObject({ code: 0 });
+    const why = `${proposal} was changed in the project and in the worktree; make the two the same: cp ${proposal} ${worktree}/${proposal}`;
+    expect(project.history().map(({ rejected }) => rejected)).toEqual([why, why, null]);
+    expect(project.calls()[1]!.prompt).toContain(why);
+  });
+
+  test('the copy of a worktree that is gone is there again with the next one', async () => {
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: [`${tick('one')}; git commit -q --allow-empty -m mine; ${promise}`, 'exit 1'],
+    });
+    project.git('rm', '-rq', '--cached', '.spool');
+    project.git('commit', '-qm', 'without .spool');
+    await project.spool(...run, '--worktree', '--no-commit');
+    expect(project.exists(worktree)).toBe(false);
+    project.write(tasks, `${two}- [ ] three\n`);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 3 } }]);
+
+    await project.spool(...run, '--worktree', '--fail-fast');
+
+    expect(project.read(`${worktree}/${tasks}`)).toBe('- [x] one\n- [ ] two\n- [ ] three\n');
   });
 });
 

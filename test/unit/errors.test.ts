@@ -6,6 +6,9 @@ const text = 'one\ntwo\r\n  three\n\n\tfour';
 /** Facts for each error, with newlines wherever text is taken. */
 const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
+  'no-commit': [],
+  'not-complete': [text, text],
+  'copies-differ': [text, text],
   'create-locked': [1, text, text],
   'bad-value': [text, text, text],
   'min-above-max': [3, 2],

@@ -6,9 +6,10 @@ import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
 import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
+import { planned } from '../../project/planned.ts';
 import { lockTree, newScratch, readState } from '../../project/state.ts';
-import { oneLine } from '../../report/format.ts';
-import { planned } from '../ralph/place.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
+import { bringHome, type Home, planHome } from './home.ts';
 import type { Landing } from './landing.ts';
 
 /** How many files are named. */
@@ -23,7 +24,16 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
   // Our own is locked already.
   const release = folder === (await gitFolderOf(project.root)) ? () => {} : lockTree(folder, change);
   try {
-    await forward(landing, commit, await makeWay(landing, holder, commit));
+    await putBackLeft(holder, [`${landing.prefix}.spool`]);
+    const home = await planHome(landing, holder, commit);
+    const aside = await makeWay(landing, { holder, commit, home });
+    await forward(landing, commit, {
+      ...aside,
+      drop: () => {
+        bringHome(landing, home);
+        aside.drop();
+      },
+    });
   } finally {
     release();
   }
@@ -37,34 +47,43 @@ const forward = async ({ project, base }: Landing, commit: string, aside: Aside 
   throw userError('bad-branch', base, moved.why);
 };
 
+interface Way {
+  readonly holder: string;
+  readonly commit: string;
+  readonly home: Home;
+}
+
 /**
- * The change, its module and the config file may never have been committed where the base is checked out, while the
- * branch has them. They give way, once they are kept; anything else that is untracked does not.
+ * The change, its module and the config file may be untracked or changed where the base is checked out, while the
+ * branch has them too. They give way, once they are kept; anything else that is not committed does not.
  */
-const makeWay = async (landing: Landing, holder: string, commit: string): Promise<Aside | null> => {
+const makeWay = async (landing: Landing, { holder, commit, home }: Way): Promise<Aside> => {
   const { project, change, base, prefix, call } = landing;
   const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
-  await putBackLeft(holder, [`${prefix}.spool`]);
-  const { own, others } = await untrackedInTheWay(holder, [`refs/heads/${base}`, commit], planning);
+  const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
-  if (own.length === 0) return null;
+  const modified = home.modified.map((name) => Buffer.from(name).toString('latin1'));
+  if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept = found.kind === 'found' ? await keepPresent(found.tree, { change, run }) : null;
   if (kept === null) throw userError('not-kept', holder);
-  const files = own.map(readable);
-  const back = `git -C ${quoted(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(quoted).join(' ')}`;
+  const files = [...own.map(readable), ...home.modified];
+  const isMerged = (name: string) => home.merged.has(name.slice(prefix.length));
+  const taken = files.filter((name) => !isMerged(name));
+  const merged = files.filter(isMerged);
+  const back = `git -C ${shellWord(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(shellWord).join(' ')}`;
+  const done = [
+    ...(taken.length > 0 ? [`taken from the branch: ${named(taken)}`] : []),
+    ...(merged.length > 0 ? [`merged with the branch: ${named(merged)}`] : []),
+  ];
   call.terminal.say(
-    `Untracked on ${base} and taken from the branch: ${named(files)}. Yours is kept as ${kept.name}; back with: ${back}\n`,
+    `Not committed on ${base} and ${done.join('; ')}. Yours is kept as ${kept.name}; back with: ${back}\n`,
   );
-  return setAside(holder, own);
+  return setAside(holder, [...own, ...modified]);
 };
 
 const named = (files: readonly string[]): string => {
   const first = files.slice(0, shown).map((name) => oneLine(name));
   return files.length > shown ? `${first.join(', ')} and ${files.length - shown} more` : first.join(', ');
 };
-
-/** As a shell reads it. */
-const quoted = (path: string): string =>
-  /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

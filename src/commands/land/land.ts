@@ -1,15 +1,18 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
 import {
   baseOf,
-  branchExists,
+  commitsBeyond,
   currentBranch,
+  deleteBranch,
   dirtyPaths,
   discardWorktree,
   holdsRepositories,
   isWorktree,
   moveBranch,
   prefixOf,
+  rangeBetween,
+  resetKeeping,
   removeWorktree,
   tipOf,
 } from '../../git/branches.ts';
@@ -17,15 +20,19 @@ import { readable } from '../../git/git.ts';
 import { findWorkTree, gitFolderOf, unfinished } from '../../git/worktree.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { resolveChange } from '../../project/changes.ts';
+import { dropCopies } from '../../project/copies.ts';
 import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
-import { lockChange, readRun } from '../../project/state.ts';
-import { oneLine } from '../../report/format.ts';
+import { readLanded, writeLanded } from '../../project/landed.ts';
+import { planned } from '../../project/planned.ts';
+import { lockChange, readRun, readState } from '../../project/state.ts';
+import { count, oneLine } from '../../report/format.ts';
 import type { Call } from '../command.ts';
-import { planned } from '../ralph/place.ts';
+import { resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
 import { moveAhead } from './ahead.ts';
+import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { isConflictNote, tryOut } from './trial.ts';
 
@@ -49,37 +56,67 @@ export const run = async (call: Call): Promise<number> => {
 };
 
 const land = async (request: LandRequest): Promise<number> => {
-  const trial = trialPath(request.project, request.change);
+  const { project, change, call } = request;
+  const trial = trialPath(project, change);
   // A landing that was killed may have left one.
   await removeTrial(request, trial);
   const landing = await planLanding(request, trial);
+  if (typeof landing === 'string') return answer(call, `Nothing to land: ${landing}.`);
+  if (!(await mayLand(landing))) return answer(call, 'Nothing was landed.');
+  const { base, baseTip, branch } = landing;
   try {
     const commit = await tryOut(landing);
+    const range = await rangeBetween(project.root, baseTip, commit);
+    if (range.commits === 0) return answer(call, `Nothing to land: ${base} has what is on ${branch} already.`);
     await moveAhead(landing, commit);
-    await tidy(landing, commit);
-    const { project, change, base, call } = landing;
+    const run = (await readState(project, change))?.run ?? null;
+    writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
+    const fate = await tidy(landing, commit);
     dropFromContext(project, change, isConflictNote);
-    call.terminal.out(`Landed ${change}: ${base} is at ${commit.slice(0, 8)}. Nothing was pushed.\n`);
-    return 0;
+    const lines = `+${range.insertions} −${range.deletions}`;
+    const size = `${count(range.commits, 'commit')}, ${count(range.files, 'file')} (${lines})`;
+    return answer(call, `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`);
   } finally {
     await removeTrial(request, trial);
   }
 };
 
-const planLanding = async (request: LandRequest, trial: string): Promise<Landing> => {
+const answer = (call: Call, text: string): number => {
+  call.terminal.out(`${text}\n`);
+  return 0;
+};
+
+/** Why there is nothing to land, when there is not. */
+const planLanding = async (request: LandRequest, trial: string): Promise<Landing | string> => {
   const { project, change, call } = request;
   const { view, damage } = await readRun(project, change);
   if (damage !== null) call.terminal.say(`${damage}\n`);
   const branch = view?.place?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);
-  if (tip === null) throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
+  if (tip === null) {
+    const landed = await readLanded(project, change);
+    if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
+    throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
+  }
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
-  if (!(await branchExists(project.root, base)))
-    throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
-  const landing = { ...request, branch, base, tip, prefix: await prefixOf(project.root), trial };
+  const baseTip = await tipOf(project.root, base);
+  if (baseTip === null) throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
+  const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
+  const prefix = await prefixOf(project.root);
+  const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, trial };
   await refuseDirty(landing);
-  return landing;
+  const ahead = await commitsBeyond(project.root, baseTip, tip);
+  return ahead === 0 ? `${branch} has no commits beyond ${base}` : landing;
+};
+
+/** What is not known to be done lands only when somebody says so. */
+const mayLand = async ({ project, change, branch, call }: Landing): Promise<boolean> => {
+  const why = call.typed.force ? null : await whyIncomplete(project, change, branch);
+  if (why === null) return true;
+  if (!call.terminal.canAsk) throw userError('not-complete', change, why);
+  const { confirm } = await import('../../report/ask.ts');
+  return confirm(`${change} is not complete (${why}). Land it anyway?`);
 };
 
 const removeTrial = async ({ project, call }: LandRequest, trial: string): Promise<void> => {
@@ -90,9 +127,9 @@ const removeTrial = async ({ project, call }: LandRequest, trial: string): Promi
 
 /** Work that is in the worktree only would be left behind. */
 const refuseDirty = async (landing: Landing): Promise<void> => {
-  const { project, change, branch } = landing;
+  const { project, change, branch, hasWorktree } = landing;
   const worktree = worktreePath(project, change);
-  if (!(await isWorktree(project.root, worktree))) return;
+  if (!hasWorktree) return;
   const loose = await looseIn(landing, worktree);
   if (loose !== null) throw userError('dirty-worktree', relative(project.root, worktree), branch, loose);
 };
@@ -112,14 +149,27 @@ const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: s
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 
-/** What has landed needs no place of its own any more; but what came after it was looked at does. */
-const tidy = async (landing: Landing, commit: string): Promise<void> => {
-  const { project, change, branch, tip } = landing;
+/** What has landed needs no place of its own any more; but what came after it was looked at does. Says what became of the branch. */
+const tidy = async (landing: Landing, commit: string): Promise<string> => {
+  const { project, change, branch, tip, prefix, call } = landing;
   const worktree = worktreePath(project, change);
-  if ((await tipOf(project.root, branch)) !== tip) return;
+  if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept, as it has moved.';
   if (await isWorktree(project.root, worktree)) {
-    if ((await looseIn(landing, worktree)) !== null || (await holdsRepositories(worktree))) return;
+    const where = relative(project.root, worktree);
+    if ((await looseIn(landing, worktree)) !== null || (await holdsRepositories(worktree)))
+      return `Branch kept, as there is work in ${where}.`;
+    const results = await resultsIn(project, change, { worktree, root: join(worktree, prefix) });
+    if (results.length > 0) {
+      call.terminal.say(`${staysFor(results, where)}\n`);
+      await resetKeeping(worktree, commit);
+      return 'Branch kept.';
+    }
     await removeWorktree(project.root, worktree);
   }
-  await moveBranch(project.root, branch, [tip, commit]);
+  if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept, as it is checked out.';
+  dropCopies(project, change);
+  if (call.typed.keepBranch) return 'Branch kept.';
+  return (await deleteBranch(project.root, branch, commit))
+    ? 'Branch deleted.'
+    : 'Branch kept, as git refuses to delete it.';
 };

@@ -14,6 +14,10 @@ export interface Landing extends LandRequest {
   readonly base: string;
   /** Where the branch was when this began. */
   readonly tip: string;
+  /** Where the base was when this began. */
+  readonly baseTip: string;
+  /** The change has a worktree. */
+  readonly hasWorktree: boolean;
   /** The project in its repository: empty, or `sub/`. */
   readonly prefix: string;
   /** Where it is tried out. */

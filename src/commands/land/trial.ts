@@ -2,11 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
-import { addDetached, rebaseOnto } from '../../git/branches.ts';
+import { addDetached, type Conflict, rebaseOnto } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
 import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
+import { mergeCopies, tasksFile } from '../../project/copies.ts';
 import { hideWorktreesFromGit, makeRalphFolder, ralphFolder, readState } from '../../project/state.ts';
 import { createRedactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
@@ -23,7 +24,7 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   const added = await addDetached(project.root, [trial, tip], stoppable);
   endIfStopped(stops);
   if (!added.ok) throw userError('bad-branch', branch, added.why);
-  const rebased = await rebaseOnto(trial, base, stoppable);
+  const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveTasks(landing) });
   endIfStopped(stops);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
   if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', '));
@@ -31,6 +32,15 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   endIfStopped(stops);
   return rebased.commit;
 };
+
+/** Ticks of the agent and tasks that were added on the base meanwhile are no conflict. */
+const resolveTasks =
+  ({ change, prefix }: Landing) =>
+  async (file: string, { base, upstream, own }: Conflict): Promise<Buffer | null> => {
+    if (file !== `${prefix}${tasksFile(change)}` || upstream === null || own === null) return null;
+    const merged = await mergeCopies(file, { base, mine: upstream, theirs: own });
+    return merged.kind === 'merged' ? merged.bytes : null;
+  };
 
 /** From the moment the base is moved, nothing is cut short any more. */
 const endIfStopped = (stops: Stops): void => {
@@ -55,7 +65,7 @@ export const isConflictNote = (line: string): boolean =>
 
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async ({ project, change, call, stops, trial, prefix }: Landing): Promise<void> => {
-  const { onto: _, ...typed } = call.typed;
+  const { onto: _, force: _force, keepBranch: _keep, ...typed } = call.typed;
   const { forChange, asked } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
   const options = forChange(change);
   const kept = (await readState(project, change))?.gate.verify ?? [];

@@ -14,13 +14,16 @@ export const makeGate =
     const watches = promised && !gate.allowTampering;
     const seen = parts.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
+    // What a person has changed meanwhile is part of the goal, and not the agent's doing.
+    const { taken, conflicts } = await parts.copies.sync();
+    if (taken.length > 0) parts.guard.before();
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
-    const cheap = openTasks.length === 0 && !(watches && seen.length > 0);
+    const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
     const runs = cheap ? await runCommands(parts, iteration) : [];
     keepState(parts);
     // Once more: something that the agent left behind may have been at work in the meantime.
     const tampering = watches ? [...new Set([...seen, ...parts.guard.after()])] : [];
-    return { tampering, openTasks, runs, passed: passes({ tampering, openTasks, runs }) };
+    return { tampering, openTasks, conflicts, runs, passed: passes({ tampering, openTasks, conflicts, runs }) };
   };
 
 const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {

@@ -3,6 +3,7 @@ import type { Options } from '../../flags.ts';
 import type { WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import type { Project } from '../../project/find.ts';
+import type { Copies } from '../../project/copies.ts';
 import type { Guard } from '../../project/guard.ts';
 import { type ChangeLock, makeRunFolder } from '../../project/state.ts';
 import type { Emit, Place, RunPlan, Usage } from '../../ralph/events.ts';
@@ -36,6 +37,8 @@ export interface WorldParts {
   readonly stops: Stops;
   readonly emit: Emit;
   readonly guard: Guard;
+  /** The change as the agents see it, and as the project has it. */
+  readonly copies: Copies;
   readonly redactor: Redactor;
   /** Spool was killed in the middle of an iteration of this run. */
   readonly wasCutOff: boolean;

@@ -1,29 +1,35 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import {
   addWorktree,
   branchExists,
+  type Checkout,
+  commitsBeyondBase,
   currentBranch,
   dirtyPaths,
   filesNamedBy,
+  hasCommits,
+  headOf,
   holdsRepositories,
   isWorktree,
-  rememberBase,
   removeWorktree,
   switchTo,
 } from '../../git/branches.ts';
 import { git, readable } from '../../git/git.ts';
-import { findWorkTree, gitFolderOf, isIntact, unfinished } from '../../git/worktree.ts';
+import { findWorkTree, isIntact, unfinished } from '../../git/worktree.ts';
 import type { Options } from '../../flags.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { endRun, familyAt } from '../../processes.ts';
+import { bringWorkBack, keepWork, keptWork, takeOver } from '../../project/copies.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
-import { branchOf, moduleOf } from '../../project/ids.ts';
-import { moduleFolderName } from '../../project/modules.ts';
+import { branchOf } from '../../project/ids.ts';
+import { planned } from '../../project/planned.ts';
 import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
+import { includeFile, isCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
 
@@ -43,13 +49,15 @@ export const openPlace = async (request: PlaceRequest): Promise<Place> => {
   if (options.worktree || previous?.worktree)
     return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
   const branch = options.branch ?? previous?.branch ?? null;
-  if (branch !== null) {
-    const base = (await branchExists(project.root, branch)) ? null : await currentBranch(project.root);
-    const switched = await switchTo(project.root, branch);
-    if (!switched.ok) throw userError('bad-branch', branch, switched.why);
-    if (base !== null) await rememberBase(project.root, branch, base);
-  }
+  if (branch !== null) checkedOut(request, branch, await switchTo(project.root, branch));
   return { root: project.root, branch, worktree: null };
+};
+
+const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout): void => {
+  if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
+  if (checkout.hookProblem === null) return;
+  const text = `${branch} is checked out, but the post-checkout hook failed: ${oneLine(checkout.hookProblem)}`;
+  emit({ type: 'notice', text });
 };
 
 const openWorktree = async (request: PlaceRequest, branch: string): Promise<Place> => {
@@ -60,17 +68,15 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
   let isNew = false;
   if (!(await isWorktree(project.root, worktree))) {
-    hideWorktreesFromGit(project);
     isNew = !(await branchExists(project.root, branch));
-    const base = isNew ? await currentBranch(project.root) : null;
-    const added = await addWorktree(project.root, worktree, branch);
-    if (!added.ok) throw userError('bad-branch', branch, added.why);
-    if (base !== null) await rememberBase(project.root, branch, base);
+    if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
+    hideWorktreesFromGit(project);
+    checkedOut(request, branch, await addWorktree(project.root, worktree, branch));
   }
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
-  await furnishOnce(request, { worktree, root, isNew });
+  await furnishOnce(request, { worktree, root, branch: there ?? branch, isNew });
   emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
   return { root, branch: there ?? branch, worktree };
 };
@@ -78,30 +84,31 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
 /** How long a setup whose Spool is gone may take to end. */
 const leftoverGraceMs = 2000;
 
-interface NewPlace {
-  readonly worktree: string;
-  readonly root: string;
+interface NewPlace extends Room {
+  readonly branch: string;
   /** The branch was made for it just now. */
   readonly isNew: boolean;
 }
 
 /** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
-const furnishOnce = async (request: PlaceRequest, { worktree, root, isNew }: NewPlace): Promise<void> => {
-  const folder = await gitFolderOf(worktree);
-  const note = folder === null ? null : join(folder, 'spool-furnished');
-  if (note !== null && existsSync(note)) return;
+const furnishOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
+  if (await isFurnished(place.worktree)) return;
   // Whoever was killed may have left a setup running.
-  await endRun(familyAt(worktree), leftoverGraceMs);
-  await furnish(request, root, isNew);
-  if (note !== null) writeFileSync(note, '');
+  await endRun(familyAt(place.worktree), leftoverGraceMs);
+  await furnish(request, place);
+  await noteFurnished(request.project, place, request.options.worktreeSetup !== null);
 };
 
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
-const furnish = async (request: PlaceRequest, root: string, isNew: boolean): Promise<void> => {
+const furnish = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
   const { project, change, options, folder, stops } = request;
-  for (const path of await planned(project, change)) copy({ from: project.root, to: root }, path, isNew);
+  const copied = { project, change, root };
+  const tip = await headOf(worktree);
+  // A Spool that was killed may have left a branch on which nobody has worked yet.
+  const isUntouched = keptWork(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
+  await (isNew || isUntouched ? takeOver(copied) : bringWorkBack(copied, tip));
   const logFile = join(folder, 'setup.log');
-  const family = familyAt(worktreePath(project, change));
+  const family = familyAt(worktree);
   const outcome = await setUp({ ...request, env: request.call.env, root, logFile, family });
   if (outcome === 'interrupted')
     throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
@@ -125,10 +132,10 @@ export interface SetUp {
 /** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
 export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
   const { project, options, root } = place;
-  const include = join(project.root, '.worktreeinclude');
-  if (existsSync(include))
+  const include = includeFile(project);
+  if (include !== null)
     for (const name of (await filesNamedBy(project.root, include)).map(readable))
-      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy({ from: project.root, to: root }, name, true);
+      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
   if (options.worktreeSetup === null) return 'passed';
   const { outcome } = await runShell({
     ...place,
@@ -141,42 +148,49 @@ export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
   return outcome;
 };
 
-/** The change and its module, which may not be committed yet. */
-export const planned = async (project: Project, change: string): Promise<string[]> => {
-  const moduleId = moduleOf(change);
-  const module = moduleId === null ? null : await moduleFolderName(project, moduleId);
-  const paths = [
-    join('.spool', 'changes', change),
-    ...(module === null ? [] : [join('.spool', 'modules', module)]),
-    join('.spool', 'config.json'),
-  ];
-  return paths.filter((path) => existsSync(join(project.root, path)));
-};
-
-/** Without `force`, what is there already stays: the agent may have changed it. */
-const copy = ({ from, to }: { from: string; to: string }, path: string, force: boolean): void => {
+const copy = (from: string, to: string): void => {
   try {
-    mkdirSync(dirname(join(to, path)), { recursive: true });
-    cpSync(join(from, path), join(to, path), { recursive: true, force });
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(from, to, { recursive: true, force: true });
   } catch (error) {
-    throw userError('io', join(to, path), systemProblem(error));
+    throw userError('io', to, systemProblem(error));
   }
 };
 
+export interface Leaving {
+  readonly project: Project;
+  readonly change: string;
+  readonly place: Place;
+  /** The run is complete. */
+  readonly done: boolean;
+}
+
 /** After success a work tree in which nothing is left is removed: its commits are on the branch. Otherwise it stays, and why. */
-export const leavePlace = async (project: Project, place: Place, done: boolean): Promise<string | null> => {
-  const { worktree, branch } = place;
-  if (worktree === null) return null;
+export const leavePlace = async ({ project, change, place, done }: Leaving): Promise<string[]> => {
+  const { worktree, branch, root } = place;
+  if (worktree === null) return [];
   const where = relative(project.root, worktree);
-  if (!done) return `The work is in ${where}, on branch ${branch}.`;
-  const why = await reasonToStay(project, place, worktree);
-  if (why !== null) return `${where} stays: ${why}.`;
+  if (!done) return [`The work is in ${where}, on branch ${branch}.`];
+  const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
+  const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
+  if (why !== null) return [`${where} stays: ${why}.`];
+  const landing = `The work is on branch ${branch}; land it with: spool land ${shellWord(change)}`;
+  const results = await resultsIn(project, change, { worktree, root });
+  if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
+  await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
   const removed = await removeWorktree(project.root, worktree);
-  if (!removed.ok) return `${where} stays: ${removed.why}.`;
-  return `The work is on branch ${branch}; land it with: spool land ${basename(worktree)}`;
+  if (!removed.ok) return [`${where} stays: ${removed.why}.`];
+  return [isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
 };
 
-const reasonToStay = async (project: Project, { root, branch }: Place, worktree: string): Promise<string | null> => {
+interface Finished extends Omit<Leaving, 'done'> {
+  readonly place: Place & { readonly worktree: string };
+  /** The branch has no commits of its own: there is nothing to land. */
+  readonly isEmpty: boolean;
+}
+
+const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Promise<string | null> => {
+  const { root, branch, worktree } = place;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
   if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
     return 'git does not know it any more';
@@ -187,12 +201,13 @@ const reasonToStay = async (project: Project, { root, branch }: Place, worktree:
   if (await holdsRepositories(worktree)) return 'there are repositories inside it';
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
-  const same = (path: string) => isCopy(join(project.root, relative(root, join(worktree, path))), join(worktree, path));
-  const left = dirty.map(readable).find((path) => !same(path));
+  // The copy of the change itself is kept elsewhere, and comes home with what lands.
+  const plans = isEmpty ? [] : await planned(project, change);
+  const isHeld = (path: string): boolean => {
+    const name = relative(root, join(worktree, path));
+    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
+    return isPlan || isCopy(join(project.root, name), join(worktree, path));
+  };
+  const left = dirty.map(readable).find((path) => !isHeld(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
-};
-
-const isCopy = (original: string, path: string): boolean => {
-  const isFile = (file: string) => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
-  return isFile(original) && isFile(path) && readFileSync(original).equals(readFileSync(path));
 };

@@ -33,6 +33,7 @@ import type { Call } from '../command.ts';
 import { createEmitter, type Emitter } from './emit.ts';
 import { checkLimits, watchLimits } from './limits.ts';
 import { notify } from './notify.ts';
+import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
@@ -137,6 +138,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
   const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
   const work = { root: place.root };
+  const copies = await openPlaceCopies({ project, change, place, emit });
   await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
   const tree = await openWorkTree({ ...request, work }, emit);
   const commands = plan.gate.verify;
@@ -147,14 +149,14 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.shared?.apart ?? false;
-  const parts = { ...request, place, work, brief, tree, guard, wasCutOff, usageOfOthers, apart };
+  const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
   emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
     // What the agent may change begins anew with the next goal.
     if (reason === 'complete') await rm(file, { force: true });
-    const left = await leavePlace(project, place, reason === 'complete');
-    if (left !== null) emit({ type: 'notice', text: left });
+    const left = await leavePlace({ project, change, place, done: reason === 'complete' });
+    for (const text of left) emit({ type: 'notice', text });
     if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
     return exitCode(reason, stops);
   } catch (error) {

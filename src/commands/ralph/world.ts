@@ -21,6 +21,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export const makeWorld = (parts: WorldParts): World => {
   const work = makeWork(parts);
   const gate = makeGate(parts);
+  const prompt = makePrompt(parts);
   const pauseFor = (ms: number) => {
     work.disturbed();
     return pause(ms, parts.stops);
@@ -37,7 +38,10 @@ export const makeWorld = (parts: WorldParts): World => {
       while (Date.now() < ms && parts.stops.received() === null) await pauseFor(Math.min(ms - Date.now(), 1000));
     },
     stopSignal: () => parts.stops.received(),
-    prompt: makePrompt(parts),
+    prompt: async (...turn) => {
+      if ((await parts.copies.sync()).taken.length > 0) work.disturbed();
+      return prompt(...turn);
+    },
     runAgent: runHarness(parts),
     watchWork: work.watch,
     uncommitted: work.uncommitted,

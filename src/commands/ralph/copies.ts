@@ -1,0 +1,40 @@
+import { join, relative } from 'node:path';
+import { userError } from '../../errors.ts';
+import { type Copies, oneCopy, openCopies, type Synced } from '../../project/copies.ts';
+import type { Project } from '../../project/find.ts';
+import type { Emit, Place } from '../../ralph/events.ts';
+import { shellWord } from '../../report/format.ts';
+
+export interface PlaceCopies {
+  readonly project: Project;
+  readonly change: string;
+  readonly place: Place;
+  readonly emit: Emit;
+}
+
+/** Brings a worktree up to date with the change as the project has it; an error when the two cannot be merged. */
+export const openPlaceCopies = async ({ project, change, place, emit }: PlaceCopies): Promise<Copies> => {
+  if (place.worktree === null) return oneCopy;
+  const copies = openCopies({ project, change, root: place.root });
+  const told = new Set<string>();
+  const { taken, conflicts } = await copies.sync();
+  const how = (path: string) => `cp ${shellWord(path)} ${shellWord(relative(project.root, join(place.root, path)))}`;
+  if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
+  tellTaken(taken, emit);
+  return {
+    async sync(): Promise<Synced> {
+      const synced = await copies.sync();
+      tellTaken(synced.taken, emit);
+      const sentences = synced.conflicts.map(
+        (path) => `${path} was changed in the project and in the worktree; make the two the same: ${how(path)}`,
+      );
+      for (const text of sentences.filter((sentence) => !told.has(sentence))) emit({ type: 'notice', text });
+      for (const text of sentences) told.add(text);
+      return { ...synced, conflicts: sentences };
+    },
+  };
+};
+
+const tellTaken = (taken: readonly string[], emit: Emit): void => {
+  if (taken.length > 0) emit({ type: 'notice', text: `Taken over from the project: ${taken.join(', ')}.` });
+};

@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { filesNamedBy } from '../../git/branches.ts';
+import { readable } from '../../git/git.ts';
+import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-files.ts';
+import { gitFolderOf } from '../../git/worktree.ts';
+import type { Project } from '../../project/find.ts';
+import { planned } from '../../project/planned.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
+
+/** A worktree, and the folder of the project in it. */
+export interface Room {
+  readonly worktree: string;
+  readonly root: string;
+}
+
+/** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
+const noteOf = async (worktree: string): Promise<string | null> => {
+  const folder = await gitFolderOf(worktree);
+  return folder === null ? null : join(folder, 'spool-furnished');
+};
+
+export const isFurnished = async (worktree: string): Promise<boolean> => {
+  const note = await noteOf(worktree);
+  return note !== null && existsSync(note);
+};
+
+/** Called when everything is there and no agent has worked yet. */
+export const noteFurnished = async (project: Project, room: Room, hasSetup: boolean): Promise<void> => {
+  const note = await noteOf(room.worktree);
+  if (note === null) return;
+  const include = includeFile(project);
+  const isBare = !hasSetup && include === null;
+  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(readable);
+  const prefix = relative(room.worktree, room.root);
+  const included = new Set(names.map((name) => join(prefix, name)));
+  const baseline = isBare ? none : await takeBaseline(room.worktree, (path) => included.has(path));
+  writeFileSync(note, JSON.stringify(baseline));
+};
+
+/** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
+export const resultsIn = async (project: Project, change: string, room: Room): Promise<string[]> => {
+  const note = await noteOf(room.worktree);
+  const plans = await planned(project, change);
+  const isKept = (path: string): boolean => {
+    const name = relative(room.root, join(room.worktree, path));
+    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
+    return isPlan || isCopy(join(project.root, name), join(room.worktree, path));
+  };
+  return ignoredSince(room.worktree, note === null ? none : baselineIn(note), isKept);
+};
+
+/** How many files are named. */
+const shown = 5;
+
+export const staysFor = (results: readonly string[], where: string): string => {
+  const more = results.length > shown ? ` and ${results.length - shown} more` : '';
+  const names = results.slice(0, shown).map((name) => oneLine(name));
+  return `${where} stays: it has files that git ignores and no commit holds: ${names.join(', ')}${more}. When you need them no more: git worktree remove --force ${shellWord(where)}`;
+};
+
+/** .worktreeinclude; null when there is none. */
+export const includeFile = (project: Project): string | null => {
+  const file = join(project.root, '.worktreeinclude');
+  return existsSync(file) ? file : null;
+};
+
+export const isCopy = (original: string, path: string): boolean => {
+  const sizeOf = (file: string) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats?.isFile() ? stats.size : null;
+  };
+  const size = sizeOf(original);
+  return size !== null && size === sizeOf(path) && readFileSync(original).equals(readFileSync(path));
+};
+
+const none: Baseline = { folders: [], files: {} };
+
+/** A worktree of an older Spool has an empty note. */
+const baselineIn = (note: string): Baseline => {
+  try {
+    const { folders, files } = JSON.parse(readFileSync(note, 'utf8')) as Partial<Baseline>;
+    return { folders: Array.isArray(folders) ? folders : [], files: files ?? {} };
+  } catch {
+    return none;
+  }
+};

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { git } from './git.ts';
+
+interface Versions {
+  readonly base: Buffer;
+  readonly mine: Buffer;
+  readonly theirs: Buffer;
+}
+
+/**
+ * Merges two versions of a text; null when both changed the same lines, or it is no text.
+ * With `additions`, lines that both have added at the same place are kept, those of `mine` first.
+ */
+export const mergeFiles = async (versions: Versions, { additions = false } = {}): Promise<Buffer | null> => {
+  const folder = mkdtempSync(join(tmpdir(), 'spool-merge-'));
+  try {
+    for (const [name, bytes] of Object.entries(versions)) writeFileSync(join(folder, name), bytes as Buffer);
+    const args = ['merge-file', '--stdout', '--diff3', `--marker-size=${marks}`, 'mine', 'base', 'theirs'];
+    const { code, stdout } = await git(args, { cwd: folder });
+    // The number of conflicts; from 128 on, what kept git from trying.
+    if (code < 0 || code >= 128) return null;
+    const merged = code === 0 ? stdout : additions ? withAdditions(stdout) : null;
+    return merged === null ? null : Buffer.from(merged, 'latin1');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/** So long that nothing in a text is taken for it. */
+const marks = 47;
+
+const withAdditions = (text: string): string | null => {
+  const [mine, base, theirs, end] = ['<', '|', '=', '>'].map((sign) => `${sign.repeat(marks)}[^\\n]*\\n`);
+  const hunk = new RegExp(`^${mine}((?:.*\\n)*?)${base}((?:.*\\n)*?)${theirs}((?:.*\\n)*?)${end}`, 'gm');
+  let overlap = false;
+  const merged = text.replaceAll(hunk, (_, own: string, before: string, other: string) => {
+    overlap ||= before !== '';
+    const lines = new Set(own.split('\n'));
+    const rest = other.split('\n').filter((line) => !lines.has(line));
+    return own + rest.map((line) => `${line}\n`).join('');
+  });
+  return overlap ? null : merged;
+};

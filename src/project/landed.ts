@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfThere } from './files.ts';
+import type { Project } from './find.ts';
+import { makeRalphFolder, ralphFolder } from './state.ts';
+
+/** The last landing of a change. */
+export interface Landed {
+  readonly v: 1;
+  /** The last run before it; null when there was none. */
+  readonly run: string | null;
+  readonly branch: string;
+  readonly base: string;
+  readonly commit: string;
+  readonly at: string;
+}
+
+const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
+
+export const writeLanded = (project: Project, change: string, landed: Landed): void => {
+  makeRalphFolder(project, change);
+  writeFileSync(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`, { mode: 0o600 });
+};
+
+/** null when it never landed, or nobody can tell. */
+export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
+  try {
+    const landed = JSON.parse((await readIfThere(landedFile(project, change))) ?? 'null') as Landed | null;
+    return landed?.v === 1 && typeof landed.branch === 'string' && typeof landed.base === 'string' ? landed : null;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,118 @@
+import { missingTasks, parseTasks } from './tasks.ts';
+
+export interface Versions {
+  /** What both began from; null when it is not known. */
+  readonly base: string | null;
+  /** The person's. */
+  readonly mine: string;
+  /** The agent's. */
+  readonly theirs: string;
+}
+
+/** Merges lines; null when both changed the same ones. */
+export type MergeLines = (versions: { base: string; mine: string; theirs: string }) => Promise<string | null>;
+
+/**
+ * Merges two versions of a tasks.md by task: a tick of the one and a task that the other has added, in the next line,
+ * are no conflict. null when they are: then a task of one of them would be lost.
+ */
+export const mergeTasks = async ({ base, mine, theirs }: Versions, mergeLines: MergeLines): Promise<string | null> => {
+  const known = base === null ? null : read(base, null);
+  const [person, agent] = [read(mine, known), read(theirs, known)];
+  const texts = { base: (known ?? agent).plain, mine: person.plain, theirs: agent.plain };
+  const merged = await mergePlain(texts, mergeLines);
+  if (merged === null) return null;
+  const added = missingTasks(titlesIn(agent.plain), known === null ? [] : titlesIn(known.plain));
+  const isLost = (titles: readonly string[]) => missingTasks(titles, titlesIn(merged)).length > 0;
+  if (isLost(titlesIn(person.plain)) || isLost(added)) return null;
+  return tick(merged, { base: known?.lines ?? null, mine: person.lines, theirs: agent.lines });
+};
+
+const mergePlain = async (
+  texts: { base: string; mine: string; theirs: string },
+  mergeLines: MergeLines,
+): Promise<string | null> => {
+  const { base, mine, theirs } = texts;
+  if (theirs === base || theirs === mine) return mine;
+  return mine === base ? theirs : mergeLines(texts);
+};
+
+/** A tasks.md without its ticks, and the lines that have one, by key. */
+interface Ticked {
+  readonly plain: string;
+  readonly lines: ReadonlyMap<string, string>;
+}
+
+/** A note behind a title does not make it another task: then its plain line is that of `known`. */
+const read = (text: string, known: Ticked | null): Ticked => {
+  const own = text.split('\n');
+  const present = new Set(own.map(plainLine));
+  const before = new Set(known?.plain.split('\n'));
+  const missing = [...before].filter((line) => isBox(line) && !present.has(line));
+  const lines = new Map<string, string>();
+  const keys = createKeys();
+  const plain = own.map((line) => {
+    const blank = plainLine(line);
+    const noted = isBox(blank) && !before.has(blank) ? missing.findIndex((title) => isNoted(blank, title)) : -1;
+    const found = noted === -1 ? blank : missing.splice(noted, 1)[0]!;
+    const key = keys(found);
+    if (key !== null) lines.set(key, line);
+    return found;
+  });
+  return { plain: withLastLineEnd(plain.join('\n')), lines };
+};
+
+/** An editor may add the line end of the last line, or drop it: that is no change of that line. */
+const withLastLineEnd = (text: string): string => (text === '' ? '' : text.replace(/\n*$/, '\n'));
+
+const isNoted = (line: string, title: string): boolean =>
+  line.startsWith(title.trimEnd()) && !/^[\p{L}\p{N}_-]/u.test(line.slice(title.trimEnd().length));
+
+const box = /^(\s*(?:[-*+]|\d+[.)])\s+\[).(\])/u;
+const status = /^(.*\*\*Status:?\*\*:?\s*\[).\].*$/iu;
+
+const plainLine = (line: string): string => line.replace(box, '$1 $2').replace(status, '$1 ]');
+
+const isBox = (line: string): boolean => box.test(line);
+
+/** Tells lines that look the same apart: by the heading above a status, and by how many there were before. */
+const createKeys = () => {
+  const seen = new Map<string, number>();
+  let heading = '';
+  return (plain: string): string | null => {
+    if (/^#{1,6}\s/.test(plain)) heading = plain;
+    if (!isBox(plain) && !status.test(plain)) return null;
+    const name = status.test(plain) ? `${heading}\n${plain}` : plain;
+    const number = (seen.get(name) ?? 0) + 1;
+    seen.set(name, number);
+    return `${name}\n${number}`;
+  };
+};
+
+type Sides = Readonly<Record<'mine' | 'theirs', ReadonlyMap<string, string>>> & {
+  readonly base: ReadonlyMap<string, string> | null;
+};
+
+const tick = (plain: string, sides: Sides): string => {
+  const keys = createKeys();
+  return plain
+    .split('\n')
+    .map((line) => {
+      const key = keys(line);
+      return key === null ? line : (lineOf(key, sides) ?? line);
+    })
+    .join('\n');
+};
+
+/** Who changed it since the base is right; when both did, the person. */
+const lineOf = (key: string, { base, mine, theirs }: Sides): string | undefined => {
+  const [before, own, agents] = [base?.get(key), mine.get(key), theirs.get(key)];
+  if (own === undefined || agents === undefined) return own ?? agents;
+  if (before === undefined) return isTicked(agents) ? agents : own;
+  if (agents === before) return own;
+  return own === before || isTicked(own) === isTicked(agents) ? agents : own;
+};
+
+const isTicked = (line: string): boolean => /\[[xX]\]/.test(line);
+
+const titlesIn = (text: string): string[] => parseTasks(text).map(({ title }) => title);

@@ -1,0 +1,103 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { mergeTasks } from '../../../src/project/task-merge.ts';
+
+/** Where lines overlap, nothing is merged. */
+const refuses = async () => null;
+/** Keeps what either has added at the end. */
+const appends = async ({ base, mine, theirs }: { base: string; mine: string; theirs: string }) =>
+  mine + theirs.slice(base.length);
+
+const one = '- [ ] one\n- [ ] two\n';
+
+test.each([
+  [
+    'a tick and a task in the next line',
+    one,
+    `${one}- [ ] three\n`,
+    '- [ ] one\n- [x] two\n',
+    '- [ ] one\n- [x] two\n- [ ] three\n',
+  ],
+  [
+    'a tick with a note',
+    one,
+    `${one}- [ ] three\n`,
+    '- [ ] one\n- [x] two (in a.ts)\n',
+    '- [ ] one\n- [x] two (in a.ts)\n- [ ] three\n',
+  ],
+  [
+    'a tick and a task above',
+    one,
+    `- [ ] zero\n${one}`,
+    '- [x] one\n- [ ] two\n',
+    '- [ ] zero\n- [x] one\n- [ ] two\n',
+  ],
+  ['ticks of both', one, '- [x] one\n- [ ] two\n', '- [ ] one\n- [x] two\n', '- [x] one\n- [x] two\n'],
+  ['a task that the person has deleted', one, '- [ ] one\n', '- [x] one\n- [x] two\n', '- [x] one\n'],
+  [
+    'a task that the person has reworded is open again',
+    one,
+    '- [ ] one\n- [ ] TWO\n',
+    '- [x] one\n- [x] two\n',
+    '- [x] one\n- [ ] TWO\n',
+  ],
+  [
+    'a task that the person has opened again',
+    '- [x] one\n- [ ] two\n',
+    one,
+    '- [x] one\n- [x] two\n',
+    '- [ ] one\n- [x] two\n',
+  ],
+  [
+    'tasks of the same name',
+    '- [ ] a\n- [ ] a\n',
+    '- [ ] a\n- [ ] a\n- [ ] b\n',
+    '- [x] a\n- [ ] a\n',
+    '- [x] a\n- [ ] a\n- [ ] b\n',
+  ],
+  ['Windows line ends', '- [ ] a\r\n', '- [ ] a\r\n- [ ] b\r\n', '- [x] a\r\n', '- [x] a\r\n- [ ] b\r\n'],
+  [
+    'sections with a status',
+    '### Task 1: A\n- **Status**: [ ] pending\n### Task 2: B\n- **Status**: [ ] pending\n',
+    '### Task 0: Z\n- **Status**: [ ] pending\n### Task 1: A\n- **Status**: [ ] pending\n### Task 2: B\n- **Status**: [ ] pending\n',
+    '### Task 1: A\n- **Status**: [x] complete\n### Task 2: B\n- **Status**: [ ] pending\n',
+    '### Task 0: Z\n- **Status**: [ ] pending\n### Task 1: A\n- **Status**: [x] complete\n### Task 2: B\n- **Status**: [ ] pending\n',
+  ],
+  ['a task that both have', one, `${one}- [ ] three\n`, `${one}- [x] three\n`, `${one}- [x] three\n`],
+  ['a last line without an end', '- [ ] a', '- [ ] a\n- [ ] b', '- [x] a\n', '- [x] a\n- [ ] b\n'],
+  ['an unknown base', null, `${one}- [ ] three\n`, '- [x] one\n- [ ] two\n', '- [x] one\n- [ ] two\n- [ ] three\n'],
+])('%s', async (_, base, mine, theirs, merged) => {
+  expect(await mergeTasks({ base, mine, theirs }, refuses)).toBe(merged);
+});
+
+test('tasks that both have added are both there', async () => {
+  const versions = { base: one, mine: `${one}- [ ] mine\n`, theirs: '- [x] one\n- [ ] two\n- [x] theirs\n' };
+  expect(await mergeTasks(versions, appends)).toBe('- [x] one\n- [ ] two\n- [ ] mine\n- [x] theirs\n');
+});
+
+test.each([
+  ['a task that the agent has deleted', one, `${one}- [ ] three\n`, '- [x] one\n'],
+  ['a task of the agent that would be lost', null, one, `${one}- [ ] of the agent\n`],
+  ['lines that both have changed', one, '- [ ] eins\n- [ ] two\n', '- [ ] uno\n- [ ] two\n'],
+])('%s is a conflict', async (_, base, mine, theirs) => {
+  expect(await mergeTasks({ base, mine, theirs }, refuses)).toBe(null);
+});
+
+test('ticks of the agent and tasks that the person adds anywhere always merge, and none is lost', async () => {
+  const title = fc.stringMatching(/^[a-z]{1,8}$/);
+  const tasks = fc.uniqueArray(fc.record({ title, ticked: fc.boolean(), added: fc.boolean() }), {
+    selector: (task) => task.title,
+  });
+  await fc.assert(
+    fc.asyncProperty(tasks, async (list) => {
+      const write = (wanted: typeof list, isDone: (task: (typeof list)[number]) => boolean) =>
+        wanted.map((task) => `- [${isDone(task) ? 'x' : ' '}] ${task.title}\n`).join('');
+      const old = list.filter(({ added }) => !added);
+      const merged = await mergeTasks(
+        { base: write(old, () => false), mine: write(list, () => false), theirs: write(old, ({ ticked }) => ticked) },
+        refuses,
+      );
+      expect(merged).toBe(write(list, ({ added, ticked }) => !added && ticked));
+    }),
+  );
+});
