@@ -187,3 +187,12 @@ const plainTitle = (title: string) =>
     .replace(/^[\p{So}\p{Sk}\u{FE0F}\u{200D}\s]+/u, '')
     .replace(/^(?:\d+(?:\.\d+)+[.):]?|\d+[.):])\s+/, '')
     .trim();
+
+/** A text in which only words count: boxes are empty, and lines end alike. */
+export const withoutTicks = (markdown: string): string =>
+  markdown
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n?|\n/)
+    .map((line) => line.replace(/^(\s*(?:[-*+]|\d{1,9}[.)])\s*)\[\s*\S?\s*\](?![([])/u, '$1[ ]').trimEnd())
+    .join('\n')
+    .trim();

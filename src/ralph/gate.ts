@@ -16,14 +16,19 @@ export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' |
 const named = 3;
 
 /** Why the promise does not count, in one line. */
-export const refusalOf = ({ tampering, openTasks, runs }: GateReport): string =>
-  [
-    ...tampering,
-    ...(openTasks.length === 0
+export const refusalOf = (gate: GateReport): string => {
+  const { tampering, openTasks, runs, tamperingCount = tampering.length, openTaskCount = openTasks.length } = gate;
+  return [
+    ...tampering.slice(0, named),
+    ...(tamperingCount > named ? [`${grouped(tamperingCount - named)} more parts of the goal were changed`] : []),
+    ...(openTaskCount === 0
       ? []
-      : [`${openTasks.length} of the tasks ${openTasks.length === 1 ? 'is' : 'are'} open: ${some(openTasks)}`]),
+      : [
+          `${grouped(openTaskCount)} of the tasks ${openTaskCount === 1 ? 'is' : 'are'} open: ${some(openTasks, openTaskCount)}`,
+        ]),
     ...runs.filter((run) => !isGreen(run)).map(describeRun),
   ].join('; ');
+};
 
 const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
   switch (outcome) {
@@ -40,8 +45,10 @@ const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
   }
 };
 
-const some = (titles: readonly string[]) =>
+const some = (titles: readonly string[], all: number) =>
   `${titles
     .slice(0, named)
     .map((title) => `"${title}"`)
-    .join(', ')}${titles.length > named ? ' and more' : ''}`;
+    .join(', ')}${all > named ? ` and ${grouped(all - named)} more` : ''}`;
+
+const grouped = (number: number) => number.toLocaleString('en-US');

@@ -21,17 +21,19 @@ export interface PromptOptions extends PreambleOptions {
   readonly moduleId?: string;
   readonly proposal?: string | null;
   readonly module?: string | null;
+  /** The other files of the change, relative to its folder, in the order in which they should be read. */
+  readonly files?: readonly string[];
 }
 
 /** The whole prompt of one iteration: preamble, context, last result, proposal, module, the user's own words. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module } = options;
+  const { changeId, moduleId, proposal, module, files = [] } = options;
   const task = [
     isBlank(proposal) ? null : `## Change Proposal${named(changeId)}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${named(moduleId)}\n\n${module.trim()}`,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
-  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId)}\n\n${task.join(separator)}\n`;
+  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId, files)}\n\n${task.join(separator)}\n`;
 };
 
 /** The rules of the loop, and what is new in this iteration. Ends with a separator. */
@@ -57,11 +59,19 @@ export const describeResult = (record: IterationRecord | null, tally: Pick<Tally
   if (record === null) return null;
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
-  const parts = [outcomeOf(record), refused, ...stuckSigns(record, tally), ...gateOutput(record.gate)];
+  const parts = [
+    outcomeOf(record),
+    ...putBack(record.gate),
+    refused,
+    ...stuckSigns(record, tally),
+    ...gateOutput(record.gate),
+  ];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 
 const outcomeOf = (record: IterationRecord): string | null => {
+  if (record.gate !== null && record.gate.tampering.length > 0)
+    return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that as it is, and put back what is named here, whoever changed it. Then print the promise again if it is true.`;
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${record.rejected}. Check that the work is done before you print it again.`;
   if (failed(record)) return `It failed: ${record.error?.message}. Work it left half done may be in the files.`;
@@ -70,6 +80,11 @@ const outcomeOf = (record: IterationRecord): string | null => {
   if (record.gate?.passed === false)
     return `It left the work in a state that does not hold: ${refusalOf(record.gate)}.`;
   return null;
+};
+
+const putBack = (gate: GateReport | null): string[] => {
+  const ways = gate?.restore ?? [];
+  return ways.length === 0 ? [] : [`How to put it back:\n\n${ways.map((way) => `- ${way}`).join('\n')}`];
 };
 
 /** From how many on it is more than chance. */
@@ -147,9 +162,19 @@ ${progressLine}
 
 type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration';
 
-const taskIntroduction = (changeId: string | undefined) =>
-  changeId === undefined
-    ? 'Carry out the following.'
-    : `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\`; read tasks.md and design.md there if they exist.`;
+/** How many files are named. */
+const mostFiles = 20;
+
+const taskIntroduction = (changeId: string | undefined, files: readonly string[]) => {
+  if (changeId === undefined) return 'Carry out the following.';
+  const start = `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\``;
+  if (files.length === 0) return `${start}.`;
+  const names = files.slice(0, mostFiles).map((file) => `- ${file}`);
+  const more = files.length > mostFiles ? [`- and ${files.length - mostFiles} more`] : [];
+  const specs = files.some((file) => file.startsWith('specs/'))
+    ? ' What is in specs/ must hold when the change is done.'
+    : '';
+  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal are the goal: tick tasks, and leave the rest as it is.${specs}`;
+};
 
 const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

@@ -7,7 +7,7 @@ import { missingBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
-import { openGuard } from '../../project/guard.ts';
+import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
@@ -21,12 +21,14 @@ import { createLiveReport } from '../../report/live.ts';
 import type { Report } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
+import { checkBrief } from './brief.ts';
 import { createEmitter, type Emitter } from './emit.ts';
 import { notify } from './notify.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
+import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
@@ -59,6 +61,7 @@ export const startRun = async (request: RunRequest): Promise<number> => {
   const { project, change } = request;
   const brief = await readBrief(request);
   const planned = await planRun(request);
+  await checkBrief(request, { ...brief, userPrompt: await promptOf(request, brief, planned) }, planned.plan);
   presentAgents(planned.plan, request);
   const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
   const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
@@ -98,12 +101,13 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   if (previous) emit({ type: 'notice', text: resumed(wanted) });
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
-  for (const run of new Set([cutOff, dead])) if (run !== null) await endLeftovers(run, emit);
+  let leftovers = 0;
+  for (const run of new Set([cutOff, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
   const stops =
     shared?.stops ??
     listenForStops((signal) => emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }));
   try {
-    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops });
+    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops, leftovers });
   } finally {
     emitter.dispose();
     if (!shared) stops.dispose();
@@ -117,6 +121,8 @@ interface PlannedRequest extends LockedRequest, Planned {
   readonly emitter: Emitter;
   readonly emit: Emit;
   readonly stops: Stops;
+  /** How many processes of a run that was cut off were still there. */
+  readonly leftovers: number;
 }
 
 const runPlanned = async (request: PlannedRequest): Promise<number> => {
@@ -126,20 +132,27 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const work = { root: place.root };
   await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
   const tree = await openWorkTree({ ...request, work }, emit);
-  const commands = plan.gate.verify;
-  const file = join(ralphFolder(project, change), 'guard.json');
-  if (options.fresh) await rm(file, { force: true });
-  const guard = await openGuard({ project: work, change, commands, file });
+  const kept = ralphFolder(project, change);
+  if (options.fresh) forgetGoal(kept);
+  const guard = await openGuard({
+    project: work,
+    change,
+    commands: plan.gate.verify,
+    folder: kept,
+    committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
+  });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous?.view.status === 'running' && previous.view.iteration > previous.view.finished;
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, wasCutOff, usageOfOthers, apart };
-  emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
+  const guarded = plan.gate.allowTampering ? [] : guard.names();
+  emit({ type: 'run-started', plan, place, guarded, at: new Date().toISOString() });
+  if (!plan.gate.allowTampering) await sayUnsettled(parts);
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
     // What the agent may change begins anew with the next goal.
-    if (reason === 'complete') await rm(file, { force: true });
+    if (reason === 'complete') forgetGoal(kept);
     const left = await leavePlace(project, place, reason === 'complete');
     if (left !== null) emit({ type: 'notice', text: left });
     if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
@@ -186,11 +199,21 @@ const resumed = ({ firstIteration }: RunPlan) =>
   `The last run was interrupted; going on with iteration ${firstIteration} (--fresh starts anew).`;
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
-const endLeftovers = async (run: string, emit: Emit): Promise<void> => {
+const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
   const ended = await endRun(run, leftoverGraceMs);
-  if (ended === 0) return;
-  emit({ type: 'notice', text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.` });
+  if (ended > 0)
+    emit({
+      type: 'notice',
+      text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.`,
+    });
+  return ended;
 };
+
+/** The prompt of this call, or that of the run that it resumes. */
+const promptOf = async ({ project, change }: RunRequest, { userPrompt }: Brief, { previous, plan }: Planned) =>
+  userPrompt.trim() !== '' || previous === null
+    ? userPrompt
+    : ((await readIfThere(join(ralphFolder(project, change), 'runs', plan.run, 'user-prompt.md'))) ?? '');
 
 /** The user's prompt is kept with the run, so that it is there when the run is resumed without one. */
 const keepPrompt = async (folder: string, userPrompt: string): Promise<string> => {
