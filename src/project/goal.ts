@@ -3,13 +3,13 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { changeFolder } from './changes.ts';
 import { decidersOf } from './deciders/deciders.ts';
-import { keyName, partOf, splitKey } from './deciders/parts.ts';
+import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
 import { filesBelow } from './files.ts';
 import { configFile, modulesFolder, type Project } from './find.ts';
 import { moduleOf } from './ids.ts';
 import { moduleFolderName } from './modules.ts';
-import { taskTitles, withoutTicks } from './tasks.ts';
+import { taskTitles, wordingOf } from './tasks.ts';
 
 /** Hashes by key (a path relative to the project, or a part of that file); null for what is not there. */
 export type Hashes = Readonly<Record<string, string | null>>;
@@ -82,11 +82,13 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
 /** The hash of what a key stands for, in a version of its file. */
 export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
   const { path, part } = splitKey(key);
-  if (part !== null) return hash(partOf(bytes.toString('utf8'), part));
-  // Ticking a box, and what an editor does to the ends of lines, changes no goal.
-  return path.startsWith('.spool') && path.endsWith('.md') && !path.endsWith('tasks.md')
-    ? hash(withoutTicks(bytes.toString('utf8')))
-    : hash(bytes);
+  const text = bytes.toString('utf8');
+  if (part !== null) return hash(partOf(text, part));
+  if (!path.startsWith('.spool') || path.endsWith('tasks.md')) return hash(bytes);
+  // Ticking a box, and what a formatter does, changes no goal.
+  if (path.endsWith('.md')) return hash(wordingOf(text));
+  const json = path.endsWith('.json') ? parseJson(text) : null;
+  return json === null ? hash(bytes) : hash(JSON.stringify(json));
 };
 
 const hash = (content: string | Buffer | null): string | null =>
@@ -114,6 +116,13 @@ const filesAt = (root: string): Files => ({
       return stats.size > largest ? '' : readFileSync(file, 'utf8');
     } catch {
       return null;
+    }
+  },
+  isFile(path) {
+    try {
+      return statSync(resolve(root, path)).isFile();
+    } catch {
+      return false;
     }
   },
   list(folder) {

@@ -126,7 +126,8 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
 export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
   const { folder, commands } = request;
   const goal = await openGoal(request);
-  const memory = withCommands(await load(folder), commands, goal);
+  // A loop that runs may be writing it just now.
+  const memory = withCommands((await load(folder)) ?? (await load(folder)), commands, goal);
   const moved = memory ? movedSince(memory, goal) : [];
   if (!memory || moved.length === 0) return [];
   const expected = goal.hashes(new Set([...goal.keys(), ...Object.keys(memory.expected)]));

@@ -188,11 +188,21 @@ const plainTitle = (title: string) =>
     .replace(/^(?:\d+(?:\.\d+)+[.):]?|\d+[.):])\s+/, '')
     .trim();
 
-/** A text in which only words count: boxes are empty, and lines end alike. */
-export const withoutTicks = (markdown: string): string =>
+/** A text in which only its words count, not what ticks, an editor or a formatter do to it. */
+export const wordingOf = (markdown: string): string =>
   markdown
     .replace(/^\uFEFF/, '')
     .split(/\r\n?|\n/)
-    .map((line) => line.replace(/^(\s*(?:[-*+]|\d{1,9}[.)])\s*)\[\s*\S?\s*\](?![([])/u, '$1[ ]').trimEnd())
-    .join('\n')
+    .map(plainLine)
+    .filter((line) => line !== '')
+    .join('\n');
+
+const plainLine = (line: string): string =>
+  line
+    .replace(/^(\s*(?:[-*+]|\d{1,9}[.)])\s*)\[\s*\S?\s*\](?![([])/u, '$1[ ]')
+    .replace(/^\s*[*+]\s/, '- ')
+    .replaceAll(/-{3,}/g, '---')
+    .replaceAll(/__|\*\*/g, '**')
+    .replaceAll(/(?<![\p{L}\p{N}_])_(?=\S)|(?<=\S)_(?![\p{L}\p{N}_])/gu, '*')
+    .replaceAll(/\s+/g, ' ')
     .trim();

@@ -174,7 +174,7 @@ const taskIntroduction = (changeId: string | undefined, files: readonly string[]
   const specs = files.some((file) => file.startsWith('specs/'))
     ? ' What is in specs/ must hold when the change is done.'
     : '';
-  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal are the goal: tick tasks, and leave the rest as it is.${specs}`;
+  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal say what is to be done: leave them as they are, but tick tasks and add those that are missing.${specs}`;
 };
 
 const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

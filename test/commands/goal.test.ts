@@ -318,6 +318,18 @@ describe('spool accept', () => {
     expect(project.calls()[2]!.prompt).not.toContain('The proposal of the loop.');
   });
 
+  test('is about the worktree where the agent works', async () => {
+    const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
+    const first = await project.spool(...once, '--worktree');
+    expect(first).toMatchObject({ code: 3 });
+    const root = project.path(`.spool/worktrees/${change}`);
+    expect(first.stderr).toContain(`  To put it back (in ${root}): git restore --source=`);
+    expect((await project.spool(...once, '--worktree')).stderr).toContain('No promise will be accepted');
+
+    expect((await project.spool('accept', change)).stdout).toContain(`  ${proposal} was changed\n`);
+    expect(await project.spool(...once, '--worktree')).toMatchObject({ code: 0 });
+  });
+
   test('has nothing to accept where nothing was changed', async () => {
     const project = createProject({ agent: ['true'] });
     const nothing = { code: 0, stdout: `Nothing to accept: the goal of ${change} is as it should be.\n` };

@@ -47,10 +47,12 @@ const walk = (commands: readonly ShellCommand[], start: Scope): void => {
   const left: string[] = [];
   for (const command of commands) {
     if (command[0] === '(') left.push(scope.cwd);
-    else if (command[0] === ')') scope = { ...scope, cwd: left.pop() ?? scope.cwd };
+    else if (command[0] === ')') scope = at(scope, left.pop());
     else scope = runOne(command, scope);
   }
 };
+
+const at = (scope: Scope, cwd: string | undefined): Scope => (cwd === undefined ? scope : { ...scope, cwd });
 
 /** Words of the shell that stand before a command. */
 const keywords = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{', 'time']);
@@ -60,17 +62,17 @@ const runOne = (command: ShellCommand, scope: Scope): Scope => {
   const start = command.findIndex((word) => !keywords.has(word));
   const [first = '', name = '', third, ...values] = start === -1 ? [] : command.slice(start);
   if (first === 'for' && third === 'in') return bind(scope, [[name, filesNamed(scope, values)]]);
-  const words = command.slice(Math.max(0, start)).flatMap((word) => expandVariables(word, scope));
-  const at = words.findIndex((word) => !isAssignment(word));
-  const set = at === -1 ? words : words.slice(0, at);
+  const words = command.slice(Math.max(0, start));
+  const from = words.findIndex((word) => !isAssignment(word));
+  const set = from === -1 ? words : words.slice(0, from);
   const inside = bind(
     scope,
     set.map((word) => [word.replace(/=.*/s, ''), [word.replace(/^\w+=/, '')]]),
   );
-  const [program, ...args] = at === -1 ? [] : words.slice(at);
-  if (program === undefined) return inside;
-  if (/^(?:cd|pushd)$/.test(program)) return args[0] === undefined ? inside : inFolder(inside, args[0]);
-  runProgram([program, ...args], inside);
+  const commands = from === -1 ? [] : variantsOf(words.slice(from), inside);
+  const [program = '', folder] = commands[0] ?? [];
+  if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? inside : inFolder(inside, folder);
+  for (const each of commands) runWords(inside, each);
   return inside;
 };
 
@@ -79,10 +81,15 @@ const bind = (scope: Scope, pairs: readonly (readonly [string, readonly string[]
 
 const isAssignment = (word: string) => /^\w+=/.test(word);
 
-/** `$file` stands for all that it may be. */
-const expandVariables = (word: string, { variables }: Scope): readonly string[] => {
-  const name = /^\$\{?(\w+)\}?$/.exec(word)?.[1];
-  return (name === undefined ? undefined : variables.get(name)) ?? [word];
+/** A command for each value that a variable in it may have. */
+const variantsOf = (words: readonly string[], { variables }: Scope): string[][] => {
+  const valuesOf = (word: string): readonly string[] => {
+    const [variable = '', name = ''] = /\$\{?(\w+)\}?/.exec(word) ?? [];
+    return variables.get(name)?.map((value) => word.replace(variable, () => value)) ?? [word];
+  };
+  const all = words.map(valuesOf);
+  const times = Math.max(...all.map((values) => values.length));
+  return Array.from({ length: times }, (_, index) => all.flatMap((values) => values[index % values.length] ?? []));
 };
 
 const shells = /^(?:ba|da|z|k|a)?sh$/;
@@ -133,7 +140,8 @@ const firstArgument = (args: readonly string[]): number => {
 const runShell = (scope: Scope, args: readonly string[]): void => {
   const text = args[args.findIndex((word) => /^-\w*c$/.test(word)) + 1];
   if (args.some((word) => /^-\w*c$/.test(word))) return scope.follow(text ?? '', scope.cwd);
-  runScripts(scope, args.slice(firstArgument(args)));
+  const script = firstArgument(args);
+  runScripts(scope, args.slice(script, script + 1));
 };
 
 /** Shell scripts. Those of the product itself are work. */
@@ -162,7 +170,8 @@ const runInterpreter = (scope: Scope, all: readonly string[]): void => {
   const script = firstArgument(args);
   const module = args.indexOf('-m');
   if (module !== -1 && module < script) return runWords(scope, args.slice(module + 1));
-  for (const path of filesNamed(scope, args.slice(0, script + 1))) if (isTool(path)) scope.found(path);
+  const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
+  for (const path of filesNamed(scope, named)) if (isTool(path)) scope.found(path);
 };
 
 const toolFolders = /(?:^|\/)(?:scripts?|tools?|tooling|checks?|hack|\.?ci|\.github|\.gitlab|\.husky)\//;

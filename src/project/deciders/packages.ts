@@ -7,7 +7,7 @@ export type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 export const isManager = (program: string): program is Manager => /^(?:npm|pnpm|yarn|bun)$/.test(program);
 
 const folderOptions = ['-C', '--dir', '--prefix', '--cwd'];
-const workspaceOptions = ['-w', '--workspace', '-F', '--filter'];
+const takesFolder = new Set([...folderOptions, '-w', '--workspace', '-F', '--filter']);
 
 /**
  * What npm, pnpm, yarn or bun run: scripts in one package, or in all of a workspace; or a program that is installed.
@@ -16,8 +16,7 @@ const workspaceOptions = ['-w', '--workspace', '-F', '--filter'];
 export const runManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
   const scope = inFolder(around, optionOf(args, folderOptions) ?? '.');
   const everywhere = args.some((word) => /^(?:-r|--recursive|-ws?|--workspaces?|-F|--filter)(?:=|$)/.test(word));
-  const values = [...folderOptions, ...workspaceOptions];
-  const words = args.filter((word, index) => !isOption(word) && !values.includes(args[index - 1] ?? ''));
+  const words = args.filter((word, index) => !isOption(word) && !takesFolder.has(args[index - 1] ?? ''));
   const [verb = '', ...rest] = words;
   const run = (name = '') => (everywhere ? runEverywhere(scope, [name]) : runScript(scope, name));
   const hasScript = (name = '') => Object.hasOwn(scriptsAt(scope, scope.cwd), name);

@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 export interface Files {
   /** null for what is no file, or cannot be read. */
   read(path: string): string | null;
+  isFile(path: string): boolean;
   /** The names in a folder; empty when it is none. */
   list(folder: string): readonly string[];
 }
@@ -50,7 +51,7 @@ export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
   words.flatMap((word) => {
     for (const folder of new Set([scope.cwd, ...scope.folders])) {
       const path = posix.isAbsolute(word) ? word : posix.join(folder, word);
-      const files = expand(scope.files, path).filter((file) => scope.files.read(file) !== null);
+      const files = expand(scope.files, path).filter((file) => scope.files.isFile(file));
       if (files.length > 0) return files;
     }
     return [];

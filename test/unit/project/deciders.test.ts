@@ -8,6 +8,7 @@ import type { Files } from '../../../src/project/deciders/scope.ts';
 /** Files by path. */
 const filesOf = (texts: Readonly<Record<string, string>>): Files => ({
   read: (path) => texts[posix.normalize(path)] ?? null,
+  isFile: (path) => Object.hasOwn(texts, posix.normalize(path)),
   list: (folder) => [
     ...new Set(
       Object.keys(texts)
@@ -77,6 +78,7 @@ describe('scripts that a command runs', () => {
     ['scripts/lint.py', ['scripts/lint.py']],
     ['. ./check.sh', ['check.sh']],
     ['sh < check.sh', ['check.sh']],
+    ['sh check.sh helper.sh', ['check.sh']],
     ['cd checks && sh run.sh', ['checks/run.sh']],
     ['(cd checks && true); sh run.sh', ['checks/run.sh']],
     ['cd checks && ../check.sh', ['check.sh']],
@@ -86,6 +88,7 @@ describe('scripts that a command runs', () => {
     ['sh "${PWD}/check.sh"', ['check.sh']],
     ['sh ${CHECK:-check.sh}', ['check.sh']],
     ['CHECK=check.sh; sh $CHECK', ['check.sh']],
+    ['DIR=checks; sh "$DIR/run.sh"', ['checks/run.sh']],
     ['for f in checks/*.sh; do sh $f; done', ['checks/run.sh', 'checks/two.sh']],
     ['for f in checks/*.sh; do sh "$f" || exit 1; done', ['checks/run.sh', 'checks/two.sh']],
     ['if ! sh check.sh; then exit 1; fi', ['check.sh']],
