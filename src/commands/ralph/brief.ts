@@ -11,7 +11,7 @@ import type { PlanRequest } from './plan.ts';
 import type { Brief, WorldParts } from './parts.ts';
 import { expectedVersion } from './restore.ts';
 
-/** What no agent could do anything with is an error before one is started. */
+/** What no agent could do anything with is an error before one is started. A run that is resumed was looked at before. */
 export const checkBrief = async (
   { project, change }: PlanRequest,
   { proposal, userPrompt }: Brief,

@@ -53,6 +53,9 @@ interface Shared {
   readonly apart: boolean;
 }
 
+/** How many names of what is guarded are announced. */
+const mostGuarded = 50;
+
 /** How long processes of a run whose Spool is gone may take to end. */
 const leftoverGraceMs = 2000;
 
@@ -61,7 +64,7 @@ export const startRun = async (request: RunRequest): Promise<number> => {
   const { project, change } = request;
   const brief = await readBrief(request);
   const planned = await planRun(request);
-  await checkBrief(request, { ...brief, userPrompt: await promptOf(request, brief, planned) }, planned.plan);
+  if (planned.previous === null) await checkBrief(request, brief, planned.plan);
   presentAgents(planned.plan, request);
   const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
   const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
@@ -134,6 +137,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = ralphFolder(project, change);
   if (options.fresh) forgetGoal(kept);
+  // Before Spool commits anything: what was committed since the last run was cut off is a person's.
   const guard = await openGuard({
     project: work,
     change,
@@ -146,7 +150,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const wasCutOff = previous?.view.status === 'running' && previous.view.iteration > previous.view.finished;
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, wasCutOff, usageOfOthers, apart };
-  const guarded = plan.gate.allowTampering ? [] : guard.names();
+  const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   emit({ type: 'run-started', plan, place, guarded, at: new Date().toISOString() });
   if (!plan.gate.allowTampering) await sayUnsettled(parts);
   try {
@@ -208,12 +212,6 @@ const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
     });
   return ended;
 };
-
-/** The prompt of this call, or that of the run that it resumes. */
-const promptOf = async ({ project, change }: RunRequest, { userPrompt }: Brief, { previous, plan }: Planned) =>
-  userPrompt.trim() !== '' || previous === null
-    ? userPrompt
-    : ((await readIfThere(join(ralphFolder(project, change), 'runs', plan.run, 'user-prompt.md'))) ?? '');
 
 /** The user's prompt is kept with the run, so that it is there when the run is resumed without one. */
 const keepPrompt = async (folder: string, userPrompt: string): Promise<string> => {
