@@ -91,6 +91,20 @@ const table = {
     exit: 2,
     text: (change: string, file: string) => `Change ${change} has no proposal: write ${file} first.`,
   },
+  'empty-proposal': {
+    exit: 2,
+    text: (change: string, file: string, id: string) =>
+      `${change}: proposal.md is still the empty template. Edit ${file}, or pass a prompt: spool ralph --change ${id} "…"`,
+  },
+  'no-tasks': {
+    exit: 2,
+    text: (file: string, problem: string) =>
+      `--require-tasks needs a task, and ${file} ${problem}. Write one as "- [ ] …", or leave the flag out.`,
+  },
+  'in-iteration': {
+    exit: 2,
+    text: () => 'An agent cannot accept its own changes of the goal. A person does that, in another terminal.',
+  },
   'bad-prompt-file': {
     exit: 2,
     text: (file: string, problem: string) => `Cannot read the prompt file ${file}: ${problem}.`,

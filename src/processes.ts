@@ -70,6 +70,13 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
 export const endRun = (run: string, graceMs: number): Promise<number> =>
   endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), graceMs);
 
+/** Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only. */
+export const isInside = (run: string): boolean => {
+  const mark = Buffer.from(`\0${tagVariable}=${run}/`);
+  for (let pid = process.pid; pid > 1; pid = Number(statOf(pid)?.[1] ?? 0)) if (carries(pid, mark)) return true;
+  return process.env[tagVariable] !== undefined;
+};
+
 /** The name under which `endRun` finds what was started for a place; without a `/`, so that it finds nothing below it. */
 export const familyAt = (path: string): string => encodeURIComponent(path);
 

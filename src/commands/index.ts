@@ -98,6 +98,14 @@ export const commands: readonly Command[] = [
     load: () => import('./doctor/doctor.ts'),
   },
   {
+    name: 'accept',
+    summary: 'accept the goal of a change as it is now, after it was changed while an agent worked',
+    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    options: [],
+    examples: ['spool accept 002-01'],
+    load: () => import('./accept.ts'),
+  },
+  {
     name: 'diff',
     summary: 'show what an iteration changed',
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },

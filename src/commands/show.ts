@@ -6,6 +6,7 @@ import { findProject, type Project } from '../project/find.ts';
 import { matchId } from '../project/ids.ts';
 import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
 import { overview, tasksOf } from '../project/overview.ts';
+import { countTasks } from '../project/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
@@ -43,14 +44,15 @@ const describeChange = async (project: Project, id: string, terminal: Terminal):
   const { module, lastRun, damage } = await overview(project, id);
   if (damage !== null) terminal.say(`${damage}\n`);
   const tasks = (await tasksOf(project, id)) ?? [];
+  const { done, all } = countTasks(tasks);
   const proposal = await readIfThere(join(folder, 'proposal.md'));
   return [
     `Change    ${id}`,
     `Module    ${module ?? 'none'}`,
     `Folder    ${relative(project.root, folder)}`,
     `Last run  ${describeLastRun(lastRun)}`,
-    `Tasks     ${tasks.filter((task) => task.done).length} of ${tasks.length} done`,
-    ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}`),
+    `Tasks     ${done} of ${all} done`,
+    ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}${task.optional ? ' (optional)' : ''}`),
     '',
     proposal?.trim() ?? 'No proposal.md yet.',
   ];

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { folderNames, readIfThere } from './files.ts';
+import { filesBelow, folderNames, readIfThere } from './files.ts';
 import { archiveFolder, changesFolder, type Project } from './find.ts';
 import { matchId, moduleOf } from './ids.ts';
 import { parseTasks, type Task } from './tasks.ts';
@@ -36,6 +36,22 @@ export const readProposal = async (project: Project, id: string): Promise<string
   const proposal = await readIfThere(file);
   if (proposal === null) throw userError('no-proposal', id, relative(project.root, file));
   return proposal;
+};
+
+/** How many files of a change are looked at. */
+const mostFiles = 1000;
+
+/** The files of a change besides the proposal, relative to its folder: the scenarios, then tasks and design, then others. */
+export const filesOfChange = (project: Project, id: string): string[] => {
+  const first = ['specs/', 'tasks.md', 'design.md'];
+  const rank = (name: string) => {
+    const index = first.findIndex((start) => name === start || (start.endsWith('/') && name.startsWith(start)));
+    return index === -1 ? first.length : index;
+  };
+  return filesBelow(changeFolder(project, id))
+    .filter((name) => name !== 'proposal.md' && !/(?:^|\/)\./.test(name))
+    .slice(0, mostFiles)
+    .toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 };
 
 /** null when the change has no tasks.md. */

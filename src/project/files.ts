@@ -1,4 +1,5 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { atPath } from '../errors.ts';
 
 /** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
@@ -17,6 +18,18 @@ export const folderNames = async (path: string): Promise<string[]> => {
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)
     .toSorted();
+};
+
+/** The files below a folder, with `/` between the parts of their names, sorted; links are left out. Empty when it is not there. */
+export const filesBelow = (folder: string): string[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+      .toSorted();
+  } catch {
+    return [];
+  }
 };
 
 const entriesOf = (path: string): Dirent[] => {

@@ -1,130 +1,197 @@
-import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { changeFolder } from './changes.ts';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from './files.ts';
-import { configFile, type Project } from './find.ts';
-import { missingTasks, parseTasks } from './tasks.ts';
+import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
+import { missingTasks } from './tasks.ts';
 
-export interface GuardRequest {
-  readonly project: Project;
-  readonly change: string;
-  /** What they name are files that the agent must leave alone. */
-  readonly commands: readonly string[];
-  /** Where it is kept, so that it outlives this process. */
-  readonly file: string;
+export interface GuardRequest extends GoalRequest {
+  /** Where it is kept what the goal should be, so that it outlives this process. */
+  readonly folder: string;
+  /** Whether what is at a path now was committed when no agent of the run that was cut off was there any more. */
+  readonly committedSince?: (path: string) => Promise<boolean>;
 }
+
+/** Something of the goal that is not as it should be. */
+export type Moved =
+  | { readonly kind: 'changed' | 'deleted' | 'added'; readonly key: string }
+  | { readonly kind: 'task'; readonly title: string };
 
 /**
- * Sees when an agent moves the goal instead of reaching it: tasks deleted or reworded, the proposal, the settings or
- * the files that a gate command names changed. What a person changes between two iterations is as it should be.
+ * Sees when the goal is moved instead of reached: tasks deleted or reworded, the proposal, design, scenarios, module or
+ * settings changed, or what decides the verify commands. What a person changes between two iterations, or accepts, is
+ * as it should be.
  */
 export interface Guard {
+  /** What was not as it should be when it was opened. */
+  readonly unsettled: readonly Moved[];
+  /** Short names of what is guarded. */
+  names(): string[];
+  /** Takes over what a person has changed since the last agent ended, or has accepted. */
+  settle(): void;
+  /** Whether a file of the goal is as it should be. */
+  isExpected(key: string): boolean;
   /** Called before an agent starts. */
   before(): void;
-  /** Called when it has ended: a sentence for everything that is not as it should be. */
-  after(): string[];
+  /** Called when it has ended: all that is not as it should be. */
+  after(): Moved[];
+  /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
+  expects(moved: Moved): Expectation;
 }
 
-/** Hashes by path, relative to the project; null for a file that is not there. */
-type Hashes = Readonly<Record<string, string | null>>;
+/** What a version of a file must have to be put back. */
+export type Expectation =
+  | { readonly kind: 'hash'; readonly key: string; readonly hash: string | null }
+  | { readonly kind: 'tasks'; readonly key: string; readonly titles: readonly string[] };
 
 interface Memory {
-  readonly v: 1;
+  readonly v: 2;
   /** An agent is at work, or was when its Spool was killed: what has changed since may be its doing. */
   readonly working: boolean;
+  readonly commands: readonly string[];
   readonly expected: Hashes;
   readonly seen: Hashes;
   readonly expectedTasks: readonly string[];
 }
 
-export const openGuard = async ({ project, change, commands, file }: GuardRequest): Promise<Guard> => {
-  const folder = changeFolder(project, change);
-  const tasksFile = relative(project.root, join(folder, 'tasks.md'));
-  const settings = relative(project.root, configFile(project));
-  const paths = [
-    ...new Set([
-      tasksFile,
-      relative(project.root, join(folder, 'proposal.md')),
-      settings,
-      ...commands.flatMap((command) => namedFiles(project.root, command)),
-    ]),
-  ];
+/** What a person has accepted as the goal. */
+type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
 
-  const look = (): Hashes => Object.fromEntries(paths.map((path) => [path, hashOf(join(project.root, path))]));
-  const readTitles = () => parseTasks(textOf(join(project.root, tasksFile))).map(({ title }) => title);
+const guardFile = (folder: string) => join(folder, 'guard.json');
+const acceptedFile = (folder: string) => join(folder, 'accepted.json');
+
+/** The goal may be anything again. */
+export const forgetGoal = (folder: string): void => {
+  rmSync(guardFile(folder), { force: true });
+  rmSync(acceptedFile(folder), { force: true });
+};
+
+export const openGuard = async (request: GuardRequest): Promise<Guard> => {
+  const { folder, commands } = request;
+  const goal = await openGoal(request);
+  let memory = withCommands(await load(folder), commands, goal);
   const keep = (next: Memory) => {
     memory = next;
-    overwrite(file, Buffer.from(JSON.stringify(next)));
+    overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
   };
+  const accept = () => {
+    const accepted = takeAccepted(folder);
+    if (!accepted || !memory) return;
+    memory = {
+      ...memory,
+      expected: { ...memory.expected, ...accepted.expected },
+      expectedTasks: accepted.expectedTasks,
+    };
+  };
+  accept();
+  if (memory?.working && request.committedSince) memory = await withCommits(memory, goal, request.committedSince);
 
-  let memory = await load(file);
+  /** The goal as it should be, now that no agent is there. */
+  const settled = (working: boolean): Memory => {
+    accept();
+    const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {})]);
+    const now = goal.hashes(keys);
+    const isPersons = (key: string) =>
+      !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
+    const expected = Object.fromEntries(
+      [...keys].map((key) => [key, isPersons(key) ? now[key]! : memory!.expected[key]!]),
+    );
+    const expectedTasks = isPersons(goal.tasksKey) ? goal.taskTitles() : memory!.expectedTasks;
+    return { v: 2, working, commands, expected, seen: now, expectedTasks };
+  };
 
   return {
-    before() {
-      const now = look();
-      const agentWasAtWork = memory?.working ?? false;
-      const isPersons = (path: string) =>
-        !memory || (!agentWasAtWork && memory.seen[path] !== now[path]) || !(path in memory.seen);
-      const expected = Object.fromEntries(
-        paths.map((path) => [path, isPersons(path) ? now[path]! : memory!.expected[path]!]),
-      );
-      const expectedTasks = isPersons(tasksFile) ? readTitles() : memory!.expectedTasks;
-      keep({ v: 1, working: true, expected, seen: now, expectedTasks });
+    unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
+    names: goal.names,
+    settle: () => {
+      if (!memory?.working) memory = settled(false);
     },
+    isExpected: (key) => !memory || !(key in memory.expected) || goal.hashes([key])[key] === memory.expected[key],
+    before: () => keep(settled(true)),
     after() {
       if (!memory) return [];
-      const now = look();
-      const { expected, expectedTasks } = memory;
-      keep({ ...memory, working: false, seen: now });
-      const changed = paths
-        .filter(
-          (path) =>
-            path !== tasksFile && (expected[path] !== null || path === settings) && now[path] !== expected[path],
-        )
-        .map((path) => `${path} was ${now[path] === null ? 'deleted' : 'changed'} by the agent`);
-      const missing = missingTasks(expectedTasks, readTitles());
-      return [...changed, ...missing.map((title) => `the task "${title}" was deleted or reworded instead of ticked`)];
+      accept();
+      const seen = goal.hashes(Object.keys(memory.expected));
+      keep({ ...memory, working: false, seen });
+      return movedSince(memory, goal, seen);
     },
+    expects: (moved) =>
+      moved.kind === 'task'
+        ? { kind: 'tasks', key: goal.tasksKey, titles: memory?.expectedTasks ?? [] }
+        : { kind: 'hash', key: moved.key, hash: memory?.expected[moved.key] ?? null },
   };
 };
 
-/**
- * The files that a command names: from the root, and from every folder that it names as well (`cd tests && sh run.sh`).
- * Relative to the root; those elsewhere come with `../`.
- */
-const namedFiles = (root: string, command: string): string[] => {
-  const words = [
-    ...command.replaceAll(/\$\{?PWD\}?/g, '.').matchAll(/"([^"]*)"|'([^']*)'|\$\{\w+:?[-=]([^}]*)\}|[^\s;&|()<>=]+/g),
-  ];
-  const paths = words.map(([whole, ...inner]) => inner.find((text) => text !== undefined) ?? whole).filter(Boolean);
-  const folders = [root, ...paths.map((path) => resolve(root, path)).filter(isFolder)];
-  const files = folders.flatMap((folder) => paths.flatMap((path) => expand(resolve(folder, path)))).filter(isFile);
-  return [...new Set(files.map((file) => relative(root, file)))];
+/** Records the goal as it is now as the one that is meant; answers with what has changed. */
+export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
+  const { folder, commands } = request;
+  const goal = await openGoal(request);
+  // A loop that runs may be writing it just now.
+  const memory = withCommands((await load(folder)) ?? (await load(folder)), commands, goal);
+  const moved = memory ? movedSince(memory, goal) : [];
+  if (!memory || moved.length === 0) return [];
+  const expected = goal.hashes(new Set([...goal.keys(), ...Object.keys(memory.expected)]));
+  const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
+  const draft = `${acceptedFile(folder)}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(accepted), { mode: 0o600 });
+  renameSync(draft, acceptedFile(folder));
+  return moved;
 };
 
-/** A `*` in the last part of a path stands for all that fits. */
-const expand = (path: string): string[] => {
-  const name = basename(path);
-  if (!/[*?]/.test(name)) return [path];
-  const fits = new RegExp(
-    `^${name
-      .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.')}$`,
-  );
-  return isFolder(dirname(path))
-    ? readdirSync(dirname(path))
-        .filter((entry) => fits.test(entry))
-        .map((entry) => join(dirname(path), entry))
-    : [];
+/** In one line each. */
+export const describeMoved = (moved: Moved): string => {
+  switch (moved.kind) {
+    case 'task':
+      return `the task "${shorten(moved.title)}" was deleted or reworded instead of ticked`;
+    case 'changed':
+    case 'deleted':
+    case 'added':
+      return `${keyName(moved.key)} was ${moved.kind}`;
+  }
 };
 
-const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+const shorten = (title: string) => (title.length > 80 ? `${title.slice(0, 79)}…` : title);
+
+const movedSince = (
+  { expected, expectedTasks }: Memory,
+  goal: Goal,
+  now: Hashes = goal.hashes(Object.keys(expected)),
+): Moved[] => {
+  const changed = Object.keys(expected)
+    .filter((key) => key !== goal.tasksKey && now[key] !== expected[key])
+    .map((key): Moved => ({ kind: expected[key] === null ? 'added' : now[key] === null ? 'deleted' : 'changed', key }));
+  const missing = missingTasks(expectedTasks, goal.taskTitles());
+  return [...changed, ...missing.map((title): Moved => ({ kind: 'task', title }))];
+};
+
+/** What decides other commands than those before is not held against anybody. */
+const withCommands = (memory: Memory | null, commands: readonly string[], goal: Goal): Memory | null => {
+  if (memory === null || JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
+  const wanted = new Set(goal.keys());
+  const only = (hashes: Hashes): Hashes =>
+    Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
+  return { ...memory, commands, expected: only(memory.expected), seen: only(memory.seen) };
+};
+
+const withCommits = async (
+  memory: Memory,
+  goal: Goal,
+  committedSince: (path: string) => Promise<boolean>,
+): Promise<Memory> => {
+  const moved = movedSince(memory, goal);
+  const expected: Record<string, string | null> = { ...memory.expected };
+  let { expectedTasks } = memory;
+  for (const each of moved) {
+    if (each.kind === 'task') continue;
+    if (await committedSince(splitKey(each.key).path)) expected[each.key] = goal.hashes([each.key])[each.key] ?? null;
+  }
+  if (moved.some(({ kind }) => kind === 'task') && (await committedSince(goal.tasksKey)))
+    expectedTasks = goal.taskTitles();
+  return { ...memory, expected, expectedTasks };
+};
 
 /**
- * In place, twice in each iteration: a new file takes five times as long, and only the owner of the lock reads this one.
+ * In place, twice in each iteration: a new file takes five times as long, and only the owner of the lock writes this one.
  * Blanks cover what a longer text before has left, so that there is no moment in which the rest of it is still there.
  */
 const overwrite = (file: string, bytes: Buffer): void => {
@@ -137,29 +204,30 @@ const overwrite = (file: string, bytes: Buffer): void => {
   }
 };
 
-/** What cannot be read is not what it was. */
-const hashOf = (path: string): string | null => {
-  try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? null : `unreadable: ${code}`;
-  }
+const load = async (folder: string): Promise<Memory | null> => {
+  const memory = parse((await readIfThere(guardFile(folder)).catch(() => null)) ?? '') as Memory | null;
+  const whole = isObject(memory?.seen) && Array.isArray(memory.commands) && isAccepted(memory);
+  return whole && memory.v === 2 ? memory : null;
 };
 
-const textOf = (path: string): string => {
+const takeAccepted = (folder: string): Accepted | null => {
   try {
-    return readFileSync(path, 'utf8');
+    const accepted = parse(readFileSync(acceptedFile(folder), 'utf8'));
+    rmSync(acceptedFile(folder), { force: true });
+    return isAccepted(accepted) ? accepted : null;
   } catch {
-    return '';
+    return null;
   }
 };
 
-const load = async (file: string): Promise<Memory | null> => {
+const isAccepted = (value: unknown): value is Accepted =>
+  isObject(value) && isObject(value.expected) && Array.isArray(value.expectedTasks);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const parse = (text: string): unknown => {
   try {
-    const memory = JSON.parse((await readIfThere(file)) ?? 'null') as Memory | null;
-    const whole = [memory?.expected, memory?.seen].every((part) => part && typeof part === 'object');
-    return memory?.v === 1 && whole && Array.isArray(memory.expectedTasks) ? memory : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

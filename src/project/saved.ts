@@ -112,6 +112,10 @@ const gateReport: Shape<GateReport> = object<GateReport>({
   passed: required(flag),
   tampering: wrongIs([], someOf(text)),
   openTasks: wrongIs([], someOf(text)),
+  tamperingCount: wrongIsLeftOut(count),
+  restore: wrongIsLeftOut(someOf(text)),
+  accept: wrongIsLeftOut(orNull(text)),
+  openTaskCount: wrongIsLeftOut(count),
   conflicts: wrongIsLeftOut(someOf(text)),
   runs: wrongIs([], someOf(gateRun)),
 });

@@ -1,86 +1,208 @@
 export interface Task {
   readonly title: string;
   readonly done: boolean;
+  /** Marked with a star, as in `- [ ]* title`: listed, but neither counted nor ever open. */
+  readonly optional: boolean;
 }
 
 /**
  * The tasks in a tasks.md, in either of its two forms:
- * - boxes: list items with `[ ]`; only `[x]` and `[X]` are done, any other mark is open;
- * - "### Task 1.1: title" sections with a line `**Status**: [x] …`. Boxes inside such a section are its details.
+ * - boxes: list items with `[ ]`, also `[]` and `[ ]title`; only `[x]` and `[X]` are done, any other mark is open.
+ *   A box with required boxes indented below it is their heading, and no task of its own;
+ * - "### Task 1.1: title" sections with a line `**Status**: [x] …`, where `[-]`, shelved, is closed as well. Boxes in
+ *   such a section are its details. "### 1.1: title" is one if it has a status.
  * A "### Task" section without a status counts by its boxes, or as one open task when it has none.
- * What stands in a code fence does not count.
+ * What stands in a code fence or in a comment does not count.
  */
-export const parseTasks = (markdown: string): Task[] => sections(linesOutsideFences(markdown)).flatMap(tasksOf);
+export const parseTasks = (markdown: string): Task[] =>
+  itemsIn(markdown)
+    .filter((item) => !item.isHeading)
+    .map(({ title, done, shelved, optional }) => ({ title, done: done || shelved, optional }));
 
-export const countTasks = (tasks: readonly Task[]) => ({
-  done: tasks.filter((task) => task.done).length,
-  all: tasks.length,
-});
+/** What must not be reworded or taken out of a tasks.md: all required tasks, and the boxes above them. */
+export const taskTitles = (markdown: string): string[] =>
+  itemsIn(markdown)
+    .filter(({ optional, shelved, title }) => !optional && !shelved && title !== '')
+    .map(({ title }) => title);
+
+export const countTasks = (tasks: readonly Task[]) => {
+  const required = tasks.filter(({ optional }) => !optional);
+  return { done: required.filter(({ done }) => done).length, all: required.length };
+};
+
+export const openTasks = (tasks: readonly Task[]): Task[] => tasks.filter(({ done, optional }) => !done && !optional);
+
+interface Item {
+  readonly title: string;
+  readonly done: boolean;
+  readonly optional: boolean;
+  /** Given up, as a person decides: closed, but not done. */
+  readonly shelved: boolean;
+  /** There are required boxes below it. */
+  readonly isHeading: boolean;
+}
+
+const itemsIn = (markdown: string): Item[] => {
+  const found = sections(visibleLines(markdown));
+  const anyStatus = found.some(({ heading, lines }) => heading !== null && statusIn(lines) !== undefined);
+  return found.flatMap((section) => itemsOf(section, anyStatus));
+};
 
 interface Section {
   readonly heading: string | null;
+  /** It says "Task"; a mere number is a heading unless it, or another one, has a status. */
+  readonly named: boolean;
   readonly lines: string[];
 }
 
-const tasksOf = ({ heading, lines }: Section): Task[] => {
-  const boxes = lines.flatMap(boxOf);
+const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[] => {
+  const boxes = boxesIn(lines);
   if (heading === null) return boxes;
-  const status = lines
-    .map((line) => /\*\*Status:?\*\*:?\s*\[(.)\]/i.exec(line)?.[1])
-    .find((mark) => mark !== undefined);
-  if (status !== undefined) return [{ title: heading, done: isDone(status) }];
-  return boxes.length > 0 ? boxes : [{ title: heading, done: false }];
+  const status = statusIn(lines);
+  const task = { title: heading, optional: false, isHeading: false };
+  if (status !== undefined) return [{ ...task, done: isDone(status), shelved: status === '-' }];
+  if (boxes.length > 0 || !(named || anyStatus)) return boxes;
+  return [{ ...task, done: false, shelved: false }];
 };
 
-const boxOf = (line: string): Task[] => {
-  const box = /^\s*(?:[-*+]|\d+[.)])\s+\[(.)\](?:\s+(.*))?$/u.exec(line);
-  return box ? [{ title: (box[2] ?? '').trim(), done: isDone(box[1]!) }] : [];
+const statusIn = (lines: readonly string[]): string | undefined =>
+  lines.map((line) => /\*\*Status:?\*\*:?\s*\[\s*([^\]\s]?)\s*\]/iu.exec(line)?.[1]).find((mark) => mark !== undefined);
+
+/** A mark is one character, also one that is drawn from several. `[A](url)` and `[A][ref]` are links. */
+const box = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*((?:[^\]\s]\p{M}*)?)\s*\](?![([])|\s+\])(\*(?=\s|$))?\s*(.*)$/u;
+
+/** How much further the boxes below a box are indented. */
+const step = 2;
+
+const boxesIn = (lines: readonly string[]): Item[] => {
+  const items: { -readonly [Key in keyof Item]: Item[Key] }[] = [];
+  const above: { indent: number; item: (typeof items)[number] }[] = [];
+  for (const line of lines) {
+    if (line.trim() === '') continue;
+    const found = box.exec(line);
+    const indent = columnsOf(/^\s*/.exec(line)![0]);
+    while (above.length > 0 && above.at(-1)!.indent > indent - (found ? step : 1)) above.pop();
+    if (!found) continue;
+    const [, , mark = '', star, title = ''] = found;
+    const optional = star !== undefined || (above.at(-1)?.item.optional ?? false);
+    const item = { title: title.trim(), done: isDone(mark), optional, shelved: false, isHeading: false };
+    for (const parent of above) parent.item.isHeading ||= !optional || parent.item.optional;
+    items.push(item);
+    above.push({ indent, item });
+  }
+  return items;
 };
+
+const columnsOf = (blanks: string): number =>
+  [...blanks].reduce((columns, blank) => (blank === '\t' ? columns - (columns % 4) + 4 : columns + 1), 0);
 
 const isDone = (mark: string) => mark === 'x' || mark === 'X';
 
-/** Cut at headings: a "### Task" opens a section of its own, any other heading of its level or above ends it. */
+/** Cut at headings: a task opens a section of its own, any other heading of its level or above ends it. */
 const sections = (lines: readonly string[]): Section[] => {
-  const found: Section[] = [{ heading: null, lines: [] }];
+  const found: Section[] = [{ heading: null, named: false, lines: [] }];
   for (const line of lines) {
     const task = /^###\s+Task\b[\s:]*(.*)$/i.exec(line);
-    if (task) found.push({ heading: task[1]!.trim(), lines: [] });
-    else if (/^#{1,3}\s/.test(line)) found.push({ heading: null, lines: [] });
+    const numbered = /^###\s+(\d+(?:\.\d+)*:\s.*)$/.exec(line);
+    const heading = task ?? numbered;
+    if (heading) found.push({ heading: heading[1]!.trim(), named: task !== null, lines: [] });
+    else if (/^#{1,3}\s/.test(line)) found.push({ heading: null, named: false, lines: [] });
     else found.at(-1)!.lines.push(line);
   }
   return found;
 };
 
-const linesOutsideFences = (markdown: string): string[] => {
+/** The lines outside of fences and comments. */
+const visibleLines = (markdown: string): string[] => {
+  const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+  const lastEnd = all.findLastIndex((line) => line.includes('-->'));
   let fence: string | null = null;
-  return markdown.split(/\r?\n/).filter((line) => {
-    const marker = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
-    if (fence === null) {
-      if (marker) fence = marker[1]!;
-      return !marker;
+  let inComment = false;
+  return all.flatMap((line, index) => {
+    if (inComment) {
+      const end = line.indexOf('-->');
+      if (end === -1) return [];
+      inComment = false;
+      return [withoutComments(line.slice(end + 3))];
     }
-    const closes =
-      marker && marker[1]![0] === fence[0] && marker[1]!.length >= fence.length && marker[2]!.trim() === '';
-    if (closes) fence = null;
-    return false;
+    const marker = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+    if (fence !== null) {
+      const closes =
+        marker && marker[1]![0] === fence[0] && marker[1]!.length >= fence.length && marker[2]!.trim() === '';
+      if (closes) fence = null;
+      return [];
+    }
+    if (marker) {
+      fence = marker[1]!;
+      return [];
+    }
+    const shown = withoutComments(line);
+    // One that nothing ends is none: it must not hide a task.
+    inComment = /^\s*<!--/.test(shown) && index < lastEnd;
+    return inComment ? [] : [shown];
   });
 };
 
-/** Which of these tasks are not there any more. A note behind a title does not make it another task. */
+/** Without the comments that end on the line they begin on; what is in backticks is no comment. */
+const withoutComments = (line: string): string =>
+  line.includes('<!--')
+    ? line.replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)|<!--.*?-->/g, (part) => (part[0] === '`' ? part : ''))
+    : line;
+
+/** Which of these tasks are not there any more. A note, a tick or a number at a title does not make it another task. */
 export const missingTasks = (expected: readonly string[], titles: readonly string[]): string[] => {
-  const left = titles.map(plainTitle);
-  return expected.filter((title) => {
+  const left = new Map<string, number>();
+  for (const title of titles.map(plainTitle)) left.set(title, (left.get(title) ?? 0) + 1);
+  const take = (title: string): boolean => {
+    const times = left.get(title) ?? 0;
+    if (times > 0) left.set(title, times - 1);
+    return times > 0;
+  };
+  const gone = expected.filter((title) => !take(plainTitle(title)));
+  const sorted = [...left.keys()].toSorted();
+  return gone.filter((title) => {
     const plain = plainTitle(title);
-    const exact = left.indexOf(plain);
-    const index = exact === -1 ? left.findIndex((candidate) => candidate.startsWith(plain)) : exact;
-    if (index !== -1) left.splice(index, 1);
-    return index === -1;
+    for (let index = firstFrom(sorted, plain); sorted[index]?.startsWith(plain); index++)
+      if (/^[^\p{L}\p{N}]/u.test(sorted[index]!.slice(plain.length)) && take(sorted[index]!)) return false;
+    return true;
   });
 };
 
-/** Without the marks and the white space that an editor, or a tick, may change. */
+/** Where in a sorted list what is not below a text begins. */
+const firstFrom = (sorted: readonly string[], text: string): number => {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Without what an editor, a tick or a new order may change: marks, white space, signs and a number in front. */
 const plainTitle = (title: string) =>
   title
     .replaceAll(/[*_~`]/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^[\p{So}\p{Sk}\u{FE0F}\u{200D}\s]+/u, '')
+    .replace(/^(?:\d+(?:\.\d+)+[.):]?|\d+[.):])\s+/, '')
+    .trim();
+
+/** A text in which only its words count, not what ticks, an editor or a formatter do to it. */
+export const wordingOf = (markdown: string): string =>
+  markdown
+    .replace(/^\uFEFF/, '')
+    .split(/\r\n?|\n/)
+    .map(plainLine)
+    .filter((line) => line !== '')
+    .join('\n');
+
+const plainLine = (line: string): string =>
+  line
+    .replace(/^(\s*(?:[-*+]|\d{1,9}[.)])\s*)\[\s*\S?\s*\](?![([])/u, '$1[ ]')
+    .replace(/^\s*[*+]\s/, '- ')
+    .replaceAll(/-{3,}/g, '---')
+    .replaceAll(/__|\*\*/g, '**')
+    .replaceAll(/(?<![\p{L}\p{N}_])_(?=\S)|(?<=\S)_(?![\p{L}\p{N}_])/gu, '*')
     .replaceAll(/\s+/g, ' ')
     .trim();

@@ -42,6 +42,20 @@ export const proposalTemplate = (id: string, slug: string) => `# ${titleOf(slug)
 -
 `;
 
+/** Nobody has written anything into it but a title: there is nothing that an agent could do. */
+export const isUntouchedProposal = (text: string): boolean => {
+  const written = (markdown: string) =>
+    markdown
+      .replace(/^\uFEFF/, '')
+      .replaceAll(/<!--[\s\S]*?-->/g, '')
+      .split(/\r\n?|\n/)
+      .map((line) => line.trim())
+      .filter((line) => !/^(?:[-*+]|#\s.*|#)?$/.test(line));
+  const headings = new Set(written(proposalTemplate('', '')));
+  const lines = written(text);
+  return lines.length > 0 && lines.every((line) => headings.has(line));
+};
+
 export const tasksTemplate = (slug: string) => `# Tasks: ${titleOf(slug)}
 
 <!-- One box for each piece of work that can be finished and verified on its own. The agent ticks them. -->

@@ -184,14 +184,25 @@ export type HeldAttempt = Omit<IterationRecord, 'held'>;
 /** What must hold before a promise is believed, and whether it did. */
 export interface GateReport {
   readonly passed: boolean;
-  /** Sentences about what the agent changed that it had to leave alone. */
+  /** Sentences about what was changed that had to be left alone; at most as many as `mostListed`. */
   readonly tampering: readonly string[];
-  /** With --require-tasks. */
+  /** How many there are in all. */
+  readonly tamperingCount?: number;
+  /** How to put the first of them back, from the folder in which the agent works. */
+  readonly restore?: readonly string[];
+  /** The command with which a person accepts them; null when there are none. */
+  readonly accept?: string | null;
+  /** With --require-tasks; at most as many as `mostListed`. */
   readonly openTasks: readonly string[];
+  /** How many there are in all. */
+  readonly openTaskCount?: number;
   /** Sentences about files of the change that a person and the agent have both changed; older records have none. */
   readonly conflicts?: readonly string[];
   readonly runs: readonly GateRun[];
 }
+
+/** How many of anything a record lists. */
+export const mostListed = 20;
 
 export interface GateRun {
   readonly command: string;
@@ -319,7 +330,14 @@ export interface Stop {
 
 /** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
 export type RunEvent =
-  | { readonly type: 'run-started'; readonly plan: RunPlan; readonly place: Place; readonly at: string }
+  | {
+      readonly type: 'run-started';
+      readonly plan: RunPlan;
+      readonly place: Place;
+      /** Short names of what the agent must leave alone. */
+      readonly guarded?: readonly string[];
+      readonly at: string;
+    }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly agent: AgentChoice; readonly at: string }
   | { readonly type: 'agent'; readonly event: AgentEvent }
   | { readonly type: 'notice'; readonly text: string }

@@ -22,15 +22,21 @@ export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' |
 const named = 3;
 
 /** Why the promise does not count, in one line. */
-export const refusalOf = ({ tampering, openTasks, conflicts = [], runs }: GateReport): string =>
-  [
-    ...tampering,
-    ...conflicts,
-    ...(openTasks.length === 0
+export const refusalOf = (gate: GateReport): string => {
+  const { tampering, openTasks, conflicts = [], runs } = gate;
+  const { tamperingCount = tampering.length, openTaskCount = openTasks.length } = gate;
+  return [
+    ...tampering.slice(0, named),
+    ...(tamperingCount > named ? [`${grouped(tamperingCount - named)} more parts of the goal were changed`] : []),
+    ...conflicts.slice(0, named),
+    ...(openTaskCount === 0
       ? []
-      : [`${openTasks.length} of the tasks ${openTasks.length === 1 ? 'is' : 'are'} open: ${some(openTasks)}`]),
+      : [
+          `${grouped(openTaskCount)} of the tasks ${openTaskCount === 1 ? 'is' : 'are'} open: ${some(openTasks, openTaskCount)}`,
+        ]),
     ...runs.filter((run) => !isGreen(run)).map(describeRun),
   ].join('; ');
+};
 
 const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
   switch (outcome) {
@@ -47,8 +53,10 @@ const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
   }
 };
 
-const some = (titles: readonly string[]) =>
+const some = (titles: readonly string[], all: number) =>
   `${titles
     .slice(0, named)
     .map((title) => `"${title}"`)
-    .join(', ')}${titles.length > named ? ' and more' : ''}`;
+    .join(', ')}${all > named ? ` and ${grouped(all - named)} more` : ''}`;
+
+const grouped = (number: number) => number.toLocaleString('en-US');

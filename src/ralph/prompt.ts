@@ -21,17 +21,19 @@ export interface PromptOptions extends PreambleOptions {
   readonly moduleId?: string;
   readonly proposal?: string | null;
   readonly module?: string | null;
+  /** The other files of the change, relative to its folder, in the order in which they should be read. */
+  readonly files?: readonly string[];
 }
 
 /** The whole prompt of one iteration: preamble, context, last result, proposal, module, the user's own words. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module } = options;
+  const { changeId, moduleId, proposal, module, files = [] } = options;
   const task = [
     isBlank(proposal) ? null : `## Change Proposal${named(changeId)}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${named(moduleId)}\n\n${module.trim()}`,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
-  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId)}\n\n${task.join(separator)}\n`;
+  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId, files)}\n\n${task.join(separator)}\n`;
 };
 
 /** The rules of the loop, and what is new in this iteration. Ends with a separator. */
@@ -58,7 +60,7 @@ export const describeResult = (record: IterationRecord | null, tally: Pick<Tally
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
   const signs = stuckSigns(record, tally).map((sign) => sign && beginning(sign));
-  const parts = [outcomeOf(record), refused, ...signs, ...gateOutput(record.gate)];
+  const parts = [outcomeOf(record), ...putBack(record.gate), refused, ...signs, ...gateOutput(record.gate)];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 
@@ -70,6 +72,8 @@ const beginning = (text: string) => (text.length > longestPart ? `${text.slice(0
 const ending = (text: string) => (text.length > longestPart ? `…${text.slice(-longestPart)}` : text);
 
 const outcomeOf = (record: IterationRecord): string | null => {
+  if (record.gate !== null && record.gate.tampering.length > 0)
+    return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that as it is, and put back what is named here, whoever changed it. Then print the promise again if it is true.`;
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
   if (failed(record))
@@ -84,6 +88,11 @@ const outcomeOf = (record: IterationRecord): string | null => {
 /** How a permission can be granted is for a person to read: an agent might grant it to itself. */
 const forAgent = (reason: string | undefined, { denied }: IterationRecord): string =>
   denied && reason === denied.message ? 'it stopped at a tool call that was denied' : beginning(reason ?? '');
+
+const putBack = (gate: GateReport | null): string[] => {
+  const ways = gate?.restore ?? [];
+  return ways.length === 0 ? [] : [`How to put it back:\n\n${ways.map((way) => `- ${way}`).join('\n')}`];
+};
 
 /** From how many on it is more than chance. */
 const suspicious = 2;
@@ -165,9 +174,19 @@ ${progressLine}
 
 type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration';
 
-const taskIntroduction = (changeId: string | undefined) =>
-  changeId === undefined
-    ? 'Carry out the following.'
-    : `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\`; read tasks.md and design.md there if they exist.`;
+/** How many files are named. */
+const mostFiles = 20;
+
+const taskIntroduction = (changeId: string | undefined, files: readonly string[]) => {
+  if (changeId === undefined) return 'Carry out the following.';
+  const start = `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\``;
+  if (files.length === 0) return `${start}.`;
+  const names = files.slice(0, mostFiles).map((file) => `- ${file}`);
+  const more = files.length > mostFiles ? [`- and ${files.length - mostFiles} more`] : [];
+  const specs = files.some((file) => file.startsWith('specs/'))
+    ? ' What is in specs/ must hold when the change is done.'
+    : '';
+  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal say what is to be done: leave them as they are, but tick tasks and add those that are missing.${specs}`;
+};
 
 const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

@@ -85,6 +85,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'run-started':
         plan = event.plan;
         for (const line of introduce(event.plan, options)) say(line);
+        if (event.guarded?.length) say(`Guarded      ${guardedText(event.guarded, options.verbose)}`);
         return;
       case 'iteration-started':
         ticker.stop();
@@ -99,6 +100,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'iteration-finished':
         ticker.stop();
         say(summary(event.record, terminal));
+        for (const line of waysOut(event.record, view)) say(line);
         return options.verbose ? mentions(event.record).forEach(say) : undefined;
       case 'held-up':
         ticker.stop();
@@ -163,6 +165,25 @@ const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan)}`,
     `Limits       ${limitsText(plan, options).join(', ')}`,
+  ];
+};
+
+/** How many names of what is guarded are shown. */
+const mostGuarded = 6;
+
+const guardedText = (names: readonly string[], all: boolean): string => {
+  const shown = (all ? names : names.slice(0, mostGuarded)).map((name) => oneLine(name));
+  const more = names.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more (--verbose shows them)` : ''}`;
+};
+
+/** How a person puts right what the gate refused because the goal was changed. */
+const waysOut = ({ gate }: IterationRecord, { place }: RunView): string[] => {
+  if (!gate?.accept) return [];
+  const where = place?.worktree ? ` (in ${place.root})` : '';
+  return [
+    ...(gate.restore ?? []).map((way) => `  To put it back${where}: ${oneLine(way)}`),
+    `  To accept it: ${gate.accept}`,
   ];
 };
 

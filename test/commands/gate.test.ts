@@ -234,19 +234,19 @@ describe('an agent that moves the goal', () => {
     [
       'changes the proposal',
       `echo less >> ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
-      `${proposal} was changed by the agent`,
+      `${proposal} was changed during an iteration`,
     ],
     [
       'changes the gate',
       `echo 'exit 0 # ok' > check.sh; sed -i 's/ ]/x]/' ${tasks}`,
-      'check.sh was changed by the agent',
+      'check.sh was changed during an iteration',
     ],
     [
       'makes a folder of the proposal',
       `rm ${proposal}; mkdir ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
-      `${proposal} was changed`,
+      `${proposal} was changed during an iteration`,
     ],
-    ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted by the agent'],
+    ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted during an iteration'],
   ])('%s', async (_, trick, reason) => {
     const project = createProject({ files, agent: [`${trick}; ${promise}`] });
 
@@ -275,7 +275,7 @@ describe('an agent that moves the goal', () => {
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
     expect(project.history()).toMatchObject([
       { rejected: null },
-      { rejected: `${proposal} was changed by the agent` },
+      { rejected: `${proposal} was changed during an iteration` },
       { completionFound: true },
     ]);
 
@@ -305,7 +305,7 @@ describe('an agent that moves the goal', () => {
     await loop.result;
 
     expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 3 });
-    expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed by the agent` }]);
+    expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed during an iteration` }]);
   });
 });
 
@@ -338,7 +338,7 @@ test.each([
   });
 
   expect(await project.spool(...run, '--max-iterations', '1', '--verify', command)).toMatchObject({ code: 3 });
-  expect(project.history()[0]!.rejected).toContain(`${file} was changed by the agent`);
+  expect(project.history()[0]!.rejected).toContain(`${file} was changed during an iteration`);
 });
 
 test('settings for a change are found by a prefix, and an id that is none is an error', async () => {

@@ -47,6 +47,7 @@ test('from nothing to a finished change, from a subfolder', async () => {
   for (const heading of ['# Add login', '## Why', '## What Changes', '## Done When'])
     expect(proposal).toContain(heading);
 
+  project.write('.spool/changes/001-01_add-login/proposal.md', proposal.replace('\n-\n', '\n- Users log in.\n'));
   expect(await spool('ralph', '--module', '002')).toMatchObject({ code: 2 });
   expect(await spool('ralph', '--change', '001-01')).toMatchObject({ code: 0 });
   project.write('.spool/changes/001-01_add-login/tasks.md', '- [x] all of it\n');

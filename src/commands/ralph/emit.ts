@@ -19,7 +19,7 @@ export interface EmitterParts {
 }
 
 /** How often time and usage are written down, so that a kill costs no more of them. */
-const beatMs = 10_000;
+export const beatMs = 10_000;
 
 /** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
 const isWrittenLater = new Set(['agent', 'iteration-finished']);

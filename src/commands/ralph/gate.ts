@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { runShell } from '../../harness/shell.ts';
 import { readTasks } from '../../project/changes.ts';
-import type { GateRun } from '../../ralph/events.ts';
+import { describeMoved, type Moved } from '../../project/guard.ts';
+import { openTasks as openOf } from '../../project/tasks.ts';
+import { type GateReport, type GateRun, mostListed } from '../../ralph/events.ts';
 import { passes } from '../../ralph/gate.ts';
 import type { World } from '../../ralph/loop.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
+import { waysBack } from './restore.ts';
 
 /** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
 export const makeGate =
@@ -22,15 +25,41 @@ export const makeGate =
     const runs = cheap ? await runCommands(parts, iteration) : [];
     keepState(parts);
     // Once more: something that the agent left behind may have been at work in the meantime.
-    const tampering = watches ? [...new Set([...seen, ...parts.guard.after()])] : [];
-    return { tampering, openTasks, conflicts, runs, passed: passes({ tampering, openTasks, conflicts, runs }) };
+    const moved = watches ? unique([...seen, ...parts.guard.after()]) : [];
+    const found = {
+      ...(await tamperingOf(parts, moved)),
+      openTasks: openTasks.slice(0, mostListed),
+      openTaskCount: openTasks.length,
+      conflicts,
+      runs,
+    };
+    return { ...found, passed: passes(found) };
   };
 
-const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
-  const tasks = await readTasks(work, change).catch(() => [{ title: 'tasks.md cannot be read', done: false }]);
-  if (tasks?.length === 0) return ['tasks.md has no task that can be read'];
-  return (tasks ?? []).filter(({ done }) => !done).map(({ title }) => title);
+const unique = (moved: readonly Moved[]): Moved[] => [
+  ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
+];
+
+/** What was changed, whoever did, and both ways to put that right. */
+const tamperingOf = async (parts: WorldParts, moved: readonly Moved[]) => {
+  const sentence = (each: Moved) => `${describeMoved(each)}${each.kind === 'task' ? '' : ' during an iteration'}`;
+  return {
+    tampering: moved.slice(0, mostListed).map(sentence),
+    tamperingCount: moved.length,
+    restore: await waysBack(parts, moved),
+    accept: moved.length === 0 ? null : `spool accept ${parts.plan.change}`,
+  } satisfies Partial<GateReport>;
 };
+
+const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
+  const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
+  if (tasks === 'unreadable') return ['tasks.md cannot be read'];
+  if (tasks === null) return ['tasks.md is gone'];
+  if (tasks.every(({ optional }) => optional)) return ['tasks.md has no task that can be read'];
+  return openOf(tasks).map(({ title }) => (title.length > longestTitle ? `${title.slice(0, longestTitle)}…` : title));
+};
+
+const longestTitle = 200;
 
 const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
   const { verify } = parts.plan.gate;

@@ -11,7 +11,7 @@ import type { Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import type { Stops } from './signals.ts';
 
-/** What a run is about, read once when it starts. */
+/** What a run is about. */
 export interface Brief {
   readonly userPrompt: string;
   readonly proposal: string;

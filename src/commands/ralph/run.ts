@@ -7,7 +7,7 @@ import { missingBinary } from '../../harness/index.ts';
 import { endRun } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
-import { openGuard } from '../../project/guard.ts';
+import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
@@ -30,6 +30,7 @@ import { createLiveReport } from '../../report/live.ts';
 import type { Report } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
+import { checkBrief } from './brief.ts';
 import { createEmitter, type Emitter } from './emit.ts';
 import { checkLimits, watchLimits } from './limits.ts';
 import { notify } from './notify.ts';
@@ -38,6 +39,7 @@ import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
+import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
 import { makeWorld } from './world.ts';
 
@@ -63,6 +65,9 @@ interface Shared {
   readonly apart: boolean;
 }
 
+/** How many names of what is guarded are announced. */
+const mostGuarded = 50;
+
 /** How long processes of a run whose Spool is gone may take to end. */
 const leftoverGraceMs = 2000;
 
@@ -72,6 +77,7 @@ export const startRun = async (given: RunRequest): Promise<number> => {
   const request = await withNewUntil(given);
   const brief = await readBrief(request);
   const planned = await planRun(request);
+  if (planned.previous === null) await checkBrief(request, brief, planned.plan);
   presentAgents(planned.plan, request);
   const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
   const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
@@ -112,12 +118,13 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
-  for (const run of new Set([cutOff, dead])) if (run !== null) await endLeftovers(run, emit);
+  let leftovers = 0;
+  for (const run of new Set([cutOff, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
   const stops =
     shared?.stops ??
     listenForStops((signal) => emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }));
   try {
-    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops });
+    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops, leftovers });
   } finally {
     emitter.dispose();
     if (!shared) stops.dispose();
@@ -131,6 +138,8 @@ interface PlannedRequest extends LockedRequest, Planned {
   readonly emitter: Emitter;
   readonly emit: Emit;
   readonly stops: Stops;
+  /** How many processes of a run that was cut off were still there. */
+  readonly leftovers: number;
 }
 
 const runPlanned = async (request: PlannedRequest): Promise<number> => {
@@ -141,20 +150,28 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const copies = await openPlaceCopies({ project, change, place, emit });
   await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
   const tree = await openWorkTree({ ...request, work }, emit);
-  const commands = plan.gate.verify;
-  const file = join(ralphFolder(project, change), 'guard.json');
-  if (options.fresh) await rm(file, { force: true });
-  const guard = await openGuard({ project: work, change, commands, file });
+  const kept = ralphFolder(project, change);
+  if (options.fresh) forgetGoal(kept);
+  // Before Spool commits anything: what was committed since the last run was cut off is a person's.
+  const guard = await openGuard({
+    project: work,
+    change,
+    commands: plan.gate.verify,
+    folder: kept,
+    committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
+  });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
-  emit({ type: 'run-started', plan, place, at: new Date().toISOString() });
+  const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
+  emit({ type: 'run-started', plan, place, guarded, at: new Date().toISOString() });
+  if (!plan.gate.allowTampering) await sayUnsettled(parts);
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
     // What the agent may change begins anew with the next goal.
-    if (reason === 'complete') await rm(file, { force: true });
+    if (reason === 'complete') forgetGoal(kept);
     const left = await leavePlace({ project, change, place, done: reason === 'complete' });
     for (const text of left) emit({ type: 'notice', text });
     if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
@@ -202,10 +219,14 @@ const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonN
   `${text} The damaged file is kept as ${replaceState(project, change, rebuilt)}.`;
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
-const endLeftovers = async (run: string, emit: Emit): Promise<void> => {
+const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
   const ended = await endRun(run, leftoverGraceMs);
-  if (ended === 0) return;
-  emit({ type: 'notice', text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.` });
+  if (ended > 0)
+    emit({
+      type: 'notice',
+      text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.`,
+    });
+  return ended;
 };
 
 /** The user's prompt is kept with the run, so that it is there when the run is resumed without one. */

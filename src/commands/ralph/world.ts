@@ -2,13 +2,14 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAgent } from '../../harness/agent.ts';
-import { readTasks } from '../../project/changes.ts';
+import { filesOfChange, readTasks } from '../../project/changes.ts';
 import { loadContext } from '../../project/context.ts';
 import { appendRecord } from '../../project/history.ts';
 import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
+import { createBriefReader } from './brief.ts';
 import { makeGate } from './gate.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
 import type { Stops } from './signals.ts';
@@ -68,12 +69,15 @@ export const makeWorld = (parts: WorldParts): World => {
 const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
 
-const makePrompt =
-  ({ project, brief, plan, folder }: WorldParts): World['prompt'] =>
-  async (iteration, last, tally) => {
+const makePrompt = (parts: WorldParts): World['prompt'] => {
+  const { project, work, plan, folder } = parts;
+  const readBrief = createBriefReader(parts);
+  return async (iteration, last, tally) => {
+    const brief = await readBrief();
     const prompt = buildRalphPrompt(brief.userPrompt, {
       ...plan,
       ...brief,
+      files: filesOfChange(work, plan.change),
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
@@ -83,6 +87,7 @@ const makePrompt =
     writeFileSync(setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
     return prompt;
   };
+};
 
 const runHarness =
   (parts: WorldParts): World['runAgent'] =>

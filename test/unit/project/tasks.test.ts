@@ -1,8 +1,10 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countTasks, parseTasks } from '../../../src/project/tasks.ts';
+import { countTasks, missingTasks, openTasks, parseTasks, taskTitles, wordingOf } from '../../../src/project/tasks.ts';
 
-/** `x` for a task that is done, `-` for an open one, then its title. */
-const tasksIn = (markdown: string) => parseTasks(markdown).map(({ title, done }) => `${done ? 'x' : '-'} ${title}`);
+/** `x` for a task that is done, `-` for an open one, `?` behind it for an optional one, then its title. */
+const tasksIn = (markdown: string) =>
+  parseTasks(markdown).map(({ title, done, optional }) => `${done ? 'x' : '-'}${optional ? '?' : ''} ${title}`);
 
 describe('one line', () => {
   test.each([
@@ -25,10 +27,31 @@ describe('one line', () => {
     ['- [ ] see [x](y)', ['- see [x](y)']],
     ['- one', []],
     ['[ ] one', []],
-    ['- [] one', []],
-    ['- [x]one', []],
+    ['- [] one', ['- one']],
+    ['- [ ]one', ['- one']],
+    ['- [  ] one', ['- one']],
+    ['- [x]one', ['x one']],
+    ['- [ x ] one', ['x one']],
+    ['- [ X] one', ['x one']],
+    ['- [>] one', ['- one']],
+    ['- [1] one', ['- one']],
+    ['- [✔️] one', ['- one']],
+    ['-[ ] one', ['- one']],
+    ['1) [ ] one', ['- one']],
+    ['1234567890. [ ] one', []],
     ['- [x](link)', []],
-    ['-[ ] one', []],
+    ['- [A](url)', []],
+    ['- [A][ref]', []],
+    ['- [WIP] one', []],
+    ['- [ ]* one', ['-? one']],
+    ['- [x]* one', ['x? one']],
+    ['- [ ]*', ['-? ']],
+    ['- [ ] * one', ['- * one']],
+    ['- [ ]**bold** one', ['- **bold** one']],
+    ['\uFEFF- [ ] one', ['- one']],
+    ['- [ ] one <!-- a note -->', ['- one']],
+    ['<!-- - [ ] one -->', []],
+    ['- [ ] strip `<!--` and `-->`', ['- strip `<!--` and `-->`']],
     ['say - [ ] one', []],
     ['', []],
   ])('%j', (line, expected) => {
@@ -38,7 +61,27 @@ describe('one line', () => {
 
 describe('several lines', () => {
   test.each([
-    ['nested', '- [x] one\n  - [ ] two\n    1. [x] three', ['x one', '- two', 'x three']],
+    ['nested', '- [x] one\n  - [ ] two\n  - [x] three', ['- two', 'x three']],
+    ['nested twice', '- [x] one\n  - [ ] two\n    1. [x] three', ['x three']],
+    ['nested by tabs', '- [ ] one\n\t- [x] two\n\t\t- [ ] three\n- [ ] four', ['- three', '- four']],
+    ['nested below words', '- [ ] one\n  words\n  - plain\n    - [x] two', ['x two']],
+    ['nested behind an empty line', '- [ ] one\n\n  - [x] two', ['x two']],
+    ['nested below an item without a box', '- [ ] one\n- plain\n  - [x] two', ['- one', 'x two']],
+    ['side by side, one blank further', '- [ ] one\n - [x] two', ['- one', 'x two']],
+    ['indented below a paragraph', '- [ ] one\n\nWords.\n\n  - [x] two', ['- one', 'x two']],
+    ['indented below a heading', '- [ ] one\n#### More\n  - [x] two', ['- one', 'x two']],
+    ['with optional children only', '- [ ] one\n  - [ ]* two', ['- one', '-? two']],
+    ['with an optional child', '- [ ] one\n  - [x] two\n  - [ ]* three', ['x two', '-? three']],
+    ['below an optional one', '- [ ]* one\n  - [ ] two', ['-? two']],
+    ['in a comment', '<!--\n- [ ] no\n\n- [ ] no\n-->\n- [ ] two', ['- two']],
+    ['in a comment that is never closed', '<!--\n- [ ] one', ['- one']],
+    ['behind a comment in a line of its own', '<!-- a\n-->\n- [ ] one', ['- one']],
+    ['behind the end of a comment', '<!-- a\n--> - [ ] one', ['- one']],
+    ['between comments that begin in a line', 'a <!-- b\n- [ ] one\n-->', ['- one']],
+    ['behind a fence in a comment', '<!--\n```\n-->\n- [ ] one', ['- one']],
+    ['behind a comment in a fence', '```\n<!--\n```\n- [ ] one\n-->', ['- one']],
+    ['with lone returns', '- [x] one\r- [ ] two\r', ['x one', '- two']],
+    ['with a byte order mark', '\uFEFF### Task 1\n**Status**: [x]', ['x 1']],
     ['CRLF', '# Tasks\r\n\r\n- [x] one\r\n- [ ] two\r\n', ['x one', '- two']],
     ['under headings', '## A\n- [x] one\n### B\n- [ ] two\n', ['x one', '- two']],
     ['in a fence', '- [x] one\n```\n- [ ] no\n```\n- [ ] two', ['x one', '- two']],
@@ -77,6 +120,20 @@ describe('"### Task" sections', () => {
     ['"### Tasks" is no task', '### Tasks\n- [ ] one', ['- one']],
     ['in a fence', '```\n### Task 1\n**Status**: [ ]\n```', []],
     ['a status in a fence', '### Task 1\n```\n**Status**: [x]\n```', ['- 1']],
+    ['a status in a comment', '### Task 1\n<!-- **Status**: [x] -->', ['- 1']],
+    ['without the word', '### 1.3: C\n- **Status**: [>] in-progress', ['- 1.3: C']],
+    ['without the word, done', '### 1.3: C\n- **Status**: [x] complete', ['x 1.3: C']],
+    ['shelved is closed', '### Task 1: A\n- **Status**: [-] shelved', ['x 1: A']],
+    ['blanks in the status', '### Task 1\n**Status**: [ x ] complete', ['x 1']],
+    ['an empty status', '### Task 1\n**Status**: [] pending', ['- 1']],
+    ['a number without a status is a heading', '### 1.1: Setup\n- [ ] one', ['- one']],
+    ['such a heading alone', '### 1.1: Setup\nWords.', []],
+    [
+      'beside one with a status it is open',
+      '### 1.1: A\n**Status**: [x]\n### 1.2: B\nWords.',
+      ['x 1.1: A', '- 1.2: B'],
+    ],
+    ['words with a colon are a heading', '### Notes: A\n**Status**: [ ]\n', []],
   ])('%s', (_, markdown, expected) => {
     expect(tasksIn(markdown)).toEqual(expected);
   });
@@ -87,4 +144,123 @@ test.each([
   ['- [x] one\n- [ ] two\n- [~] three', { done: 1, all: 3 }],
 ])('countTasks in %j', (markdown, expected) => {
   expect(countTasks(parseTasks(markdown))).toEqual(expected);
+});
+
+test('optional tasks neither count nor are they open', () => {
+  const tasks = parseTasks('- [x] one\n- [ ]* two\n- [x]* three');
+  expect(countTasks(tasks)).toEqual({ done: 1, all: 1 });
+  expect(openTasks(tasks)).toEqual([]);
+});
+
+describe('the wording', () => {
+  test.each([
+    ['a tick', '- [ ] it works', '- [x] it works', true],
+    ['the ends of lines', 'one  \r\ntwo\r\n', 'one\ntwo', true],
+    ['another mark of lists, and blank lines', '* one\n* two\n', '- one\n\n- two', true],
+    ['another emphasis', '__one__ and *two* in my_file', '**one** and _two_ in my_file', true],
+    ['a table', '|a|b|\n|-----|-|', '|a|b|\n|---|-|', true],
+    ['a word', '- it works', '- it runs', false],
+    ['a number', 'at most -1', 'at most 1', false],
+    ['a line', 'one\ntwo', 'one', false],
+    ['a name', 'my_file', 'myfile', false],
+  ])('%s', (_, before, after, same) => {
+    expect(wordingOf(before) === wordingOf(after)).toBe(same);
+  });
+});
+
+describe('which tasks are missing', () => {
+  test.each<[string, string, string[]]>([
+    ['- [ ] one\n- [ ] two', '- [x] one\n- [x] two', []],
+    ['- [ ] one\n- [ ] two', '- [x] one', ['two']],
+    ['- [ ] one\n- [ ] two', '', ['one', 'two']],
+    ['- [ ] two', '- [x] too', ['two']],
+    ['- [ ] two', '- [x] twofold', ['two']],
+    ['- [ ] two', '- [x] ✅ two', []],
+    ['- [ ] two', '- [x] ~~two~~', []],
+    ['- [ ] two', '- [x] **two** (see a.ts)', []],
+    ['- [ ] two', '- [x] two: done', []],
+    ['- [ ] 1. two', '- [x] two', []],
+    ['- [ ] two', '- [x] 1. two', []],
+    ['- [ ] 1. two', '- [x] ✅ 2. two', []],
+    ['- [ ] 1.2 two', '- [x] 1.3 two', []],
+    ['- [ ] 2 retries', '- [x] 3 retries', ['2 retries']],
+    ['- [ ] one\n- [ ] one two', '- [x] one two\n- [x] one (note)', []],
+    ['- [ ] one\n- [ ] one', '- [x] one', ['one']],
+    ['- [ ] one', '- [ ] one\n  - [x] a\n  - [x] b', []],
+    ['- [ ] one\n- [ ] two', '- [x] one\n- [ ]* two', ['two']],
+    ['- [ ]* one', '', []],
+    ['- [ ]', '', []],
+    ['- [ ] one', '<!-- - [ ] one -->', ['one']],
+    ['### Task 1: A\n**Status**: [ ]', '### Task 1: A\n**Status**: [-] shelved', ['1: A']],
+    ['### Task 1: A\n**Status**: [-]', '', []],
+    ['### Task 1: A\n**Status**: [ ]', '### 1: A\n**Status**: [x]', []],
+  ])('%j, then %j', (before, after, expected) => {
+    expect(missingTasks(taskTitles(before), taskTitles(after))).toEqual(expected);
+  });
+
+  test('ten thousand reworded tasks are found', () => {
+    const titles = Array.from({ length: 10_000 }, (_, index) => `task ${index}`);
+    expect(
+      missingTasks(
+        titles,
+        titles.map((title) => `the ${title}`),
+      ),
+    ).toEqual(titles);
+  });
+});
+
+describe('properties', () => {
+  const blank = fc.constantFrom('', ' ', '  ', '\t');
+  const bullet = fc.constantFrom('-', '*', '+', '1.', '23)');
+  const ending = fc.constantFrom('\n', '\r\n', '\r');
+  const mark = fc.constantFrom('', 'x', 'X', '~', '-', '>', '✓', '1');
+  const title = fc.stringMatching(/^[a-z]{1,8}( [a-z]{1,8}){0,2}$/);
+  const box = fc.record({ bullet, gap: blank, before: blank, mark, after: blank, space: blank, title });
+  const lineOf = (item: {
+    bullet: string;
+    gap: string;
+    before: string;
+    mark: string;
+    after: string;
+    space: string;
+    title: string;
+  }) => `${item.bullet}${item.gap}[${item.before}${item.mark}${item.after}]${item.space}${item.title}`;
+
+  test('every box counts once, whatever is around its mark, and only x is done', () => {
+    fc.assert(
+      fc.property(fc.array(box), ending, fc.boolean(), (items, newline, bom) => {
+        const markdown = `${bom ? '\uFEFF' : ''}# Tasks${newline}${items.map(lineOf).join(newline)}`;
+        expect(parseTasks(markdown).map(({ title, done }) => ({ title, done }))).toEqual(
+          items.map(({ title, mark }) => ({ title, done: /^x$/i.test(mark) })),
+        );
+      }),
+    );
+  });
+
+  test('a fence and a comment hide whatever is in them', () => {
+    fc.assert(
+      fc.property(
+        fc.array(box),
+        fc.array(box),
+        fc.constantFrom(['```', '```'], ['<!--', '-->']),
+        (hidden, shown, [open, close]) => {
+          const visible = shown.map(lineOf);
+          const markdown = [open, ...hidden.map(lineOf), close, ...visible].join('\n');
+          expect(parseTasks(markdown)).toEqual(parseTasks(visible.join('\n')));
+        },
+      ),
+    );
+  });
+
+  test('ticking, noting and adding take nothing away', () => {
+    fc.assert(
+      fc.property(fc.array(title), title, (titles, extra) => {
+        const after = [
+          ...titles.map((text, index) => (index % 2 ? `${index}. ${text}` : `✅ ${text} (${extra})`)),
+          extra,
+        ];
+        expect(missingTasks(titles, after)).toEqual([]);
+      }),
+    );
+  });
 });

@@ -22,6 +22,7 @@ const full = {
   lastResult: '\nIt changed no file. If you are stuck, try another way.\n',
   proposal: '# Add the loop\n\n## Why\n\nNobody wants to press Enter all night.\n',
   module: '# Ralph\n\nThe loop and all that belongs to it.\n',
+  files: ['specs/ralph-loop/spec.md', 'tasks.md', 'design.md'],
 } satisfies PromptOptions;
 
 const userPrompt = 'Begin with the tests.\n';
@@ -81,6 +82,14 @@ describe('the whole prompt', () => {
 
   test('names the folder of the change', () => {
     expect(buildRalphPrompt(userPrompt, full)).toContain('`.spool/changes/002-01_add-ralph-loop/`');
+  });
+
+  test('names twenty of its files, and how many more there are', () => {
+    const files = Array.from({ length: 25 }, (_, index) => `specs/${index}.md`);
+    const prompt = buildRalphPrompt(userPrompt, { ...short, files });
+    expect(prompt.match(/^- specs\/.*$/gm)).toEqual(files.slice(0, 20).map((file) => `- ${file}`));
+    expect(prompt).toContain('\n- and 5 more\n');
+    expect(buildRalphPrompt(userPrompt, { ...short, files: [] })).toContain('002-01_add-ralph-loop/`.\n');
   });
 
   test.each<[string, PromptOptions]>([

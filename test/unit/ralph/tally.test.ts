@@ -34,9 +34,4 @@ describe('iterations in a row that got nowhere because a tool was denied', () =>
   ])('%s', (_, records, expected) => {
     expect(after(...records).denied).toBe(expected);
   });
-
-  test('are counted from the state of an older version, too', () => {
-    const { denied: _, ...older } = emptyTally;
-    expect(addRecord(older as Tally, recordWith(stuck)).denied).toBe(1);
-  });
 });

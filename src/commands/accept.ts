@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { userError } from '../errors.ts';
+import { isInside } from '../processes.ts';
+import { resolveChange } from '../project/changes.ts';
+import { findProject } from '../project/find.ts';
+import { acceptGoal, describeMoved } from '../project/guard.ts';
+import { ralphFolder, readState } from '../project/state.ts';
+import { count, oneLine } from '../report/format.ts';
+import type { Call } from './command.ts';
+
+/** How many changes are listed. */
+const shown = 20;
+
+/** A loop that runs takes it over before it judges the next promise; otherwise the next one does. */
+export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
+  const project = findProject(cwd);
+  const change = await resolveChange(project, argument!);
+  const view = await readState(project, change);
+  if (isInside(view?.run ?? '')) throw userError('in-iteration');
+  const root = view?.place && existsSync(view.place.root) ? view.place.root : project.root;
+  const commands = view?.gate.verify ?? [];
+  const moved = await acceptGoal({ project: { root }, change, commands, folder: ralphFolder(project, change) });
+  if (moved.length === 0) {
+    terminal.out(`Nothing to accept: the goal of ${change} is as it should be.\n`);
+    return 0;
+  }
+  for (const each of moved.slice(0, shown)) terminal.out(`  ${oneLine(describeMoved(each))}\n`);
+  if (moved.length > shown) terminal.out(`  and ${count(moved.length - shown, 'change')} more\n`);
+  terminal.out(`Accepted: the next promise for ${change} is judged by the goal as it is now.\n`);
+  return 0;
+};

@@ -1,0 +1,65 @@
+import { join, relative } from 'node:path';
+import { findVersion } from '../../git/versions.ts';
+import type { WorkTree } from '../../git/worktree.ts';
+import { keyName, partOf, splitKey } from '../../project/deciders/parts.ts';
+import { hashOfVersion } from '../../project/goal.ts';
+import type { Expectation, Guard, Moved } from '../../project/guard.ts';
+import { missingTasks, taskTitles } from '../../project/tasks.ts';
+import type { WorldParts } from './parts.ts';
+
+export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
+
+/** Of how many it is said how to put them back. */
+const most = 3;
+/** A value that is longer is shown by git. */
+const longestValue = 200;
+
+/** How to put back what was changed of the goal, in one line each, for somebody in the folder where the agent works. */
+export const waysBack = async (parts: RestoreParts, moved: readonly Moved[]): Promise<string[]> => {
+  const wanted = new Map(moved.map((each) => [keyOf(each, parts.guard), each]));
+  const ways: string[] = [];
+  for (const each of [...wanted.values()].slice(0, most)) ways.push(await wayBack(parts, each));
+  return ways;
+};
+
+const keyOf = (moved: Moved, guard: Guard) => guard.expects(moved).key;
+
+const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
+  const { key } = parts.guard.expects(moved);
+  const { path, part } = splitKey(key);
+  if (moved.kind === 'added') return part === null ? `rm ${quoted(path)}` : `take ${keyName(key)} out again`;
+  const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
+  if (parts.tree === null) return `put ${name} back as it was (there is no git here that has it)`;
+  const version = await expectedVersion(parts, moved);
+  if (version === null) return `put ${name} back as it was (git has no version of it that fits)`;
+  if (moved.kind !== 'task' && part === null) return `git restore --source=${version.commit} -- ${quoted(path)}`;
+  const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
+  if (value !== null && part?.startsWith('scripts.') && value.length <= longestValue)
+    return `set ${keyName(key)} back to ${value}`;
+  return `put ${name} back as in: git show ${version.commit}:./${quoted(path)}`;
+};
+
+/** A commit that has the file as it should be; null when there is none. */
+export const expectedVersion = async (
+  { tree, work, guard, plan }: RestoreParts,
+  moved: Moved,
+): Promise<{ commit: string; bytes: Buffer } | null> => {
+  if (tree === null) return null;
+  const expectation = guard.expects(moved);
+  const path = pathIn(tree, join(work.root, splitKey(expectation.key).path));
+  return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: fitsTo(expectation) });
+};
+
+/** As git names it. */
+export const pathIn = (tree: WorkTree, file: string): string => relative(tree.root, file).replaceAll('\\', '/');
+
+const fitsTo = (expectation: Expectation) => (bytes: Buffer) => {
+  switch (expectation.kind) {
+    case 'hash':
+      return hashOfVersion(expectation.key, bytes) === expectation.hash;
+    case 'tasks':
+      return missingTasks(expectation.titles, taskTitles(bytes.toString('utf8'))).length === 0;
+  }
+};
+
+const quoted = (path: string) => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`);

@@ -1,0 +1,52 @@
+import { git } from './git.ts';
+import { listCheckpoints } from './checkpoint.ts';
+import type { WorkTree } from './worktree.ts';
+
+export interface WantedVersion {
+  /** Relative to the root of the work tree. */
+  readonly path: string;
+  readonly change: string;
+  fits(bytes: Buffer): boolean;
+}
+
+/** How many commits, and how many of the checkpoints, are looked at. */
+const most = 50;
+
+/** A commit in which a file is as it is wanted, and the file; of the branch if there is one, or a checkpoint. */
+export const findVersion = async (
+  tree: WorkTree,
+  { path, change, fits }: WantedVersion,
+): Promise<{ commit: string; bytes: Buffer } | null> => {
+  const log = await git(['log', '--format=%H', `--max-count=${most}`, 'HEAD', '--', `:(literal)${path}`], {
+    cwd: tree.root,
+  });
+  const kept = (await listCheckpoints(tree, change)).map(({ commit }) => commit);
+  const commits = [...new Set([...log.stdout.split('\n').filter(Boolean), ...kept.toReversed()])].slice(0, 2 * most);
+  if (commits.length === 0) return null;
+  const name = Buffer.from(path).toString('latin1');
+  const { stdout } = await git(['cat-file', '--batch-check'], {
+    cwd: tree.root,
+    input: commits.map((commit) => `${commit}:${name}\n`).join(''),
+  });
+  const looked = new Set<string>();
+  for (const [index, line] of stdout.split('\n').entries()) {
+    const blob = /^(\w+) blob /.exec(line)?.[1];
+    if (blob === undefined || looked.has(blob)) continue;
+    looked.add(blob);
+    const bytes = Buffer.from((await git(['cat-file', 'blob', blob], { cwd: tree.root })).stdout, 'latin1');
+    if (fits(bytes)) return { commit: commits[index]!.slice(0, 12), bytes };
+  }
+  return null;
+};
+
+const quietly = ['--quiet', '--no-ext-diff', '--no-textconv'];
+
+/** Whether a file is as it is in HEAD, and came there by commits that were made after a time. */
+export const wasCommittedSince = async ({ root }: WorkTree, path: string, sinceMs: number): Promise<boolean> => {
+  const file = ['--', `:(literal)${path}`];
+  const then = await git(['rev-parse', '--verify', '--quiet', `HEAD@{${Math.ceil(sinceMs / 1000)}}`], { cwd: root });
+  if (then.code !== 0) return false;
+  const same = await git(['diff', ...quietly, 'HEAD', ...file], { cwd: root });
+  const moved = await git(['diff', ...quietly, then.stdout.trim(), 'HEAD', ...file], { cwd: root });
+  return same.code === 0 && moved.code === 1;
+};

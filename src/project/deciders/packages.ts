@@ -1,0 +1,111 @@
+import { posix } from 'node:path';
+import { parseJson, partKey } from './parts.ts';
+import { expand, fitting, inFolder, isOption, optionOf, runWords, type Scope } from './scope.ts';
+
+export type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+export const isManager = (program: string): program is Manager => /^(?:npm|pnpm|yarn|bun)$/.test(program);
+
+const folderOptions = ['-C', '--dir', '--prefix', '--cwd'];
+const takesFolder = new Set([...folderOptions, '-w', '--workspace', '-F', '--filter']);
+
+/**
+ * What npm, pnpm, yarn or bun run: scripts in one package, or in all of a workspace; or a program that is installed.
+ * False for what is none of these.
+ */
+export const runManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
+  const scope = inFolder(around, optionOf(args, folderOptions) ?? '.');
+  const everywhere = args.some((word) => /^(?:-r|--recursive|-ws?|--workspaces?|-F|--filter)(?:=|$)/.test(word));
+  const words = args.filter((word, index) => !isOption(word) && !takesFolder.has(args[index - 1] ?? ''));
+  const [verb = '', ...rest] = words;
+  const run = (name = '') => (everywhere ? runEverywhere(scope, [name]) : runScript(scope, name));
+  const hasScript = (name = '') => Object.hasOwn(scriptsAt(scope, scope.cwd), name);
+  if (/^(?:exec|x|dlx)$/.test(verb)) {
+    runWords(
+      scope,
+      args.slice(args.indexOf(verb) + 1).filter((word) => word !== '--'),
+    );
+    return true;
+  }
+  if (/^workspaces?$/.test(verb)) {
+    runEverywhere(scope, rest.filter((word) => word !== 'run').slice(verb === 'workspace' ? 1 : 0));
+    return true;
+  }
+  const name = nameOf(manager, words);
+  if (everywhere || hasScript(name)) {
+    run(name);
+    return true;
+  }
+  if ((manager === 'pnpm' || manager === 'yarn') && verb !== 'run') runWords(scope, args.slice(args.indexOf(verb)));
+  return manager !== 'bun';
+};
+
+/** The script that is meant, if one is. `bun test` is a runner of its own. */
+const nameOf = (manager: Manager, [verb = '', name = '']: readonly string[]): string => {
+  if (/^(?:run|run-script|rum|urn)$/.test(verb)) return name;
+  if (manager === 'bun') return verb === 'test' ? '' : verb;
+  if (manager !== 'yarn' && /^(?:t|tst)$/.test(verb)) return 'test';
+  return manager === 'npm' && !/^(?:test|start|stop|restart)$/.test(verb) ? '' : verb;
+};
+
+const packageAt = (folder: string) => posix.join(folder, 'package.json');
+
+const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, unknown>> => {
+  const scripts = parseJson(files.read(packageAt(folder)) ?? '')?.scripts;
+  return scripts && typeof scripts === 'object' ? (scripts as Record<string, unknown>) : {};
+};
+
+/** A script with what runs before and after it. One that is not there yet is work. */
+const runScript = (scope: Scope, name: string, folder = scope.cwd): void => {
+  const scripts = scriptsAt(scope, folder);
+  if (!Object.hasOwn(scripts, name)) return;
+  for (const each of [`pre${name}`, name, `post${name}`]) {
+    scope.found(partKey(packageAt(folder), `scripts.${each}`));
+    if (typeof scripts[each] === 'string') scope.follow(scripts[each], folder);
+  }
+};
+
+/** `run-s build "test:*"` */
+export const runScriptsNamed = (scope: Scope, patterns: readonly string[]): void => {
+  for (const pattern of patterns.filter((word) => !isOption(word)))
+    for (const name of Object.keys(scriptsAt(scope, scope.cwd)).filter(fitting(pattern))) runScript(scope, name);
+};
+
+/** `concurrently "npm:test:*" "sh check.sh"` */
+export const runConcurrently = (scope: Scope, args: readonly string[]): void => {
+  for (const word of args.filter((each) => !isOption(each))) {
+    const script = /^(?:npm|pnpm|yarn|bun):(.+)$/.exec(word)?.[1];
+    if (script === undefined) scope.follow(word, scope.cwd);
+    else runScriptsNamed(scope, [script]);
+  }
+};
+
+/** Scripts of these names in all packages of a workspace. */
+export const runEverywhere = (scope: Scope, names: readonly string[]): void => {
+  for (const folder of [scope.cwd, ...workspacesAt(scope)])
+    for (const name of names.filter((word) => !isOption(word))) runScript(scope, name, folder);
+};
+
+const workspacesAt = ({ files, cwd }: Scope): string[] => {
+  const { workspaces } = parseJson(files.read(packageAt(cwd)) ?? '') ?? {};
+  const listed: unknown = Array.isArray(workspaces)
+    ? workspaces
+    : (workspaces as { packages?: unknown } | null | undefined)?.packages;
+  const yaml = files.read(posix.join(cwd, 'pnpm-workspace.yaml')) ?? '';
+  const patterns = [
+    ...(Array.isArray(listed) ? listed.filter((pattern) => typeof pattern === 'string') : []),
+    ...[...yaml.matchAll(/^\s*-\s*['"]?([^'"\s#]+)/gm)].map(([, pattern = '']) => pattern),
+  ];
+  return patterns.flatMap((pattern) => expand(files, posix.join(cwd, pattern)));
+};
+
+/** A command that has a name in a JSON file: `composer test`, `deno task check`. */
+export const runNamed = (scope: Scope, args: readonly string[], [file, section]: readonly [string, string]): void => {
+  const name = args.find((word) => !/^(?:-.*|run|run-script)$/.test(word));
+  const path = posix.join(scope.cwd, file);
+  const texts = parseJson(scope.files.read(path) ?? '')?.[section];
+  if (name === undefined || !texts || typeof texts !== 'object' || !Object.hasOwn(texts, name)) return;
+  scope.found(partKey(path, `${section}.${name}`));
+  for (const text of [(texts as Record<string, unknown>)[name]].flat())
+    if (typeof text === 'string') scope.follow(text, scope.cwd);
+};

@@ -1,0 +1,72 @@
+/** One simple command of a shell text: its words without quotes; or a parenthesis of a subshell. */
+export type ShellCommand = readonly string[];
+
+/**
+ * The simple commands in a shell text, in order, those in `$(…)` and backticks as well. Good enough to see what a
+ * command runs, and no more: nothing is expanded but `$PWD` and defaults such as `${CI:-x}`.
+ */
+export const shellCommands = (text: string): ShellCommand[] => {
+  const found: ShellCommand[] = [];
+  let words: string[] = [];
+  /** The pieces of the word that has begun; null between two words. */
+  let word: string[] | null = null;
+  /** The next word is a file that is written to, which decides nothing. */
+  let drops = false;
+  const add = (piece: string) => void (word ??= []).push(piece);
+  const endWord = () => {
+    if (word !== null && !drops) words.push(word.join(''));
+    if (word !== null) drops = false;
+    word = null;
+  };
+  const endCommand = () => {
+    endWord();
+    drops = false;
+    if (words.length > 0) found.push(words);
+    words = [];
+  };
+  for (const { groups } of withoutHereDocuments(text).matchAll(token)) {
+    const { single, double, inner, plain, redirect, bracket, end, blank } = groups!;
+    if (single !== undefined) add(single);
+    if (plain !== undefined) add(withDefaults(plain.replace(/^\\\n?/, '')));
+    if (double !== undefined) {
+      for (const match of double.matchAll(token)) found.push(...shellCommands(withoutMarks(match.groups!.inner ?? '')));
+      add(withDefaults(double.replaceAll(/\\(["\\$`])/g, '$1')));
+    }
+    if (inner !== undefined) {
+      found.push(...shellCommands(withoutMarks(inner)));
+      add('');
+    }
+    if (redirect !== undefined) {
+      endWord();
+      drops = /^\d*(?:>|<[<&(])/.test(redirect);
+    }
+    if (blank !== undefined) endWord();
+    if (end !== undefined || bracket !== undefined) endCommand();
+    if (bracket !== undefined) found.push([bracket]);
+  }
+  endCommand();
+  return found;
+};
+
+const token = new RegExp(
+  [
+    String.raw`'(?<single>[^']*)'`,
+    String.raw`"(?<double>(?:[^"\\]|\\[\s\S])*)"`,
+    String.raw`(?<inner>\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x60[^\x60]*\x60)`,
+    String.raw`(?<=^|\s)(?<comment>#[^\n]*)`,
+    String.raw`(?<redirect>(?:(?<=^|[\s;&|()])\d+)?[<>]+[&(]?|&>+)`,
+    String.raw`(?<bracket>[()])`,
+    String.raw`(?<end>[;&|\n\r]+)`,
+    String.raw`(?<blank>\s+)`,
+    String.raw`(?<plain>\\[\s\S]?|\$\{[^}]*\}|\$\w+|[^\s'"\x60$\\<>();&|]+|.)`,
+  ].join('|'),
+  'g',
+);
+
+const withoutMarks = (inner: string) => (inner.startsWith('`') ? inner.slice(1, -1) : inner.slice(2, -1));
+
+const withDefaults = (text: string) =>
+  text.replaceAll(/\$(?:PWD\b|\{PWD\})/g, '.').replaceAll(/\$\{\w+:?[-=]([^}]*)\}/g, '$1');
+
+const withoutHereDocuments = (text: string): string =>
+  text.replaceAll(/<<-?\s*(['"]?)(\w+)\1([^\n]*)\n[\s\S]*?(?:\n\s*\2[ \t]*(?=\n|$)|$)/g, '$3');

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { changeFolder } from './changes.ts';
+import { decidersOf } from './deciders/deciders.ts';
+import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
+import type { Files } from './deciders/scope.ts';
+import { filesBelow } from './files.ts';
+import { configFile, modulesFolder, type Project } from './find.ts';
+import { moduleOf } from './ids.ts';
+import { moduleFolderName } from './modules.ts';
+import { taskTitles, wordingOf } from './tasks.ts';
+
+/** Hashes by key (a path relative to the project, or a part of that file); null for what is not there. */
+export type Hashes = Readonly<Record<string, string | null>>;
+
+/** The goal of a change: all that says what is to be done, and what decides whether it is. */
+export interface Goal {
+  readonly tasksKey: string;
+  /** The keys of all that is there now, and of what must not be added. */
+  keys(): string[];
+  /** Of these only what decides the commands. */
+  isDecider(key: string): boolean;
+  hashes(keys: Iterable<string>): Hashes;
+  taskTitles(): string[];
+  /** Short names of what is guarded. */
+  names(): string[];
+}
+
+export interface GoalRequest {
+  readonly project: Project;
+  readonly change: string;
+  /** The verify commands. */
+  readonly commands: readonly string[];
+}
+
+export const openGoal = async ({ project, change, commands }: GoalRequest): Promise<Goal> => {
+  const { root } = project;
+  const folder = changeFolder(project, change);
+  const moduleId = moduleOf(change);
+  const moduleName = moduleId === null ? null : await moduleFolderName(project, moduleId);
+  const keyOf = (path: string) => relative(root, path);
+  const tasksKey = keyOf(join(folder, 'tasks.md'));
+  const settings = keyOf(configFile(project));
+  const files = filesAt(root);
+  const specsFolder = join(folder, 'specs');
+  const fixed = [join(folder, 'proposal.md'), join(folder, 'design.md'), join(folder, 'tasks.md')];
+  if (moduleName !== null) fixed.push(join(modulesFolder(project), moduleName, 'module.md'));
+  const own = () => [
+    ...[...fixed, ...filesBelow(specsFolder).map((name) => join(specsFolder, name))]
+      .map(keyOf)
+      .filter((key) => hashOf(root, key) !== null),
+    settings,
+  ];
+  const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
+  const titles = () => taskTitles(files.read(tasksKey) ?? '');
+  return {
+    tasksKey,
+    keys: () => [...new Set([...own(), ...decidersOf(commands, files)])],
+    isDecider: (key) => !isOwn(key),
+    hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(root, key)])),
+    taskTitles: titles,
+    names() {
+      const specs = own().filter((key) => key.startsWith(`${keyOf(specsFolder)}/`)).length;
+      const there = (path: string) => hashOf(root, keyOf(path)) !== null;
+      const tasks = titles().length;
+      return [
+        ...(there(fixed[0]!) ? ['proposal.md'] : []),
+        ...(specs === 0 ? [] : [`${specs} ${specs === 1 ? 'file' : 'files'} in specs/`]),
+        ...(tasks === 0 ? [] : [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`]),
+        ...(there(fixed[1]!) ? ['design.md'] : []),
+        ...(fixed[3] !== undefined && there(fixed[3]) ? ['module.md'] : []),
+        ...(there(configFile(project)) ? ['config.json'] : []),
+        ...decidersOf(commands, files)
+          .filter((key) => hashOf(root, key) !== null)
+          .map(keyName),
+      ];
+    },
+  };
+};
+
+/** The hash of what a key stands for, in a version of its file. */
+export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
+  const { path, part } = splitKey(key);
+  const text = bytes.toString('utf8');
+  if (part !== null) return hash(partOf(text, part));
+  if (!path.startsWith('.spool') || path.endsWith('tasks.md')) return hash(bytes);
+  // Ticking a box, and what a formatter does, changes no goal.
+  if (path.endsWith('.md')) return hash(wordingOf(text));
+  const json = path.endsWith('.json') ? parseJson(text) : null;
+  return json === null ? hash(bytes) : hash(JSON.stringify(json));
+};
+
+const hash = (content: string | Buffer | null): string | null =>
+  content === null ? null : createHash('sha256').update(content).digest('hex');
+
+/** What cannot be read is not what it was. */
+const hashOf = (root: string, key: string): string | null => {
+  try {
+    return hashOfVersion(key, readFileSync(resolve(root, splitKey(key).path)));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
+  }
+};
+
+/** Larger files are no scripts. */
+const largest = 1_000_000;
+
+const filesAt = (root: string): Files => ({
+  read(path) {
+    try {
+      const file = resolve(root, path);
+      const stats = statSync(file);
+      if (!stats.isFile()) return null;
+      return stats.size > largest ? '' : readFileSync(file, 'utf8');
+    } catch {
+      return null;
+    }
+  },
+  isFile(path) {
+    try {
+      return statSync(resolve(root, path)).isFile();
+    } catch {
+      return false;
+    }
+  },
+  list(folder) {
+    try {
+      return readdirSync(resolve(root, folder));
+    } catch {
+      return [];
+    }
+  },
+});

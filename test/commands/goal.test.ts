@@ -1,0 +1,530 @@
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
+const once = [...run, '--max-iterations', '1'];
+const folder = `.spool/changes/${change}`;
+const tasks = `${folder}/tasks.md`;
+const proposal = `${folder}/proposal.md`;
+const scenario = `${folder}/specs/login/spec.md`;
+const module = '.spool/modules/002_ralph/module.md';
+
+describe('work that a verify command names is work', () => {
+  test.each([
+    ['node src/app.js | grep -q new', 'src/app.js', 'console.log("new")'],
+    ['node --check src/*.js', 'src/app.js', 'let a;'],
+    ['test -s README.md', 'README.md', 'More.'],
+    ['sh src/cli.sh', 'src/cli.sh', 'exit 0'],
+    ['test -e work.txt', 'work.txt', 'done'],
+  ])('%s', async (command, file, text) => {
+    const project = createProject({
+      files: { 'src/app.js': 'console.log("old")\n', 'src/cli.sh': 'exit 1\n' },
+      agent: [`echo '${text}' > ${file}; ${promise}`],
+    });
+
+    expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([{ completionFound: true, gate: { passed: true, tampering: [] } }]);
+  });
+});
+
+describe('what decides a verify command is guarded', () => {
+  const packageJson = (scripts: object, more = {}) => `${JSON.stringify({ scripts, ...more }, null, 2)}\n`;
+  const writes = (file: string, text: string) => `cat > '${file}' <<'END'\n${text}\nEND\n`;
+
+  test.each([
+    ['"test": "true"', packageJson({ test: 'true' }), '"test" in package.json was changed during an iteration'],
+    ['no test', packageJson({}), '"test" in package.json was deleted during an iteration'],
+    [
+      'a script that the test runs',
+      packageJson({ test: 'npm run unit', unit: 'true' }),
+      '"unit" in package.json was changed',
+    ],
+    [
+      'a script before the test',
+      packageJson({ pretest: 'x', test: 'npm run unit', unit: 'node unit.js' }),
+      '"pretest" in package.json was added',
+    ],
+  ])('package.json: %s', async (_, text, reason) => {
+    const project = createProject({
+      files: { 'package.json': packageJson({ test: 'npm run unit', unit: 'node unit.js' }) },
+      agent: [`${writes('package.json', text)}${promise}`],
+    });
+
+    expect(await project.spool(...once, '--verify', 'npm test')).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain(reason);
+  });
+
+  test('a dependency and an unrelated script are no tampering', async () => {
+    const more = packageJson({ test: 'true', lint: 'eslint' }, { dependencies: { a: '1' } });
+    const project = createProject({
+      files: { 'package.json': packageJson({ test: 'true' }) },
+      agent: [`${writes('package.json', more)}${promise}`],
+    });
+
+    expect(await project.spool(...once, '--verify', 'npm test')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [
+      'a rule of make',
+      'make check',
+      { Makefile: 'check:\n\tfalse\n' },
+      'Makefile',
+      'check:\n\ttrue',
+      '"check" in Makefile',
+    ],
+    [
+      'a script in a folder of tools',
+      'node scripts/verify.mjs',
+      { 'scripts/verify.mjs': 'process.exit(1)\n' },
+      'scripts/verify.mjs',
+      '',
+      'scripts/verify.mjs',
+    ],
+    [
+      'the configuration of the runner',
+      'npx vitest run',
+      { 'vitest.config.ts': 'export default {}\n' },
+      'vitest.config.ts',
+      'export default { passWithNoTests: true }',
+      'vitest.config.ts',
+    ],
+    [
+      'a table of pyproject.toml',
+      'python3 -m pytest',
+      { 'pyproject.toml': '[tool.pytest.ini_options]\n' },
+      'pyproject.toml',
+      '[tool.pytest.ini_options]\naddopts = "--co"',
+      '[tool.pytest] in pyproject.toml',
+    ],
+  ])('%s', async (_, command, files, file, text, name) => {
+    const project = createProject({ files, agent: [`${writes(file, text)}${promise}`] });
+
+    expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toBe(`${name} was changed during an iteration`);
+  });
+
+  test('what was weakened while it did not decide is not forgotten', async () => {
+    const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
+    const project = createProject({
+      files,
+      agent: [
+        `${writes('package.json', packageJson({ test: 'true' }))}echo 'exit 0' > check.sh`,
+        'git checkout -q HEAD~1 -- package.json',
+        promise,
+      ],
+    });
+
+    expect(await project.spool(...run, '--max-iterations', '3', '--verify', 'npm test')).toMatchObject({ code: 3 });
+    expect(project.history()[2]!.rejected).toBe('check.sh was changed during an iteration');
+  });
+});
+
+describe('the goal is guarded as a whole', () => {
+  const files = {
+    [tasks]: '- [ ] 1. one\n- [ ] two\n',
+    [`${folder}/design.md`]: '# Design\n\nSmall.\n',
+    [scenario]: '#### Scenario: Right\n\n- **THEN** it is open\n',
+    [proposal]: '# Log in\n\n## Done When\n\n- [ ] it works\n',
+  };
+  test.each([
+    ['a scenario is changed', `echo less > ${scenario}`, `${scenario} was changed during an iteration`],
+    ['a scenario is deleted', `rm -r ${folder}/specs`, `${scenario} was deleted during an iteration`],
+    ['the design is changed', `echo less > ${folder}/design.md`, `${folder}/design.md was changed`],
+    ['the module is changed', `echo less > ${module}`, `${module} was changed`],
+    ['settings are added', `echo '{}' > .spool/config.json`, '.spool/config.json was added'],
+    ['the proposal is reworded', `sed -i 's/it works/it runs/' ${proposal}`, `${proposal} was changed`],
+    ['a task becomes optional', `sed -i 's/\\[ \\] two/[ ]* two/' ${tasks}`, 'the task "two" was deleted or reworded'],
+  ])('%s', async (_, trick, reason) => {
+    const project = createProject({ files, agent: [`${trick}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain(reason);
+  });
+
+  test.each([
+    ['a box in the proposal is ticked', `sed -i 's/\\[ \\]/[x]/' ${proposal}`],
+    ['a file is added to the scenarios', `echo more > ${folder}/specs/login/more.md; echo a > ${folder}/notes.md`],
+    ['a task is ticked with a sign', `printf -- '- [x] ✅ one\\n- [x] 2. two (see a.ts)\\n' > ${tasks}`],
+    ['a task is cut into parts', `printf -- '- [ ] 1. one\\n  - [x] a\\n- [x] two\\n' > ${tasks}`],
+  ])('but not when %s', async (_, work) => {
+    const project = createProject({ files, agent: [`${work}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 0 });
+  });
+
+  test('the first lines say what is guarded', async () => {
+    const project = createProject({
+      files: { ...files, 'package.json': '{"scripts":{"test":"true"}}' },
+      agent: [promise],
+    });
+
+    const result = await project.spool(...run, '--verify', 'npm test');
+    expect(result.stderr).toContain(
+      'Guarded      proposal.md, 1 file in specs/, 2 tasks, design.md, module.md, "test" in package.json\n',
+    );
+    expect((await project.spool(...run, '--allow-tampering')).stderr).not.toContain('Guarded');
+  });
+
+  test('a refusal is short, however much was changed', async () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => `- [ ] task ${index}`).join('\n');
+    const project = createProject({
+      files: { [tasks]: many },
+      agent: [`sed -i 's/task/the task/' ${tasks}; ${promise}`],
+    });
+
+    const result = await project.spool(...run, '--max-iterations', '2', '--no-stream');
+    expect(result.code).toBe(3);
+    const [first] = project.history();
+    expect(first!.rejected).toBe(
+      'the task "task 0" was deleted or reworded instead of ticked; the task "task 1" was deleted or reworded instead of ticked; the task "task 2" was deleted or reworded instead of ticked; 9,997 more parts of the goal were changed',
+    );
+    expect(first!.gate).toMatchObject({ tamperingCount: 10_000 });
+    expect(first!.gate!.tampering).toHaveLength(20);
+    expect(JSON.stringify(first).length).toBeLessThan(10_000);
+    expect(project.calls()[1]!.prompt.length).toBeLessThan(10_000);
+    expect(result.stderr.length).toBeLessThan(10_000);
+  });
+
+  test('open tasks in a record are bounded as well', async () => {
+    const many = Array.from({ length: 1000 }, (_, index) => `- [ ] task ${index}`).join('\n');
+    const project = createProject({ files: { [tasks]: many }, agent: [promise] });
+
+    expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
+    expect(project.history()[0]).toMatchObject({
+      rejected: '1,000 of the tasks are open: "task 0", "task 1", "task 2" and 997 more',
+      gate: { openTaskCount: 1000 },
+    });
+    expect(project.history()[0]!.gate!.openTasks).toHaveLength(20);
+  });
+});
+
+describe('what was changed can be put back', () => {
+  test('with the command that the screen, the record and the next prompt name', async () => {
+    const project = createProject({
+      agent: [
+        `echo less > ${proposal}; echo work > work.txt; ${promise}`,
+        `sh -c "$(grep -o 'git restore .*' "$HOME/agent/call-2/prompt")"; ${promise}`,
+      ],
+    });
+
+    const result = await project.spool(...run, '--max-iterations', '2');
+
+    expect(result).toMatchObject({ code: 0 });
+    const [way] = project.history()[0]!.gate!.restore!;
+    expect(way).toMatch(new RegExp(`^git restore --source=[0-9a-f]{12} -- ${proposal}$`));
+    expect(project.history()[0]!.gate!.accept).toBe(`spool accept ${change}`);
+    expect(result.stderr).toContain(`  To put it back: ${way}\n  To accept it: spool accept ${change}\n`);
+    const { prompt } = project.calls()[1]!;
+    expect(prompt).toContain(`How to put it back:\n\n- ${way}\n`);
+    expect(prompt).toContain('This says nothing about the rest of your work');
+    expect(prompt).not.toContain('spool accept');
+    // The next agent works on the goal as it should be.
+    expect(prompt).toContain('The proposal of the loop.');
+    expect(project.read('work.txt')).toBe('work\n');
+  });
+
+  test.each([
+    ['a file that only a checkpoint has', `rm ${scenario}`, { [scenario]: 'Given.\n' }, `git restore --source=`],
+    [
+      'a script',
+      `echo '{"scripts":{"test":"true"}}' > package.json`,
+      { 'package.json': '{"scripts":{"test":"node t.js"}}' },
+      'set "test" in package.json back to "node t.js"',
+    ],
+    [
+      'tasks',
+      `echo '- [x] one' > ${tasks}`,
+      { [tasks]: '- [ ] one\n- [ ] two\n' },
+      `put the wording of the tasks in ${tasks} back as in: git show `,
+    ],
+    ['what was added', `echo '{}' > .spool/config.json`, {}, 'rm .spool/config.json'],
+  ])('%s', async (_, trick, files, way) => {
+    const project = createProject({ agent: [`${trick}; ${promise}`] });
+    for (const [name, text] of Object.entries(files)) project.write(name, text);
+
+    expect(await project.spool(...once, '--verify', 'npm test')).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.gate!.restore![0]).toContain(way);
+  });
+
+  test('by hand where there is no git', async () => {
+    const project = createProject({ git: false, agent: [`echo less > ${proposal}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.gate!.restore).toEqual([
+      `put ${proposal} back as it was (there is no git here that has it)`,
+    ]);
+  });
+});
+
+describe('spool accept', () => {
+  /** A person edits while the first agent works; the second promises, and so does the third. */
+  const editedInside = async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [
+        `touch "$HOME/ready"; ${waitsFor('../home/go')}; ${promise}`,
+        `touch "$HOME/second"; ${waitsFor('../home/on')}; ${promise}`,
+        promise,
+      ],
+    });
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the first agent');
+    project.write(proposal, '# Add the loop\n\nAnd also Z.\n');
+    project.write(tasks, '- [ ] one\n');
+    project.write('../home/go', '');
+    await eventually(() => existsSync(join(project.home, 'second')), 'the second agent');
+    return { project, loop };
+  };
+
+  test('takes a person at their word while the loop runs', async () => {
+    const { project, loop } = await editedInside();
+
+    const accepted = await project.spool('accept', '002-01');
+    expect(accepted).toMatchObject({ code: 0, stderr: '' });
+    expect(accepted.stdout).toBe(
+      `  ${proposal} was changed\n  the task "two" was deleted or reworded instead of ticked\nAccepted: the next promise for ${change} is judged by the goal as it is now.\n`,
+    );
+    project.write('../home/on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([
+      { rejected: expect.stringContaining(`${proposal} was changed during an iteration`) },
+      { completionFound: true },
+    ]);
+    expect(project.calls()[1]!.prompt).not.toContain('And also Z.');
+  });
+
+  test('and when it does not; the next prompt has what was accepted', async () => {
+    const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    const refused = await project.spool(...once);
+    expect(refused).toMatchObject({ code: 3 });
+    expect(refused.stderr).toMatch(
+      /No promise will be accepted while the goal is not as it was: \S+proposal\.md was changed\. To put it back: git restore --source=\w+ -- \S+proposal\.md\. To accept it: spool accept 002-01/,
+    );
+    expect(project.calls()[1]!.prompt).toContain('The proposal of the loop.');
+
+    expect(await project.spool('accept', change)).toMatchObject({ code: 0 });
+    expect((await project.spool('accept', change)).stdout).toContain('Accepted');
+    const next = await project.spool(...once);
+    expect(next).toMatchObject({ code: 0 });
+    expect(next.stderr).not.toContain('No promise will be accepted');
+    expect(project.calls()[2]!.prompt).toContain('# Another');
+    expect(project.calls()[2]!.prompt).not.toContain('The proposal of the loop.');
+  });
+
+  test('is about the worktree where the agent works', async () => {
+    const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
+    const first = await project.spool(...once, '--worktree');
+    expect(first).toMatchObject({ code: 3 });
+    const root = project.path(`.spool/worktrees/${change}`);
+    expect(first.stderr).toContain(`  To put it back (in ${root}): git restore --source=`);
+    expect((await project.spool(...once, '--worktree')).stderr).toContain('No promise will be accepted');
+
+    expect((await project.spool('accept', change)).stdout).toContain(`  ${proposal} was changed\n`);
+    expect(await project.spool(...once, '--worktree')).toMatchObject({ code: 0 });
+  });
+
+  test('has nothing to accept where nothing was changed', async () => {
+    const project = createProject({ agent: ['true'] });
+    const nothing = { code: 0, stdout: `Nothing to accept: the goal of ${change} is as it should be.\n` };
+    expect(await project.spool('accept', change)).toMatchObject(nothing);
+    await project.spool(...once);
+    expect(await project.spool('accept', change)).toMatchObject(nothing);
+  });
+
+  test.each([
+    ['', ''],
+    [' that hides where it is', 'env -u SPOOL_ITERATION '],
+  ])('refuses an agent%s', async (_, hidden) => {
+    const accept = `${hidden}"${process.execPath}" "${spoolProgram}" accept ${change} > "$HOME/said" 2>&1; echo $? >> "$HOME/said"`;
+    const project = createProject({ agent: [`echo less > ${proposal}; ${accept}; ${promise}`] });
+
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+    expect(project.read('../home/said')).toBe(
+      'spool: An agent cannot accept its own changes of the goal. A person does that, in another terminal.\n2\n',
+    );
+  });
+});
+
+describe('after a kill', () => {
+  const killed = async (project: TestProject) => {
+    expect(await project.start(run).result).toMatchObject({ signal: 'SIGKILL' });
+    // Spool has been gone for an hour.
+    const before = new Date(Date.now() - 3_600_000);
+    utimesSync(project.stateFile('state.json'), before, before);
+  };
+  const dies = 'kill -9 $PPID; exec sleep 0';
+
+  test("what was committed when no agent was there is a person's, and reaches the prompt", async () => {
+    const project = createProject({ files: { [tasks]: '- [ ] one\n- [ ] two\n' }, agent: [dies, promise] });
+    await killed(project);
+    project.write(proposal, '# Another goal\n');
+    project.write(tasks, '- [ ] three\n');
+    project.git('commit', '-qam', 'another goal');
+
+    const resumed = await project.spool(...run);
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(resumed.stderr).not.toContain('To accept it');
+    expect(project.calls()[1]!.prompt).toContain('# Another goal');
+  });
+
+  const longAgo = new Date(Date.now() - 7_200_000).toISOString();
+  test.each([
+    ['is not committed', '', '# Another goal\n'],
+    [
+      'the agent committed',
+      `echo less > ${proposal}; GIT_COMMITTER_DATE='${longAgo}' git commit -qam less; `,
+      'less\n',
+    ],
+  ])('what %s is not believed, and the way out is said', async (_, trick, text) => {
+    const project = createProject({ agent: [`${trick}${dies}`, promise] });
+    await killed(project);
+    project.write(proposal, text);
+
+    const resumed = await project.spool(...once);
+    expect(resumed).toMatchObject({ code: 3 });
+    expect(resumed.stderr).toMatch(
+      /proposal\.md was changed\. To put it back: git restore .*To accept it: spool accept/,
+    );
+    expect(project.history()[0]!.rejected).toBe(`${proposal} was changed during an iteration`);
+    expect(project.calls()[1]!.prompt).toContain('The proposal of the loop.');
+  });
+});
+
+test('what a person changes between two iterations reaches the next prompt', async () => {
+  const project = createProject({ agent: [`touch "$HOME/ready"; exit 1`, promise] });
+  const loop = project.start([...run, '--retry-delay', '2s']);
+  await loop.printed('Waiting');
+  project.write(proposal, '# Another goal\n');
+  project.write(module, '# Another module\n');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  const { prompt } = project.calls()[1]!;
+  expect(prompt).toContain('# Another goal');
+  expect(prompt).toContain('# Another module');
+});
+
+describe('--require-tasks', () => {
+  test.each([
+    ['is not there', null],
+    ['has none', '# Tasks\n\nNone yet.\n'],
+    ['has none', '- [ ]* an optional one\n'],
+  ])('needs a task: tasks.md %s', async (problem, text) => {
+    const project = createProject({ files: { [tasks]: text }, agent: [promise] });
+
+    expect(await project.spool(...run, '--require-tasks')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `spool: --require-tasks needs a task, and ${tasks} ${problem}. Write one as "- [ ] …", or leave the flag out.\n`,
+    });
+    expect(project.exists('.spool/.state')).toBe(false);
+    expect(project.calls()).toEqual([]);
+  });
+
+  test('is not met by a tasks.md that vanishes, whatever may be changed', async () => {
+    const project = createProject({ files: { [tasks]: '- [x] one\n' }, agent: [`rm ${tasks}; ${promise}`] });
+
+    expect(await project.spool(...once, '--require-tasks', '--allow-tampering')).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toBe('1 of the tasks is open: "tasks.md is gone"');
+  });
+
+  test.each([
+    ['- [] two', 'two'],
+    ['- [ ]two', 'two'],
+    ['- [  ] two', 'two'],
+    ['1) [~] two', 'two'],
+    ['### 1.3: C\n- **Status**: [>] in-progress', '1.3: C'],
+  ])('%j is open', async (line, title) => {
+    const project = createProject({ files: { [tasks]: `- [x] one\n${line}\n` }, agent: [promise] });
+
+    expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
+    expect(project.history()[0]).toMatchObject({
+      rejected: `1 of the tasks is open: "${title}"`,
+      tasks: { done: 1, all: 2 },
+    });
+    expect((await project.spool('archive', change)).stderr).toContain('1 of 2 tasks');
+  });
+
+  test('an optional task, and a box above others, are not open', async () => {
+    const text = '- [ ] 1. Group\n  - [x] 1.1 one\n  - [ ]* 1.2 maybe\n';
+    const project = createProject({ files: { [tasks]: text }, agent: [promise] });
+
+    expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 0 });
+    expect((await project.spool('show', change)).stdout).toContain(
+      'Tasks     1 of 1 done\n  [x] 1.1 one\n  [ ] 1.2 maybe (optional)\n',
+    );
+  });
+});
+
+test('the prompt names every file of the change, the scenarios first', async () => {
+  const project = createProject({
+    files: {
+      [tasks]: '- [ ] one\n',
+      [`${folder}/design.md`]: 'Design.\n',
+      [`${folder}/notes/a.md`]: 'Notes.\n',
+      [scenario]: 'Scenario.\n',
+      [`${folder}/.hidden`]: '',
+    },
+    agent: [promise],
+  });
+
+  await project.spool(...run);
+  expect(project.calls()[0]!.prompt).toContain(
+    `Its files are in \`${folder}/\`; read these as well, in this order:\n\n- specs/login/spec.md\n- tasks.md\n- design.md\n- notes/a.md\n\n`,
+  );
+});
+
+describe('an untouched proposal', () => {
+  const made = async () => {
+    const project = createProject({ agent: [promise] });
+    await project.spool('create', 'change', 'add-x', '--module', '002');
+    return project;
+  };
+  const ralph = ['ralph', '--change', '002-02'];
+  const refusal = {
+    code: 2,
+    stdout: '',
+    stderr:
+      'spool: 002-02_add-x: proposal.md is still the empty template. Edit .spool/changes/002-02_add-x/proposal.md, or pass a prompt: spool ralph --change 002-02 "…"\n',
+  };
+
+  test('is refused before anything is written, also when its title was edited', async () => {
+    const project = await made();
+    expect(await project.spool(...ralph)).toMatchObject(refusal);
+    const file = '.spool/changes/002-02_add-x/proposal.md';
+    project.write(file, project.read(file).replace('# Add x', '# Add the letter x').replaceAll('\n', '\r\n'));
+    expect(await project.spool(...ralph)).toMatchObject(refusal);
+    expect(existsSync(project.path('.spool/.state/ralph'))).toBe(false);
+    expect(project.calls()).toEqual([]);
+  });
+
+  test('is fine with a prompt, and when the run with that prompt is resumed', async () => {
+    const project = await made();
+    writeFileSync(join(project.home, 'agent', '1.sh'), `touch "$HOME/ready"; ${waitsFor('never')}`);
+    writeFileSync(join(project.home, 'agent', '2.sh'), promise);
+    const loop = project.start([...ralph, 'Add x.']);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
+    loop.kill('SIGINT');
+    expect(await loop.result).toMatchObject({ code: 130 });
+
+    expect(await project.spool(...ralph)).toMatchObject({ code: 0 });
+    expect(project.calls()[1]!.prompt).toContain('Add x.');
+    expect(await project.spool(...ralph)).toMatchObject(refusal);
+    project.write('task.md', 'Add x.\n');
+    expect(await project.spool(...ralph, '--prompt-file', 'task.md')).toMatchObject({ code: 0 });
+  });
+
+  test('is fine once anything is written into it', async () => {
+    const project = await made();
+    const file = '.spool/changes/002-02_add-x/proposal.md';
+    project.write(file, project.read(file).replace('\n-\n', '\n- The letter x.\n'));
+    expect(await project.spool(...ralph)).toMatchObject({ code: 0 });
+    expect(readdirSync(project.path('.spool/changes'))).toContain('002-02_add-x');
+  });
+});

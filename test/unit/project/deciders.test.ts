@@ -1,0 +1,389 @@
+import { posix } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decidersOf, readDecider } from '../../../src/project/deciders/deciders.ts';
+import { keyName } from '../../../src/project/deciders/parts.ts';
+import type { Files } from '../../../src/project/deciders/scope.ts';
+
+/** Files by path. */
+const filesOf = (texts: Readonly<Record<string, string>>): Files => ({
+  read: (path) => texts[posix.normalize(path)] ?? null,
+  isFile: (path) => Object.hasOwn(texts, posix.normalize(path)),
+  list: (folder) => [
+    ...new Set(
+      Object.keys(texts)
+        .map((path) => posix.relative(folder, path))
+        .filter((path) => !path.startsWith('..'))
+        .map((path) => path.split('/')[0]!),
+    ),
+  ],
+});
+
+const scripts = (texts: Record<string, string>, more = {}) => JSON.stringify({ scripts: texts, ...more });
+
+const decides = (command: string, texts: Record<string, string>) => {
+  const files = filesOf(texts);
+  return decidersOf([command], files).filter((key) => readDecider(key, files) !== null);
+};
+
+describe('work that a command merely names decides nothing', () => {
+  const files = {
+    'src/app.js': '',
+    'src/cli.sh': '',
+    'tests/test_x.py': '',
+    'tsconfig.json': '{}',
+    'Cargo.toml': '',
+    'README.md': '',
+    'work.txt': '',
+    'main.py': '',
+    'bin/app.js': '',
+    'scripts/tool.sh': '',
+    'package.json': scripts({ build: 'x' }),
+  };
+  test.each([
+    'node src/app.js | grep -q new',
+    'eslint src/app.js',
+    'node --check src/*.js',
+    'pytest tests/test_x.py',
+    'python -m pytest tests/test_x.py',
+    'tsc -p tsconfig.json',
+    'cargo test --manifest-path Cargo.toml',
+    'test -s README.md',
+    'test -e work.txt',
+    '[ -s README.md ] && grep -q done work.txt',
+    'sh src/cli.sh --help',
+    'python main.py',
+    'node bin/app.js --version',
+    'shellcheck scripts/tool.sh',
+    'cat scripts/tool.sh > work.txt',
+    'npm test',
+    'npm install && npm ci',
+    'make test',
+    './no-such-file',
+    'true',
+    '',
+    '((((',
+    '"unclosed',
+  ])('%s', (command) => {
+    expect(decidersOf([command], filesOf(files))).toEqual([]);
+  });
+});
+
+describe('scripts that a command runs', () => {
+  test.each<[string, string[]]>([
+    ['sh check.sh', ['check.sh']],
+    ['bash -eu -o pipefail check.sh', ['check.sh']],
+    ['./check.sh', ['check.sh']],
+    ['./scripts/check --all', ['scripts/check', 'helper.sh']],
+    ['scripts/lint.py', ['scripts/lint.py']],
+    ['. ./check.sh', ['check.sh']],
+    ['sh < check.sh', ['check.sh']],
+    ['sh check.sh helper.sh', ['check.sh']],
+    ['cd checks && sh run.sh', ['checks/run.sh']],
+    ['(cd checks && true); sh run.sh', ['checks/run.sh']],
+    ['cd checks && ../check.sh', ['check.sh']],
+    ['sh "my check.sh"', ['my check.sh']],
+    [String.raw`sh my\ check.sh`, ['my check.sh']],
+    ['sh $PWD/check.sh', ['check.sh']],
+    ['sh "${PWD}/check.sh"', ['check.sh']],
+    ['sh ${CHECK:-check.sh}', ['check.sh']],
+    ['CHECK=check.sh; sh $CHECK', ['check.sh']],
+    ['DIR=checks; sh "$DIR/run.sh"', ['checks/run.sh']],
+    ['for f in checks/*.sh; do sh $f; done', ['checks/run.sh', 'checks/two.sh']],
+    ['for f in checks/*.sh; do sh "$f" || exit 1; done', ['checks/run.sh', 'checks/two.sh']],
+    ['if ! sh check.sh; then exit 1; fi', ['check.sh']],
+    ['test "$(sh check.sh)" = ok', ['check.sh']],
+    ['test `sh check.sh` = ok', ['check.sh']],
+    ["sh -c 'sh check.sh'", ['check.sh']],
+    ['bash -lc "sh check.sh 2>&1 | tee log.txt"', ['check.sh']],
+    ['timeout 30 sh check.sh', ['check.sh']],
+    ['env CI=1 nice -n 5 sh check.sh', ['check.sh']],
+    ['CI=1 sh check.sh > check.log', ['check.sh']],
+    ['echo hi # sh check.sh', []],
+    ['cat <<EOF\nsh check.sh\nEOF\ntrue', []],
+    ['node scripts/verify.mjs src/app.js', ['scripts/verify.mjs']],
+    ['node --import tsx scripts/verify.mjs', ['scripts/verify.mjs']],
+    ['python3 verify.py', ['verify.py']],
+    ['deno run -A scripts/verify.mjs', ['scripts/verify.mjs']],
+    ['uv run scripts/lint.py', ['scripts/lint.py']],
+    ['uv run python scripts/lint.py', ['scripts/lint.py']],
+    ['sh ../check.sh', ['../check.sh']],
+    ['sh nested.sh', ['nested.sh', 'check.sh', 'package.json::scripts.test']],
+  ])('%s', (command, expected) => {
+    const files = {
+      'check.sh': 'exit 0\n',
+      '../check.sh': 'exit 0\n',
+      'my check.sh': '',
+      'checks/run.sh': '',
+      'checks/two.sh': '',
+      'checks/notes.md': '',
+      'helper.sh': '',
+      'scripts/check': '#!/usr/bin/env bash\nset -e\nsh helper.sh\n',
+      'scripts/lint.py': '#!/usr/bin/env python3\n',
+      'scripts/verify.mjs': '',
+      'verify.py': '',
+      'src/app.js': '',
+      'nested.sh': '#!/bin/sh\nsh ./check.sh\nnpm test\n',
+      'package.json': scripts({ test: 'node --test' }),
+    };
+    expect(decides(command, files)).toEqual(expected);
+  });
+});
+
+describe('scripts in package.json', () => {
+  const test1 = 'package.json::scripts.test';
+  test.each<[string, Record<string, string>, string[]]>([
+    ['npm test', { test: 'x' }, [test1]],
+    ['npm t', { test: 'x' }, [test1]],
+    ['npm --silent test -- --run', { test: 'x' }, [test1]],
+    ['npm run check', { check: 'x' }, ['package.json::scripts.check']],
+    ['npm run-script check', { check: 'x' }, ['package.json::scripts.check']],
+    ['pnpm test', { test: 'x' }, [test1]],
+    ['pnpm check', { check: 'x' }, ['package.json::scripts.check']],
+    ['yarn check', { check: 'x' }, ['package.json::scripts.check']],
+    ['yarn run check', { check: 'x' }, ['package.json::scripts.check']],
+    ['bun run check', { check: 'x' }, ['package.json::scripts.check']],
+    ['bun check', { check: 'x' }, ['package.json::scripts.check']],
+    ['bun test', { test: 'x' }, []],
+    ['npm test', { test: 'x', unrelated: 'y' }, [test1]],
+    [
+      'npm test',
+      { pretest: 'a', test: 'x', posttest: 'b' },
+      ['package.json::scripts.pretest', test1, 'package.json::scripts.posttest'],
+    ],
+    [
+      'npm test',
+      { test: 'npm run unit && yarn lint', unit: 'u', lint: 'l' },
+      [test1, 'package.json::scripts.unit', 'package.json::scripts.lint'],
+    ],
+    ['npm test', { test: 'npm test' }, [test1]],
+    [
+      'npm test',
+      { test: 'run-s "unit:*" lint', 'unit:a': '1', 'unit:b.c': '2', lint: '3' },
+      [test1, 'package.json::scripts.unit:a', 'package.json::scripts.unit:b.c', 'package.json::scripts.lint'],
+    ],
+    [
+      'npm test',
+      { test: 'concurrently "npm:unit" "sh check.sh"', unit: 'u' },
+      [test1, 'package.json::scripts.unit', 'check.sh'],
+    ],
+    ['npm test', { test: 'node scripts/run.mjs' }, [test1, 'scripts/run.mjs']],
+    ['npm run check 2>&1 | tail -5', { check: 'x' }, ['package.json::scripts.check']],
+    ['cd web && npm test', {}, ['web/package.json::scripts.test']],
+    ['npm --prefix web test', {}, ['web/package.json::scripts.test']],
+    ['pnpm -C web test', {}, ['web/package.json::scripts.test']],
+    ['npx vitest run', {}, ['vitest.config.ts']],
+    ['npm exec -- vitest run', {}, ['vitest.config.ts']],
+    ['pnpm exec vitest', {}, ['vitest.config.ts']],
+    ['pnpm vitest', {}, ['vitest.config.ts']],
+    ['yarn vitest', {}, ['vitest.config.ts']],
+    ['node_modules/.bin/vitest', {}, ['vitest.config.ts']],
+    ['npm test', { test: 'cross-env CI=1 vitest run' }, [test1, 'vitest.config.ts']],
+  ])('%s of %j', (command, texts, expected) => {
+    const files = {
+      'package.json': scripts(texts),
+      'web/package.json': scripts({ test: 'x' }),
+      'vitest.config.ts': '',
+      'scripts/run.mjs': '',
+      'check.sh': '',
+    };
+    expect(decides(command, files)).toEqual(expected);
+  });
+
+  test.each([
+    'npm test --workspaces',
+    'npm test -w a',
+    'pnpm -r test',
+    'pnpm --filter a test',
+    'yarn workspace a test',
+    'turbo run test',
+  ])('of a workspace: %s', (command) => {
+    const files = {
+      'package.json': JSON.stringify({ workspaces: ['packages/*'] }),
+      'packages/a/package.json': scripts({ test: 'x' }),
+      'packages/b/package.json': scripts({ build: 'x' }),
+    };
+    expect(decides(command, files)).toEqual(['packages/a/package.json::scripts.test']);
+  });
+
+  test('what runs before and after must not be added', () => {
+    expect(decidersOf(['npm test'], filesOf({ 'package.json': scripts({ test: 'x' }) }))).toContain(
+      'package.json::scripts.pretest',
+    );
+  });
+
+  test.each([
+    ['another script', scripts({ test: 'vitest', added: 'x' }), true],
+    ['a dependency', scripts({ test: 'vitest' }, { dependencies: { a: '1' } }), true],
+    ['another order and indentation', JSON.stringify({ name: 'x', scripts: { test: 'vitest' } }, null, 4), true],
+    ['another test', scripts({ test: 'true' }), false],
+    ['no test', scripts({}), false],
+    ['no JSON', '{', false],
+  ])('%s in it', (_, text, same) => {
+    const before = readDecider('package.json::scripts.test', filesOf({ 'package.json': scripts({ test: 'vitest' }) }));
+    expect(readDecider('package.json::scripts.test', filesOf({ 'package.json': text })) === before).toBe(same);
+  });
+});
+
+describe('rules of make and just', () => {
+  const makefile = `NODE := node
+.PHONY: test lint
+test: unit ## all of it
+\t@$(NODE) scripts/verify.mjs
+\t$(MAKE) extra
+unit:
+\tsh check.sh
+extra:
+\ttrue
+lint:
+\teslint .
+`;
+  const files = { Makefile: makefile, 'check.sh': '', 'scripts/verify.mjs': '' };
+
+  test('a rule decides, with the scripts that it runs', () => {
+    expect(decides('make test', files)).toEqual([
+      'Makefile::rule test',
+      'scripts/verify.mjs',
+      'Makefile::rule extra',
+      'check.sh',
+    ]);
+  });
+
+  test.each([
+    ['make', ['Makefile::rule ']],
+    ['make -j4 lint', ['Makefile::rule lint']],
+    ['make -C sub lint', ['sub/Makefile::rule lint']],
+    ['make -f other.mk lint', ['other.mk::rule lint']],
+    ['just test', ['justfile::rule test']],
+  ])('%s', (command, expected) => {
+    const other = {
+      Makefile: 'lint:\n\ttrue\n',
+      'sub/Makefile': 'lint:\n\ttrue\n',
+      'other.mk': 'lint:\n\ttrue\n',
+      justfile: 'test arg="x": \n  true\n',
+    };
+    expect(decides(command, other)).toEqual(expected);
+  });
+
+  test.each([
+    ['an unrelated rule', `${makefile}docs:\n\ttypedoc\n`, true],
+    ['another recipe', makefile.replace('sh check.sh', 'true'), false],
+    ['a rule that it needs is gone', makefile.replace('test: unit', 'test:'), false],
+    ['a variable', makefile.replace('NODE := node', 'NODE := true'), false],
+    ['errors do not count', `.IGNORE:\n${makefile}`, false],
+    ['an unrelated recipe', makefile.replace('eslint .', 'true'), true],
+    ['an include', `${makefile}include other.mk\n`, false],
+  ])('%s', (_, text, same) => {
+    const read = (Makefile: string) => readDecider('Makefile::rule test', filesOf({ Makefile }));
+    expect(read(text) === read(makefile)).toBe(same);
+  });
+});
+
+describe('the configuration of a runner', () => {
+  test.each<[string, Record<string, string>, string[]]>([
+    ['vitest run', { 'vitest.config.ts': '', 'vite.config.ts': '' }, ['vitest.config.ts']],
+    ['vitest run', { 'vite.config.ts': '' }, ['vite.config.ts']],
+    ['vitest --config other.ts', { 'other.ts': '', 'vitest.config.ts': '' }, ['other.ts', 'vitest.config.ts']],
+    ['jest', { 'jest.config.js': '' }, ['jest.config.js']],
+    ['jest', { 'package.json': '{"jest":{}}' }, ['package.json::jest']],
+    ['mocha', { '.mocharc.yml': '' }, ['.mocharc.yml']],
+    ['npx playwright test', { 'playwright.config.ts': '' }, ['playwright.config.ts']],
+    ['pytest -q', { 'pytest.ini': '' }, ['pytest.ini']],
+    [
+      'python3 -m pytest',
+      { 'pyproject.toml': '[tool.pytest.ini_options]\naddopts="x"' },
+      ['pyproject.toml::[tool.pytest'],
+    ],
+    ['poetry run pytest', { 'setup.cfg': '[tool:pytest]\nx=1' }, ['setup.cfg::[tool:pytest']],
+    ['tox', { 'tox.ini': '' }, ['tox.ini']],
+    ['pytest', { 'pyproject.toml': '[project]\nname="x"' }, []],
+    ['cargo test', { '.cargo/config.toml': '', 'Cargo.toml': '' }, ['.cargo/config.toml']],
+    ['bundle exec rspec', { '.rspec': '' }, ['.rspec']],
+    ['vendor/bin/phpunit', { 'phpunit.xml.dist': '' }, ['phpunit.xml.dist']],
+    [
+      'composer test',
+      { 'composer.json': scripts({ test: 'phpunit' }), 'phpunit.xml': '' },
+      ['composer.json::scripts.test', 'phpunit.xml'],
+    ],
+    ['deno task check', { 'deno.json': '{"tasks":{"check":"x"}}' }, ['deno.json::tasks.check']],
+    ['cd web && vitest', { 'web/vite.config.ts': '' }, ['web/vite.config.ts']],
+    ['c8 mocha', { '.c8rc.json': '', '.mocharc.json': '' }, ['.c8rc.json', '.mocharc.json']],
+    ['eslint .', { 'vitest.config.ts': '', 'eslint.config.js': '' }, []],
+  ])('%s with %j', (command, files, expected) => {
+    expect(decides(command, files)).toEqual(expected);
+  });
+
+  test('what would come before it must not be added', () => {
+    expect(decidersOf(['vitest'], filesOf({ 'vite.config.ts': '' }))).toContain('vitest.config.ts');
+    expect(decidersOf(['vitest'], filesOf({}))).toEqual([]);
+  });
+
+  test('only the tables that are meant', () => {
+    const read = (text: string) => readDecider('pyproject.toml::[tool.pytest', filesOf({ 'pyproject.toml': text }));
+    const table = '[tool.pytest.ini_options]\naddopts = "-q"\n';
+    expect(read(`[project]\ndependencies = []\n\n${table}`)).toBe(read(`${table}\n[project]\ndependencies = ["x"]\n`));
+    expect(read(table)).not.toBe(read(table.replace('-q', '--co')));
+  });
+});
+
+test.each([
+  ['check.sh', 'check.sh'],
+  ['package.json::scripts.test', '"test" in package.json'],
+  ['Makefile::rule check', '"check" in Makefile'],
+  ['pyproject.toml::[tool.pytest', '[tool.pytest] in pyproject.toml'],
+])('%s is called %s', (key, name) => {
+  expect(keyName(key)).toBe(name);
+});
+
+test('whatever the command is, it is looked into, and what it names is found once', () => {
+  const files = filesOf({
+    'check.sh': 'sh check.sh; npm test',
+    'package.json': scripts({ test: 'make', make: 'npm test' }),
+    Makefile: 'a: b\n\tnpm test\nb: a\n',
+  });
+  const word = fc.oneof(
+    fc.constantFrom(
+      'sh',
+      'npm',
+      'test',
+      'run',
+      'make',
+      'check.sh',
+      './check.sh',
+      '$(',
+      ')',
+      '`',
+      '"',
+      "'",
+      ';',
+      '&&',
+      '|',
+      '>',
+      '<',
+      '<<EOF',
+      '\\',
+      '#',
+      '$X',
+      '${X:-',
+      '}',
+      '*',
+      '-c',
+      '-C',
+      'cd',
+      '..',
+      '/',
+      'for',
+      'in',
+      '\n',
+    ),
+    fc.string({ maxLength: 6 }),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 12 }), (words) => {
+      const keys = decidersOf([words.join(' ')], files);
+      expect(new Set(keys).size).toBe(keys.length);
+      for (const key of keys) readDecider(key, files);
+    }),
+    { numRuns: 500 },
+  );
+});
