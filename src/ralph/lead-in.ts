@@ -79,7 +79,7 @@ const dangling =
 
 /** It says of the promise itself that it comes later, under a condition, or not. */
 const announces = (words: string): boolean => {
-  if (/\bnow\b/i.test(words) && !/\?$/.test(words) && !denied.test(words)) return false;
+  if (/\bnow\b/i.test(words) && !words.endsWith('?') && !denied.test(words)) return false;
   if (speaker.test(words) || trailsOff.test(words)) return true;
   return /\bpromise\b/i.test(words) && saying.test(words) && (conditional.test(words) || denied.test(words));
 };

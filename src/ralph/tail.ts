@@ -12,12 +12,12 @@ export interface Tail {
 }
 
 /** A tag with the text around it. */
-export interface TagInText extends Tag {
+interface TagInText extends Tag {
   readonly text: string;
 }
 
 /** The text is looked through in blocks that begin at multiples of this: so it does not matter how it was cut. */
-const blockLength = 16 * 1024;
+const blockLength = 8 * 1024;
 /** How much of the text before and behind an earlier tag is kept with it. */
 const around = 1000;
 

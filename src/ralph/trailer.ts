@@ -49,5 +49,5 @@ const notices: readonly RegExp[] = [
   /^(?:to )?(?:resume|continue) (?:(?:this|the|your) )?(?:session|conversation|chat)(?:,? run|,? use| with| by running|:):? ["'`]?[\w./-]+(?: [\w./=-]+){0,8}["'`]?$/i,
   /^total code changes: \d+ lines? added, \d+ (?:lines? )?removed$/i,
   /^(?:usage|breakdown) by (?:ai )?model:?$/i,
-  /^[\w.:/-]+ {2,}[\d.,]+[kmb]? (?:input|in)\b[^.!?]*$/i,
+  /^[\w.:/-]+ {2,}[\d.,]+[kmb]? in(?:put)?\b(?:[\s,]+[\d.,]+[kmb]? [a-z ]+)*(?: \([^)]*\))?$/i,
 ];

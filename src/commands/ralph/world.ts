@@ -38,6 +38,7 @@ export const makeWorld = (parts: WorldParts): World => {
     },
     stopSignal: () => parts.stops.received(),
     prompt: makePrompt(parts),
+    trailer: ({ harness }) => parts.find(harness).trailer ?? [],
     runAgent: runHarness(parts),
     watchWork: work.watch,
     gate: async (iteration, verdict) => {

@@ -77,6 +77,7 @@ const run = async (
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
     watchWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
+    trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
       workers.push(agent.harness);

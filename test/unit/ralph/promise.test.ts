@@ -220,7 +220,7 @@ describe('properties', () => {
   );
   const ending = fc
     .tuple(before, lead, around, behind, below)
-    .map(([marks, words_, emphasis, end, rest]) => `${marks}${words_}${emphasis}${tag}${emphasis}${end}${rest}`);
+    .map(([marks, leadWords, emphasis, end, rest]) => `${marks}${leadWords}${emphasis}${tag}${emphasis}${end}${rest}`);
 
   test('any decoration around it still counts', () => {
     fc.assert(
@@ -251,8 +251,10 @@ describe('properties', () => {
     const earlier = fc.oneof(piecesOf(newlines, fences, words, colours), fc.array(fc.string()));
     fc.assert(
       fc.property(earlier, ending, (pieces, line) => {
-        const text_ = pieces.join('').replaceAll('<', '').replaceAll('\u001b', '');
-        expect(judge([message(`${text_}\n\nAll tests pass.\n\n${line}`)])).toMatchObject({ completionFound: true });
+        const earlierText = pieces.join('').replaceAll('<', '').replaceAll('\u001b', '');
+        expect(judge([message(`${earlierText}\n\nAll tests pass.\n\n${line}`)])).toMatchObject({
+          completionFound: true,
+        });
       }),
       { numRuns: 2000 },
     );
