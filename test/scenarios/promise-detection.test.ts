@@ -12,7 +12,8 @@ describe('Requirement: Robust completion promise detection', () => {
   });
 });
 
-const message = (text: string) => `echo '${JSON.stringify({ type: 'text', part: { text } })}'`;
+const prints = (text: string) => String.raw`printf '%s\n' '${text}'`;
+const message = (text: string) => prints(JSON.stringify({ type: 'text', part: { text } }));
 const tag = '<promise>COMPLETE</promise>';
 
 describe('The promise is what the last message ends with', () => {
@@ -22,7 +23,7 @@ describe('The promise is what the last message ends with', () => {
     ['a label before it', `**Final answer:** ${tag} ✅`],
     ['a fence around it', `All is done.\n\n\`\`\`xml\n${tag}\n\`\`\``],
   ])('with %s it counts, in events and in plain output', async (_, words) => {
-    for (const agent of [message(words), `printf '%s\\n' '${words}'`]) {
+    for (const agent of [message(words), prints(words)]) {
       const project = createProject({ agent: [agent] });
       expect(await project.spool('ralph', '--change', change, '--max-iterations', '1')).toMatchObject({ code: 0 });
     }
@@ -33,7 +34,7 @@ describe('The promise is what the last message ends with', () => {
     ['an announcement before it', `When everything is done I will print:\n\n${tag}`],
     ['a sentence around it', `I do not print ${tag} yet.`],
   ])('with %s it does not count, in events and in plain output', async (_, words) => {
-    for (const agent of [message(words), `printf '%s\\n' '${words}'`]) {
+    for (const agent of [message(words), prints(words)]) {
       const project = createProject({ agent: [agent] });
       expect(await project.spool('ralph', '--change', change, '--max-iterations', '1')).toMatchObject({ code: 3 });
       expect(project.history()).toMatchObject([{ completionFound: false, error: null }]);
