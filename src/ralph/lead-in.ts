@@ -13,8 +13,13 @@ export const leadsUp = (sentence: string, { listed = false } = {}): boolean => {
 /** A short label, or a statement, that ends in a colon and does not put the promise off: "Final answer:", "All done:". */
 export const introduces = (words: string): boolean => {
   const label = plainWords(words).replace(/[\s:：]+$/, '');
-  return wordsIn(label) <= longestIntroduction && isAboutTheEnd(label) && !putsOff.test(label) && !dangles(label);
+  if (wordsIn(label) > longestIntroduction || dangles(label) || condition.test(label)) return false;
+  return isAboutTheEnd(label) && !putsOff.test(label);
 };
+
+/** It names the case in which the promise is for: "On success:", "How I signal that all is done:". */
+const condition =
+  /^(?:at|by|during|for|how|in(?! (?:conclusion|short|summary|total))|on|to|upon|what|where|with)(?![-\w])/i;
 
 /** It speaks of what is to do or not done. */
 export const isPutOff = (words: string): boolean => putsOff.test(plainWords(words));
@@ -56,7 +61,7 @@ const isAboutTheEnd = (text: string): boolean =>
   (wordsIn(text) <= longestElsewhere && aboutTheEndElsewhere.test(text) && !putsOffElsewhere.test(text));
 
 const aboutTheEnd =
-  /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|green|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|status|success(?:ful|fully)?|summary|tag|verdict|verified)\b/i;
+  /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|green|hence|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|status|success(?:ful|fully)?|summary|tag|therefore|thus|verdict|verified)\b/i;
 
 const aboutTheEndElsewhere =
   /完成|完了|完毕|結論|结论|готово|завершено|выполнено|итог|\b(?:fertig|erledigt|abgeschlossen|ergebnis|terminée?s?|fini|résultat|listo|hecho|terminado|completad[oa]|concluído|feito|pronto|fatto|completato|klaar|gereed|gotowe|zakończone|hotovo|färdig|klar|valmis)(?!\p{L})/iu;
@@ -66,7 +71,7 @@ const putsOffElsewhere =
 
 /** Words with which the promise is denied, announced, asked for or made to depend on something. */
 const putsOff =
-  /\b(?:after|asked?|before|cannot|could|e\.g|desired|example|expected|fail(?:s|ed|ing|ure)?|format|if|incomplete|instruct(?:ed|ions?)?|later|left|may|might|missing|must|need(?:s|ed)?|never|next|not|once|only|open|partial(?:ly)?|pending|plan|remain(?:s|ing)?|required|sample|shall|should|soon|step|still|supposed|template|then|todo|told|unfinished|unless|until|unverified|wait(?:ing)?|when|will|would|yet)\b|n't\b|'ll\b|'d\b|\bto (?:be|do|print|say|output|emit|write)\b/i;
+  /\b(?:after|almost|asked?|before|blocked|cannot|could|e\.g|desired|example|expected|fail(?:s|ed|ing|ure)?|format|half|if|incomplete|instruct(?:ed|ions?)?|later|left|may|might|missing|mostly|must|nearly|need(?:s|ed)?|never|next|not|once|only|open|part(?:ial)?(?:ly)?|pending|plan|remain(?:s|ing)?|required|sample|shall|should|soon|step|still|supposed|template|then|todo|told|unfinished|unless|until|unverified|wait(?:ing)?|when|will|would|yet)\b|n't\b|'ll\b|'d\b|\bto (?:be|do|print|say|output|emit|write)\b/i;
 
 const saying =
   /\b(?:print(?:s|ed|ing)?|output(?:s|ted|ting)?|emit(?:s|ted|ting)?|says?|said|saying|writ(?:e|es|ten|ing)|echo)\b/i;
@@ -75,7 +80,7 @@ const saying =
 const dangles = (words: string): boolean => dangling.test(words);
 
 const dangling =
-  /(?<![-\w])(?:a|after|an|and|are|as|be|because|before|but|by|emit|exactly|following|if|is|like|not|of|only|or|print|prints|says?|should|so|that|the|then|this|to|unless|until|when|which|will|with|would)$|(?:[,;]|(?<![-\w])(?:always|and|can|finally|i|just|must|never|not|now|only|or|please|shall|should|then|to|we|will|would|you)|n't)\s+(?:add|answer|append|end|finish|include|output|post|reply|respond|return|write)$/i;
+  /(?<![-\w])(?:a|after|an|and|are|as|be|because|before|but|by|emit|exactly|finally|following|if|is|like|not|of|only|or|print|prints|says?|should|so|that|the|then|this|to|unless|until|when|which|will|with|would)$|(?:[,;]|(?<![-\w])(?:always|and|can|finally|i|just|must|never|not|now|only|or|please|shall|should|then|to|we|will|would|you)|n't)\s+(?:answer|output|reply|respond|write)$/i;
 
 /** It says of the promise itself that it comes later, under a condition, or not. */
 const announces = (words: string): boolean => {

@@ -118,11 +118,11 @@ describe('an echo of the prompt', () => {
     expect(judge([plain(`${sent}\nI fixed one half.\n`)], { sent })).toMatchObject({ rejected: null, mentions: [] });
   });
 
-  test('with ten thousand equal lines takes no longer', () => {
+  test('with fifty thousand equal lines takes no longer', () => {
     const lines = `${'the same line\n'.repeat(50_000)}${tag}\n`;
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(judge([plain(lines)], { sent: lines }).completionFound).toBe(false);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000);
   });
 
   test('may be followed by the promise at once', () => {

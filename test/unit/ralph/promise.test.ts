@@ -178,7 +178,7 @@ describe('properties', () => {
         expect(judge(pieces.map(plain))).toEqual(judge([plain(whole)]));
         expect(judge(cut(whole, sizes).map(plain))).toEqual(judge([plain(whole)]));
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -189,7 +189,7 @@ describe('properties', () => {
         fc.pre(!whole.includes('\r'));
         expect(judge([message(cut(whole, sizes).join(colour))])).toEqual(judge([message(whole)]));
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 
@@ -201,7 +201,7 @@ describe('properties', () => {
         fc.pre(!whole.includes('<promise>'));
         expect(judge([message(whole)]).completionFound).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 
@@ -228,7 +228,7 @@ describe('properties', () => {
         expect(judge([message(`All tests pass.\n\n${line}`)])).toMatchObject({ completionFound: true });
         expect(judge([plain(line)])).toMatchObject({ completionFound: true });
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 
@@ -243,7 +243,7 @@ describe('properties', () => {
         expect(judge([message(`${line}${between}${said}`)]).completionFound).toBe(false);
         expect(judge([message(line), tool, message(said)]).completionFound).toBe(false);
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 
@@ -256,7 +256,7 @@ describe('properties', () => {
           completionFound: true,
         });
       }),
-      { numRuns: 2000 },
+      { numRuns: 800 },
     );
   });
 });
