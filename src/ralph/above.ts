@@ -1,4 +1,4 @@
-import { marksBefore, saysNothing, separatorsBehind } from './decoration.ts';
+import { marksBefore, saysNothing, separatorsBehind } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { isPutOff, lastSentence, leadsUp } from './lead-in.ts';
 

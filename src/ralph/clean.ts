@@ -2,7 +2,7 @@
 export const cleanText = (text: string): string =>
   text
     .replaceAll(terminalCodes, '')
-    .replaceAll(/\r*\n|\r+/g, '\n')
+    .replaceAll(/\r*\n|\r+|[\u2028\u2029]/g, '\n')
     .replaceAll(/[\u200b\u200e\u200f\u2060\ufeff]/g, '');
 
 /** Titles and links (OSC), colours and cursor moves (CSI), and codes of two or three characters; also cut off. */

@@ -10,8 +10,8 @@ export const createEcho = (prompt: string, how: 'in part' | 'at length') => {
   let bare: string | null = null;
   return (text: string, { start, end }: Tag): boolean => {
     const before = bareOf(text.slice(Math.max(0, start - reach), start)).slice(-length);
-    // In output that is shorter than that, all of it.
-    if (before.length < (how === 'in part' ? 1 : length)) return false;
+    // All that was printed may be shorter.
+    if (before.length < (how === 'in part' ? shortest : length)) return false;
     bare ??= bareOf(prompt);
     return bare.includes(before + bareOf(text.slice(start, end)));
   };
@@ -19,6 +19,7 @@ export const createEcho = (prompt: string, how: 'in part' | 'at length') => {
 
 /** How much of the prompt, in letters and digits, is no chance. */
 const lengths = { 'in part': 24, 'at length': 200 };
+const shortest = 8;
 /** How far back that much is looked for, in characters. */
 const reach = 4000;
 

@@ -1,5 +1,5 @@
 import { whyNotBelow } from './above.ts';
-import { decorationBehind, placeInLine, saysNothing, undone } from './decoration.ts';
+import { decorationBehind, placeInLine, saysNothing, undone } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { lastNearMiss, lastTag, type Tag } from './promise.ts';
 

@@ -1,5 +1,5 @@
 import { cleanText } from './clean.ts';
-import { saysNothing } from './decoration.ts';
+import { saysNothing } from './marks.ts';
 import { type Ending, judgeEnding, type MayFollow, nothing, whyNot, wordsUpTo } from './ending.ts';
 import { type Mention, type Tag, tagPattern } from './promise.ts';
 import type { Tail } from './tail.ts';

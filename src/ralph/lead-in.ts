@@ -80,7 +80,7 @@ const saying =
 const dangles = (words: string): boolean => dangling.test(words);
 
 const dangling =
-  /(?<![-\w])(?:a|after|an|and|are|as|be|because|before|but|by|emit|exactly|finally|following|if|is|like|not|of|only|or|print|prints|says?|should|so|that|the|then|this|to|unless|until|when|which|will|with|would)$|(?:[,;]|(?<![-\w])(?:always|and|can|finally|i|just|must|never|not|now|only|or|please|shall|should|then|to|we|will|would|you)|n't)\s+(?:answer|output|reply|respond|write)$/i;
+  /(?<![-\w])(?:a|after|an|and|are|as|be|because|before|but|by|emit|exactly|finally|following|if|is|like|not|of|only|or|print|prints|says?|should|so|that|the|then|this|to|unless|until|when|which|will|with|would)$|(?:[,;]|(?<![-\w])(?:always|and|can|finally|i|just|must|never|not|now|only|or|please|shall|should|then|to|we|will|would|you)|n't)\s+(?:answer|output|reply|respond|write)$|\b(?:agent|i|it|iteration|they|we|you) (?:printed|said|wrote)$/i;
 
 /** It says of the promise itself that it comes later, under a condition, or not. */
 const announces = (words: string): boolean => {

@@ -167,6 +167,9 @@ export const counts: readonly Row[] = [
   ['a bullet about printing', `- \`src/cli.ts\`: print help when no command is given\n\n${tag}`],
   ['a diff before it', `${fence}diff\n- a\n+ b\n${fence}\n${tag}`],
   ['an address', `Docs: https://example.org/a?b=c\n\n${tag}`],
+  ['the end mark of a local model', `All done.\n\n${tag}<|im_end|>`],
+  ['a note of GitHub', `> [!NOTE]\n> ${tag}`],
+  ['a line separator of Unicode', `All done.\u2028${tag}`],
   ['a heading in Setext', `Summary\n=======\n\n${tag}`],
   ['as OpenCode ends', `I wrote the file. All done.\n${tag}`],
   [
@@ -296,6 +299,7 @@ export const talk: readonly TalkRow[] = [
   ['nearly there', `Almost done ✅ ${tag}`, inSentence],
   ['not yet', `Not yet — ${tag}`, inSentence],
   ['a condition with an arrow', `If green → ${tag}`, inSentence],
+  ['what another said', `In the last iteration the agent printed\n${tag}`, ledUpTo],
   ['a table cell', `| promise | ${tag} |`, inSentence],
 ];
 

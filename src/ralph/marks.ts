@@ -17,22 +17,24 @@ export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone'
 export const undone = /\[ \]|~~|[❌❎✖✗✘🚫⛔🛑⚠⏳⌛🔜🚧❓❔🤔🔴👎]/u;
 
 const emoji = String.raw`\p{So}\p{Emoji_Modifier}\u200d\ufe0f\u20e3`;
+/** With which some local models end their answers. */
+const endMarks = String.raw`<\|\w+\|>|</s>`;
 const arrows = String.raw`\u2190-\u21ff\u27f0-\u27ff\u2900-\u297f`;
 
 /** The marks of Markdown at the start of a line, and what decorates: emphasis, code marks, emoji, arrows, dashes. */
 export const marksBefore = new RegExp(
-  String.raw`^(?:\s|>|#{1,6}(?=\s)|[-+•](?=\s)|\d+[.)](?=\s)|\[[xX✓✔]\]|<br ?/?>|[-=]+>|[–—]|--+|==+|[*_${'`'}]|[${emoji}${arrows}])+`,
+  String.raw`^(?:\s|>|#{1,6}(?=\s)|[-+•](?=\s)|\d+[.)](?=\s)|\[[xX✓✔]\]|<br ?/?>|[-=]+>|[–—]|--+|==+|[*_\x60]|[${emoji}${arrows}])+`,
   'u',
 );
 export const separatorsBehind = new RegExp(
-  String.raw`(?:\s|<br ?/?>|[-=]+>|[–—]|\s--?(?=\s)|[*_${'`'}]|[${emoji}${arrows}])+$`,
+  String.raw`(?:\s|<br ?/?>|[-=]+>|[–—]|\s--?(?=\s)|[*_\x60]|[${emoji}${arrows}])+$`,
   'u',
 );
 /** More than blanks and emphasis between the words and the tag. */
-const separated = new RegExp(String.raw`(?:[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_${'`'}]*$`, 'u');
+const separated = new RegExp(String.raw`(?:[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
 
 export const decorationBehind = new RegExp(
-  String.raw`^(?:\s|[*_${'`'}#.!。！．｡|–—=-]|<br ?/?>|[${emoji}${arrows}])*$`,
+  String.raw`^(?:\s|[*_\x60#.!。！．｡|–—=-]|<br ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
   'u',
 );
 
@@ -40,4 +42,7 @@ export const decorationBehind = new RegExp(
 export const saysNothing = (line: string): boolean =>
   fenceIn(line) !== null || (silent.test(line) && !undone.test(line) && !/\.{2}/.test(line));
 
-const silent = new RegExp(String.raw`^(?:\s|[*_~#.!。！．｡>|$›+–—=-]|<br ?/?>|<hr ?/?>|[${emoji}${arrows}])*$`, 'u');
+const silent = new RegExp(
+  String.raw`^(?:\s|[*_~#.!。！．｡>|$›+–—=-]|<br ?/?>|<hr ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
+  'u',
+);
