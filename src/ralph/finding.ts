@@ -17,6 +17,9 @@ export interface Reading {
   readonly isTrailer: (line: string) => boolean;
 }
 
+/** How many tags that do not count are kept. */
+export const mentionsKept = 10;
+
 export interface Finding {
   /** The agent's words end with the completion promise, or did before it gave up. */
   readonly found: boolean;
@@ -34,7 +37,7 @@ export const findIn = (tail: Tail, promises: Promises, reading: Reading): Findin
   const text = context + cleanText(tail.text.slice(tail.lookedUpTo));
   const endings = endingsOf(text, promises, reading);
   const { done, gaveUp } = endings;
-  const tags = tagsFrom(text, context.length, promises);
+  const tags = tagsFrom(text, context.length, promises).slice(-mentionsKept);
   const nearMisses = Object.values(endings).flatMap((ending) => (ending?.nearMiss ? [ending.tag] : []));
   return {
     found: done?.counts ?? false,
@@ -105,13 +108,13 @@ const reasonAt = (
   { start, end }: Tag,
   { promises, reading }: { promises: Promises; reading: Reading },
 ) => {
-  const [before, behind] = [text.slice(0, start), text.slice(end)].map((part) =>
+  const telling = (part: string): string[] =>
     part
       .replaceAll(tagPattern(promises.completionPromise, promises.blockedPromise), '')
       .split('\n')
       .map((line) => line.trim())
       // A fence or a rule says nothing.
-      .filter((line) => /[\p{L}\p{N}]/u.test(line) && !reading.isTrailer(line)),
-  ) as [string[], string[]];
-  return (behind[0] ?? before.at(-1))?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || 'it gave no reason';
+      .filter((line) => /[\p{L}\p{N}]/u.test(line) && !reading.isTrailer(line));
+  const reason = telling(text.slice(end))[0] ?? telling(text.slice(0, start)).at(-1);
+  return reason?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || 'it gave no reason';
 };

@@ -1,9 +1,6 @@
-import { findIn, type Finding, type Promises, type Reading } from './finding.ts';
+import { findIn, type Finding, mentionsKept, type Promises, type Reading } from './finding.ts';
 import type { Mention } from './promise.ts';
 import { createTail } from './tail.ts';
-
-/** How many tags that do not count are kept. */
-const mentionsKept = 10;
 
 /** Looks for both promises in an agent's words, in any chunking. They count in the last message only. */
 export const createSearch = (promises: Promises, reading: Reading) => {
