@@ -42,6 +42,11 @@ const ownHarness = {
     allowAllArgs: { ...texts, description: 'added with --allow-all' },
     prompt: { enum: ['stdin', 'argument', 'file'], default: 'stdin' },
     decoder: { type: 'string', default: 'plain', description: '"plain", or the harness whose output it prints' },
+    trailer: {
+      type: 'array',
+      items: { type: 'string', pattern: '\\S' },
+      description: 'how lines begin that it prints of its own behind the words of the agent, with the decoder "plain"',
+    },
     install: { type: 'string', description: 'how to install it' },
   },
 };

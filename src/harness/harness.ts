@@ -17,6 +17,8 @@ export interface Harness {
   readonly ownData?: (folder: string) => Readonly<Record<string, string>>;
   /** It chooses its model itself. */
   readonly ownModel?: true;
+  /** How lines begin that it prints of its own behind the agent's words, in plain output. */
+  readonly trailer?: readonly string[];
   /** It is the user's own, and not asked for a version. */
   readonly unversioned?: true;
   /** With --allow-all its flags depend on the version. */

@@ -29,7 +29,7 @@ export const readOwnHarnesses = (
   });
 };
 
-const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'install'];
+const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'trailer', 'install'];
 
 interface Declaring {
   readonly root: string;
@@ -45,6 +45,9 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
   if (!command) throw bad('needs a "command"');
   const args = texts(field(value, 'args'), () => bad('takes a list of texts as "args"'));
   const allowAllArgs = texts(field(value, 'allowAllArgs'), () => bad('takes a list of texts as "allowAllArgs"'));
+  const trailer = texts(field(value, 'trailer'), () => bad('takes a list of texts as "trailer"'));
+  if (trailer.some((start) => start.trim() === ''))
+    throw bad('has a blank text in its "trailer": every line begins so');
   const place = field(value, 'prompt') ?? 'stdin';
   if (place !== 'stdin' && place !== 'argument' && place !== 'file')
     throw bad('takes "stdin", "argument" or "file" as "prompt"');
@@ -65,6 +68,7 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
     unversioned: true,
     ...(args.some((arg) => arg.includes('{model}')) ? {} : { ownModel: true }),
     ...(place === 'stdin' ? {} : { prompt: place }),
+    ...(trailer.length === 0 ? {} : { trailer: trailer.map((start) => start.trim()) }),
     args: (job) => [
       ...(job.model === null ? withoutModel(args) : args).map((arg) =>
         arg

@@ -1,4 +1,4 @@
-import { createEchoFilter, objectToEcho } from './echo.ts';
+import { createEcho } from './echo.ts';
 import {
   addUsage,
   nothingKnown,
@@ -12,6 +12,7 @@ import {
   type Usage,
 } from './events.ts';
 import { createSearch } from './search.ts';
+import { isTrailer } from './trailer.ts';
 
 export type Verdict = Pick<
   IterationRecord,
@@ -27,17 +28,23 @@ export type Verdict = Pick<
   | 'blocked'
 >;
 
-type Promises = Pick<RunPlan, 'completionPromise' | 'blockedPromise'>;
+interface Watched extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
+  /** How lines begin that the agent CLI prints of its own behind the words of the agent. */
+  readonly trailer?: readonly string[];
+}
 
 /** Watches the events of one iteration and judges them when its process has ended. */
-export const watchIteration = (promises: Promises, prompt: string) => {
-  const inMessages = createSearch(promises);
-  const inPlainText = createSearch(promises, objectToEcho(prompt));
-  const echo = createEchoFilter(prompt);
+export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string) => {
+  const inMessages = createSearch(promises, { isEcho: createEcho(prompt, 'at length'), isTrailer: () => false });
+  const inPlainText = createSearch(promises, {
+    isEcho: createEcho(prompt, 'in part'),
+    isTrailer: (line) => isTrailer(line, trailer),
+  });
   const tools = new Map<string, number>();
   const calls = createCallCounter();
   const denials = createDenials();
   let structured = false;
+  let worked = false;
   let usage: Usage | null = null;
   let error: IterationRecord['error'] = null;
 
@@ -48,15 +55,17 @@ export const watchIteration = (promises: Promises, prompt: string) => {
       switch (event.type) {
         case 'text':
           if (event.plain) {
-            inPlainText.feed(echo.pass(event.text));
+            inPlainText.feed(event.text);
             return;
           }
           if (event.text.trim() === '') return;
-          inMessages.startMessage();
-          inMessages.feed(event.text);
-          inMessages.endMessage();
+          // Parts between which it did nothing are one message.
+          if (worked) inMessages.startMessage();
+          worked = false;
+          inMessages.feed(`${event.text}\n\n`);
           return;
         case 'tool':
+          worked = true;
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
           calls.see(event);
           return;
@@ -75,16 +84,14 @@ export const watchIteration = (promises: Promises, prompt: string) => {
     },
 
     /** It has said its last word: the end of the iteration need not be hurried. */
-    promised: () => inMessages.found,
+    promised: () => inMessages.judge().found,
 
     /** What was used so far; null while the agent has not said. */
     usage: () => usage,
 
     judge(ended: Ended): Verdict {
-      inPlainText.feed(echo.end());
-      inPlainText.endMessage();
       // From an agent that speaks in events, stray lines are not its words.
-      const { found, mentions, evidence, blocked } = structured ? inMessages : inPlainText;
+      const { found, mentions, evidence, blocked } = (structured ? inMessages : inPlainText).judge();
       const problem = processProblem(ended) ?? denials.problem(error ?? exitProblem(ended), structured);
       const why = problem?.message ?? (blocked === null ? null : 'it gave up as well');
       return {

@@ -42,6 +42,8 @@ export interface World {
   stopSignal(): string | null;
   /** Reads the context now and builds the prompt of this iteration. */
   prompt(iteration: number, last: IterationRecord | null, tally: Tally): Promise<string>;
+  /** How lines begin that this agent CLI prints of its own behind the agent's words. */
+  trailer(agent: AgentChoice): readonly string[];
   /** `see` says when the agent must be ended, and why. */
   runAgent(job: AgentJob, see: (event: AgentEvent) => Halt | null): Promise<Ended>;
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
@@ -136,7 +138,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
   const startTicks = world.ticks();
   world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const prompt = await world.prompt(iteration, last, tally);
-  const watch = watchIteration(plan, prompt);
+  const watch = watchIteration({ ...plan, trailer: world.trailer(agent) }, prompt);
   const workDone = await world.watchWork(iteration);
   const deadlines = deadlinesOf(plan.limits, world.elapsedMs());
   const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {

@@ -198,6 +198,18 @@ const rows: Row[] = [
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "decoder": "xml" } } }' },
   },
   {
+    name: 'an own harness with a trailer that is no list',
+    args: run,
+    says: '.spool/config.json: "harnesses.mine" takes a list of texts as "trailer"',
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": "bye" } } }' },
+  },
+  {
+    name: 'an own harness with a blank trailer',
+    args: run,
+    says: '.spool/config.json: "harnesses.mine" has a blank text in its "trailer": every line begins so',
+    files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": [" "] } } }' },
+  },
+  {
     name: 'an own harness with the name of another',
     args: run,
     says: '.spool/config.json: "harnesses.claude" is built in; choose another name',

@@ -142,6 +142,22 @@ test('a command with a slash in it is a file of the project, also from a subfold
   expect(await project.start(args, { cwd: 'sub' }).result).toMatchObject({ code: 0 });
 });
 
+test("what an agent of one's own prints behind the promise is known, or declared as its trailer", async () => {
+  const config = { harnesses: { mine: { command: 'mine' }, other: { command: 'mine', trailer: ['bye from'] } } };
+  const project = createProject({ files: { '.spool/config.json': JSON.stringify(config) } });
+  const run = (harness: string, last: string) => {
+    const words = `echo 'All is done.'; ${promise}; echo; echo 'Tokens used: 1,234'; echo '${last}'`;
+    const env = withBinary(project, 'mine', words);
+    return project.start(['ralph', '--change', change, '--harness', harness, '--max-iterations', '1'], { env }).result;
+  };
+
+  expect(await run('mine', 'Session saved to x.json')).toMatchObject({ code: 0 });
+  expect(await run('mine', 'bye from mine')).toMatchObject({ code: 3 });
+  expect(await run('other', 'bye from mine')).toMatchObject({ code: 0 });
+  expect(await run('other', 'Task two is not done.')).toMatchObject({ code: 3 });
+  expect(project.history().at(-1)).toMatchObject({ rejected: 'the agent had more to say after it' });
+});
+
 test("an agent of one's own that prints what another prints is not taken for it", async () => {
   const config = { harnesses: { mine: { command: 'mine', decoder: 'opencode' } } };
   const project = createProject({ files: { '.spool/config.json': JSON.stringify(config) } });

@@ -67,7 +67,7 @@ test('a background child that keeps stdout open does not hold the loop, and is e
 
 test('a daemon that nothing marks, and that keeps writing to our pipe, does not hold the loop', async () => {
   const project = createProject({
-    agent: [`env -i PATH="$PATH" MARK=${'$HOME'} setsid sh -c 'while :; do echo tick; sleep 0.05; done' & ${promise}`],
+    agent: [`env -i PATH="$PATH" MARK=${'$HOME'} setsid sh -c 'while :; do echo; sleep 0.05; done' & ${promise}`],
   });
 
   const result = await project.spool(...run);
@@ -79,7 +79,18 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
 test.each([
   ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
   ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
-  ['decorated', '<promise>COMPLETE</promise> :tada:', 'there was more behind it on its line'],
+  ['followed by a code', '<promise>COMPLETE</promise> :tada:', 'there was more behind it on its line'],
+  [
+    'followed by words',
+    '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',
+    'the agent had more to say after it',
+  ],
+  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'the words before it lead up to it'],
+  [
+    'written otherwise',
+    '<promise>complete</promise>',
+    'it must read <promise>COMPLETE</promise>, not <promise>complete</promise>',
+  ],
   ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it stood in code'],
 ])('a promise that is %s does not count, and the next prompt says why', async (_, words, why) => {
   const project = createProject({ agent: [says(words), promise] });

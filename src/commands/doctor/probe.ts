@@ -91,7 +91,8 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
 `;
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, prompt);
+  const { trailer = [] } = harness;
+  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
   const ended = await runAgent(
     {
       harness,

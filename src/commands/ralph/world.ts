@@ -43,6 +43,7 @@ export const makeWorld = (parts: WorldParts): World => {
       if ((await parts.copies.sync()).taken.length > 0) work.disturbed();
       return prompt(...turn);
     },
+    trailer: ({ harness }) => parts.find(harness).trailer ?? [],
     runAgent: runHarness(parts),
     watchWork: work.watch,
     uncommitted: work.uncommitted,

@@ -52,7 +52,6 @@ describe('whose words count', () => {
     ['plain text before an event', [plain(`Done.\n${tag}\n`), message('Working on it.')], false],
     ['plain text behind an event', [tool('bash'), plain(`Done.\n${tag}\n`)], false],
     ['plain text beside reported tokens', [usage(1, 1, null), plain(`Done.\n${tag}\n`)], false],
-    ['a message that repeats the prompt', [message(prompt)], true],
   ])('%s', (_, events, expected) => {
     expect(judge(events)).toMatchObject({ completionFound: expected, rejected: null, error: null });
   });
@@ -89,6 +88,44 @@ describe('an echo of the prompt', () => {
         expect(judge(cut(`${sent}All is well.\n${tag}\n`, sizes).map(plain), { sent }).completionFound).toBe(true);
       }),
     );
+  });
+
+  test('in a message completes nothing either', () => {
+    expect(judge([message(prompt)])).toMatchObject({ completionFound: false, rejected: 'it repeats the prompt' });
+    expect(judge([message(`Got it:\n\n${prompt.trim()}`)])).toMatchObject({ completionFound: false });
+  });
+
+  test('a sentence that a message was asked for is no echo', () => {
+    const asked = `Do it. Your last words must be:\n\nEverything is done and verified.\n\n${tag}\n`;
+    expect(judge([message(`Everything is done and verified.\n\n${tag}`)], { sent: asked }).completionFound).toBe(true);
+  });
+
+  test.each([
+    ['as a quote', (text: string) => text.replaceAll(/^/gm, '> ')],
+    ['behind a bar', (text: string) => text.replaceAll(/^/gm, '┃ ')],
+    ['in colour', (text: string) => text.replaceAll(/^(.+)$/gm, '\u001b[2m$1\u001b[0m')],
+    ['with CRLF', (text: string) => text.replaceAll('\n', '\r\n')],
+    ['without blank lines', (text: string) => text.replaceAll(/\n+/g, '\n')],
+    ['in part', (text: string) => text.slice(-60)],
+    ['down to two lines', (text: string) => text.trim().split('\n').slice(-2).join('\n')],
+  ])('%s completes nothing', (_, form) => {
+    const sent = `${prompt}\n\nDo all of it.\n${tag}`;
+    expect(judge([plain(form(sent))], { sent })).toMatchObject({
+      completionFound: false,
+      rejected: 'it repeats the prompt',
+    });
+  });
+
+  test('at the start is not held against the agent', () => {
+    const sent = buildRalphPrompt('Fix it.', { changeId: '001-01_x' });
+    expect(judge([plain(`${sent}\nI fixed one half.\n`)], { sent })).toMatchObject({ rejected: null, mentions: [] });
+  });
+
+  test('with fifty thousand equal lines takes no longer', () => {
+    const lines = `${'the same line\n'.repeat(50_000)}${tag}\n`;
+    const started = process.cpuUsage();
+    expect(judge([plain(lines)], { sent: lines }).completionFound).toBe(false);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000);
   });
 
   test('may be followed by the promise at once', () => {
@@ -234,7 +271,6 @@ describe('which tools were called', () => {
 describe('the evidence', () => {
   test.each([
     ['at the end', `Done.\n${tag}`, `Done.\n${tag}`],
-    ['before a long summary', `Done.\n${tag}\n${'word '.repeat(1000)}`, `Done.\n${tag}`],
     ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', `Done.\n${tag}`],
     ['after a long text', `${'x'.repeat(5000)}.\n${tag}`, `${'x'.repeat(271)}.\n${tag}`],
   ])('%s', (_, text, evidence) => {
@@ -254,21 +290,40 @@ describe('giving up', () => {
     ['a word before the reason', [message(`${blocked}\n\n**Reason:** no key`)], 'no key'],
     ['no reason at all', [message(blocked)], 'it gave no reason'],
     ['plain text', [plain(`I tried.\n${blocked}\n`), plain('No key.\n')], 'No key.'],
-    ['plain text that goes on', [plain(`${blocked}\nNo key.\n`), plain('more\n'.repeat(5000))], 'No key.'],
+    ['plain text that goes on', [plain(`${blocked}\nNo key.\n`), plain('more\n'.repeat(5000))], null],
     ['words behind it on its line', [message(`${blocked} is what I would print`)], null],
-    ['in code', [message(`\`${blocked}\``)], null],
+    ['in a sentence', [message(`If I am stuck I print \`${blocked}\`.`)], null],
+    ['announced', [message(`When I cannot go on I will print:\n\n${blocked}\n\nBut I can.`)], null],
+    ['denied on the next line', [message(`${blocked}\n\nwould be wrong: I found another key.`)], null],
+    ['decorated', [message(`**${blocked}**\n\nNo key.`)], 'No key.'],
+    ['in a fence of its own', [message(`I tried.\n\n\`\`\`\n${blocked}\n\`\`\`\nNo key.`)], 'No key.'],
+    ['a reason of several lines', [message(`${blocked}\n\nNo key:\n- not in .env\n- not in the vault\n`)], 'No key:'],
+    ['a reason with code', [message(`${blocked}\nIt says:\n\`\`\`\nno key\n\`\`\`\n`)], 'It says:'],
+    ['a reason in code', [message(`${blocked}\n\n\`\`\`\nno key\n\`\`\`\n`)], 'no key'],
+    ['a trailer behind it', [plain(`No key.\n\n${blocked}\nTokens used: 1,234\n`)], 'No key.'],
+    ['a trailer behind the reason', [plain(`${blocked}\nNo key.\nTokens used: 1,234\n`)], 'No key.'],
+    ['followed by more work', [message(`${blocked}\nNo key.`), tool('bash'), message('I found the key.')], null],
     ['from a tool', [message('Hi.'), plain(`${blocked}\nNo key.\n`)], null],
   ])('%s', (_, events, reason) => {
     expect(judge(events).blocked).toBe(reason);
   });
 
-  test('does not count when the iteration went wrong, and wins over a promise', () => {
+  test('does not count when the iteration went wrong', () => {
     expect(judge([message(`${blocked}\nNo key.`)], { ended: exited(1) })).toMatchObject({ blocked: null });
-    expect(judge([message(`${tag}\n${blocked}\nNo key.`)])).toMatchObject({
-      completionFound: false,
-      rejected: 'it gave up as well',
-      blocked: 'No key.',
-    });
+  });
+
+  test.each([
+    ['first', `${tag}\n${blocked}\nNo key.`],
+    ['first, behind words', `All is done.\n\n${tag}\n\n${blocked}\n\nNo key.\n`],
+    ['last', `${blocked}\nNo key.\n\n${tag}`],
+    ['last, with the reason before', `No key.\n${blocked}\n${tag}`],
+  ])('wins over a promise that comes %s, and says the reason', (_, text) => {
+    for (const events of [[message(text)], [plain(text)], text.split('').map(plain)])
+      expect(judge(events)).toMatchObject({
+        completionFound: false,
+        rejected: 'it gave up as well',
+        blocked: 'No key.',
+      });
   });
 });
 
@@ -284,11 +339,7 @@ describe('a call over and over', () => {
 });
 
 test('a promise that was not the last word of the agent does not count, and is recorded as such', () => {
-  const events = [
-    message(`When all is well my last line will be:\n\n${tag}`),
-    tool('bash'),
-    message('Three tests still fail.'),
-  ];
+  const events = [message(`All is well.\n\n${tag}`), tool('bash'), message('Three tests still fail.')];
   expect(judge(events)).toMatchObject({
     completionFound: false,
     rejected: 'the agent had more to say after it',

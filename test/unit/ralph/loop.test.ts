@@ -85,6 +85,7 @@ const run = async (
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
     watchWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
+    trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
       workers.push(agent.harness);

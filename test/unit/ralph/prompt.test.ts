@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseValue } from '../../../src/values.ts';
-import { createPromiseDetector } from '../../../src/ralph/promise.ts';
+import { watchIteration } from '../../../src/ralph/iteration.ts';
 import {
   buildPromptPreamble,
   buildRalphPrompt,
@@ -248,8 +248,7 @@ describe('what is said of the iteration before', () => {
 });
 
 const promises = (promise: string, text: string): boolean => {
-  const detector = createPromiseDetector(promise);
-  detector.feed(text);
-  detector.endMessage();
-  return detector.found;
+  const watch = watchIteration({ completionPromise: promise, blockedPromise: 'BLOCKED' }, '');
+  watch.see({ type: 'text', text, plain: false });
+  return watch.promised();
 };

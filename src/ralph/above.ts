@@ -1,0 +1,50 @@
+import { marksBefore, saysNothing, separatorsBehind } from './marks.ts';
+import { fenceIn, openFences } from './fences.ts';
+import { isPutOff, lastSentence, leadsUp } from './lead-in.ts';
+
+/** Why the lines above make a tag that is alone on its line a part of what they say; null when they do not. */
+export const whyNotBelow = (above: readonly string[], prefix: string): string | null => {
+  const last = above.findLastIndex((line) => !saysNothing(line));
+  if (last === -1) return null;
+  const words = above.slice(0, last + 1);
+  if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it stood in a list of steps';
+  if (endsInCode(above, last)) return null;
+  const listed = startsBlock(words.at(-1)!);
+  return leadsUp(sentenceAbove(words), { listed }) ? 'the words before it lead up to it' : null;
+};
+
+/** The last words are those of a block of code that was closed behind them. */
+const endsInCode = (above: readonly string[], last: number): boolean => {
+  const fence = fenceIn(above.slice(last + 1).find((line) => line.trim() !== '') ?? '');
+  return fence !== null && !fence.named && openFences(above) === 0;
+};
+
+const isListItem = (line: string): boolean => listMark.test(withoutQuote(line));
+
+/** The tag is the last of several steps: numbered, or under a line that speaks of what is to do. */
+const isPlan = (above: readonly string[], prefix: string): boolean => {
+  if (/^\s*(?:[2-9]|\d\d+)[.)]\s/.test(withoutQuote(prefix))) return true;
+  const title = above.findLast((line) => line.trim() !== '' && !isListItem(line) && !/^\s/.test(line));
+  return title !== undefined && /[:：]\W*$|^\s*#/.test(title) && isPutOff(title);
+};
+
+const listMark = /^\s*(?:[-*+•]|\d+[.)])\s+/;
+
+const withoutQuote = (line: string): string => line.replace(/^\s*(?:>\s?)+/, '');
+
+/** Where a sentence cannot have begun on the line before: lists, headings, rows of tables. */
+const startsBlock = (line: string): boolean => /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|\|)/.test(line);
+
+/** The last sentence of these lines, which may have begun some lines above, and never before another tag. */
+const sentenceAbove = (lines: readonly string[]): string => {
+  const near = lines.slice(-longestSentence).map((line) => line.slice(-reach));
+  const paragraph = near.slice(near.findLastIndex(saysNothing) + 1);
+  const [first, ...others] = paragraph.slice(Math.max(0, paragraph.findLastIndex(startsBlock)));
+  const words = [first!.replace(marksBefore, ''), ...others.map((line) => line.replace(/^[\s>]+/, ''))].join(' ');
+  const behindTag = words.split('</promise>').at(-1)!;
+  return lastSentence(behindTag.slice(-reach).replace(separatorsBehind, ''));
+};
+
+/** In lines, and in characters. */
+const longestSentence = 10;
+const reach = 1000;

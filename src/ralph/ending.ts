@@ -1,0 +1,83 @@
+import { whyNotBelow } from './above.ts';
+import { decorationBehind, placeInLine, saysNothing, undone } from './marks.ts';
+import { fenceIn, openFences } from './fences.ts';
+import { lastNearMiss, lastTag, type Tag } from './promise.ts';
+
+/** What may stand behind a tag, beside lines that say nothing. */
+export type MayFollow = (lines: readonly string[]) => boolean;
+
+export interface Ending {
+  readonly counts: boolean;
+  readonly tag: Tag;
+  /** The words up to the tag, and the tag. */
+  readonly evidence: string;
+  /** Why it does not count. */
+  readonly why: string | null;
+  /** It is not quite the tag. */
+  readonly nearMiss: boolean;
+}
+
+/**
+ * Whether a text, already cleaned, ends with the promise: the last line that says anything is the tag, with nothing but
+ * decoration around it or the end of a sentence before it. null when there is no tag, nor anything like one.
+ */
+export const judgeEnding = (text: string, promise: string, mayFollow: MayFollow): Ending | null => {
+  const exact = lastTag(text, promise);
+  const near = lastNearMiss(text, promise);
+  const nearMiss = near !== null && near.tag.start > (exact?.start ?? -1);
+  const tag = nearMiss ? near.tag : exact;
+  if (tag === null) return null;
+  const why = whyNot(text, tag, mayFollow) ?? (nearMiss ? near.why : null);
+  return { counts: why === null, tag, evidence: wordsUpTo(text, tag), why, nearMiss };
+};
+
+/** How much of the text up to a tag is kept with it. */
+const wordsKept = 300;
+
+export const wordsUpTo = (text: string, { end }: Tag): string => text.slice(Math.max(0, end - wordsKept), end).trim();
+
+/** Why a tag is talk about the promise; null when it is the promise. */
+export const whyNot = (text: string, tag: Tag, mayFollow: MayFollow): string | null => {
+  const lineStart = text.lastIndexOf('\n', tag.start - 1) + 1;
+  const prefix = text.slice(Math.max(lineStart, tag.start - reach), tag.start);
+  const [restOfLine = '', ...behind] = text.slice(tag.end).split('\n');
+  const above = text.slice(0, lineStart).split('\n').slice(0, -1);
+  const words = behind.findIndex((line) => !saysNothing(line));
+  // Before words, a fence may open a block of its own.
+  const silence = words === -1 ? behind : openFences(above) === 0 ? [] : behind.slice(0, words);
+  const fences = silence.filter((line) => fenceIn(line) !== null).length;
+  return (
+    whyNotOnItsLine(prefix, restOfLine) ??
+    (mayFollow(behind.filter((line) => !saysNothing(line))) ? null : 'the agent had more to say after it') ??
+    whyNotInCode(above, prefix, fences) ??
+    (placeInLine(prefix) === 'alone' ? whyNotBelow(above, prefix) : null)
+  );
+};
+
+/** How far back words on the same line, or in the same paragraph, are looked at, in characters. */
+const reach = 1000;
+
+/** Nothing may follow but lines that say nothing. */
+export const nothing: MayFollow = (lines) => lines.length === 0;
+
+const whyNotOnItsLine = (prefix: string, rest: string): string | null => {
+  const lead = placeInLine(prefix);
+  if (lead === 'undone' || undone.test(rest)) return 'it was marked as not done';
+  if (lead === 'sentence') return /`\s*$/.test(prefix) && !/`.*`/.test(prefix) ? 'it stood in code' : inSentence;
+  return decorationBehind.test(rest) && !/\.{2}/.test(rest) ? null : 'there was more behind it on its line';
+};
+
+const inSentence = 'it stood in the middle of a sentence';
+
+/** A fence is decoration when it is closed, and the tag is all that it holds. */
+const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: number): string | null => {
+  const inCode = 'it stood in code';
+  const last = above.findLastIndex((line) => line.trim() !== '');
+  const opener = last === -1 ? null : fenceIn(above[last]!);
+  const paragraph = above.slice(above.findLastIndex((line) => line.trim() === '') + 1);
+  if (fencesBehind > 1) return inCode;
+  if (fencesBehind === 1)
+    return opener !== null && placeInLine(prefix) === 'alone' && openFences(paragraph) <= 1 ? null : inCode;
+  // A fence that is never closed is a slip, or the output of a tool: it reaches no further than its paragraph.
+  return openFences(paragraph) > 0 && openFences(above) > 0 ? inCode : null;
+};

@@ -1,0 +1,30 @@
+/** The line that opens or closes a block of code in Markdown, also inside lists and quotes. */
+interface Fence {
+  readonly char: string;
+  readonly length: number;
+  /** It has a language, and so it cannot close another. */
+  readonly named: boolean;
+}
+
+export const fenceIn = (line: string): Fence | null => {
+  const match = /^(?:\s|>|[*+-]\s|\d+[.)]\s)*(`{3,}|~{3,})\s*([^\s`]*)\s*$/.exec(line);
+  return match && { char: match[1]![0]!, length: match[1]!.length, named: match[2] !== '' };
+};
+
+/** How many fences are open behind these lines. One in another has a language; tildes that nothing closes are a rule. */
+export const openFences = (lines: readonly string[]): number => {
+  const fences = lines.map(fenceIn).filter((fence) => fence !== null);
+  const open: Fence[] = [];
+  for (const [index, fence] of fences.entries()) {
+    const top = open.at(-1);
+    if (top !== undefined && closes(fence, top)) open.pop();
+    else if (fence.named || (top === undefined && !isRule(fence, fences.slice(index + 1)))) open.push(fence);
+  }
+  return open.length;
+};
+
+const closes = (fence: Fence, opener: Fence): boolean =>
+  !fence.named && fence.char === opener.char && fence.length >= opener.length;
+
+const isRule = (fence: Fence, later: readonly Fence[]): boolean =>
+  fence.char === '~' && !later.some((other) => closes(other, fence));

@@ -1,0 +1,120 @@
+import { cleanText } from './clean.ts';
+import { saysNothing } from './marks.ts';
+import { type Ending, judgeEnding, type MayFollow, nothing, whyNot, wordsUpTo } from './ending.ts';
+import { type Mention, type Tag, tagPattern } from './promise.ts';
+import type { Tail } from './tail.ts';
+
+export interface Promises {
+  readonly completionPromise: string;
+  readonly blockedPromise: string;
+}
+
+/** How one kind of output is read. */
+export interface Reading {
+  /** The tag, and the words before it, are those of the prompt. */
+  readonly isEcho: (text: string, tag: Tag) => boolean;
+  /** A line that the agent CLI prints of its own behind the agent's words. */
+  readonly isTrailer: (line: string) => boolean;
+}
+
+/** How many tags that do not count are kept. */
+export const mentionsKept = 10;
+
+export interface Finding {
+  /** The agent's words end with the completion promise, or did before it gave up. */
+  readonly found: boolean;
+  /** The words up to the promise that was found. */
+  readonly evidence: string | null;
+  /** Why the agent gave up; null when it has not. */
+  readonly blocked: string | null;
+  readonly mentions: readonly Mention[];
+}
+
+/** What a message comes to, from its end and its last tags. */
+export const findIn = (tail: Tail, promises: Promises, reading: Reading): Finding => {
+  // Cleaned in two parts, so that the part that was not looked through yet begins where it did.
+  const context = cleanText(tail.text.slice(0, tail.lookedUpTo));
+  const text = context + cleanText(tail.text.slice(tail.lookedUpTo));
+  const endings = endingsOf(text, promises, reading);
+  const { done, gaveUp } = endings;
+  const tags = tagsFrom(text, context.length, promises).slice(-mentionsKept);
+  const nearMisses = Object.values(endings).flatMap((ending) => (ending?.nearMiss ? [ending.tag] : []));
+  return {
+    found: done?.counts ?? false,
+    evidence: done?.counts ? done.evidence : null,
+    blocked: gaveUp?.counts ? reasonAt(text, gaveUp.tag, { promises, reading }) : null,
+    mentions: [
+      ...tail.earlier.flatMap((tag) => mentionBefore(tag, reading)),
+      ...[...tags, ...nearMisses].flatMap((tag) => {
+        const ending = Object.values(endings).find((one) => one?.tag.start === tag.start);
+        return ending?.counts ? [] : mentionOf(text, tag, { reading, why: ending?.why ?? null });
+      }),
+    ],
+  };
+};
+
+type Endings = Readonly<Record<'done' | 'gaveUp', Ending | null>>;
+
+/** An agent that prints both gave up: its completion promise may then stand before the other. */
+const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises, reading: Reading): Endings => {
+  const judge = (upTo: number, promise: string, mayFollow: MayFollow): Ending | null => {
+    const ending = judgeEnding(text.slice(0, upTo), promise, mayFollow);
+    return ending?.counts && reading.isEcho(text, ending.tag)
+      ? { ...ending, counts: false, why: repeatsPrompt }
+      : ending;
+  };
+  const onlyTrailers: MayFollow = (lines) => lines.every(reading.isTrailer);
+  const gaveUp = judge(text.length, blockedPromise, isReason);
+  const done = judge(text.length, completionPromise, onlyTrailers);
+  if (!gaveUp?.counts || done?.counts) return { done, gaveUp };
+  return { done: judge(gaveUp.tag.start, completionPromise, onlyTrailers), gaveUp };
+};
+
+const repeatsPrompt = 'it repeats the prompt';
+
+/** In characters: a reason, not the work that follows. */
+const longestReason = 4000;
+
+/** Words that go on with a sentence which the tag is a part of. */
+const goesOn =
+  /^(?:and|as|but|can|cannot|could|does|if|is|may|might|only|or|should|though|unless|until|was|when|will|would|yet)\b/;
+
+const isReason: MayFollow = (lines) => lines.join('\n').length <= longestReason && !goesOn.test(lines[0]?.trim() ?? '');
+
+const tagsFrom = (text: string, start: number, { completionPromise, blockedPromise }: Promises): Tag[] =>
+  [...text.slice(start).matchAll(tagPattern(completionPromise, blockedPromise))].map(({ index, 0: tag }) => ({
+    start: start + index,
+    end: start + index + tag.length,
+  }));
+
+const mentionBefore = ({ text, start, end }: Tail['earlier'][number], reading: Reading): Mention[] => {
+  const before = cleanText(text.slice(0, start));
+  const upTo = before + cleanText(text.slice(start, end));
+  const whole = upTo + cleanText(text.slice(end));
+  return mentionOf(whole, { start: before.length, end: upTo.length }, { reading, why: null });
+};
+
+/** The prompt at the start of an output is not worth a word. */
+const mentionOf = (text: string, tag: Tag, { reading, why }: { reading: Reading; why: string | null }): Mention[] => {
+  const words = wordsUpTo(text, tag);
+  if (!reading.isEcho(text, tag))
+    return [{ words, why: why ?? whyNot(text, tag, nothing) ?? 'the agent had more to say after it' }];
+  return text.slice(tag.end).split('\n').every(saysNothing) ? [{ words, why: repeatsPrompt }] : [];
+};
+
+/** The first line behind the tag, or the last one before it. */
+const reasonAt = (
+  text: string,
+  { start, end }: Tag,
+  { promises, reading }: { promises: Promises; reading: Reading },
+) => {
+  const telling = (part: string): string[] =>
+    part
+      .replaceAll(tagPattern(promises.completionPromise, promises.blockedPromise), '')
+      .split('\n')
+      .map((line) => line.trim())
+      // A fence or a rule says nothing.
+      .filter((line) => /[\p{L}\p{N}]/u.test(line) && !reading.isTrailer(line));
+  const reason = telling(text.slice(end))[0] ?? telling(text.slice(0, start)).at(-1);
+  return reason?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || 'it gave no reason';
+};

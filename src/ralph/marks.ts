@@ -1,0 +1,48 @@
+import { fenceIn } from './fences.ts';
+import { declares, endsSentence, introduces, lastSentence, leadsUp } from './lead-in.ts';
+
+/** Where on its line a tag stands, from what stands before it. */
+export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone' | 'sentence' => {
+  if (undone.test(prefix)) return 'undone';
+  // Without a blank it is a line of a diff.
+  if (/^\s*[-+]$/.test(prefix)) return 'sentence';
+  const words = prefix.replace(marksBefore, '').replace(separatorsBehind, '');
+  if (words === '') return 'alone';
+  if (endsSentence(words)) return leadsUp(lastSentence(words)) ? 'sentence' : 'behind words';
+  if (/[:：]$/.test(words.replace(/[*_]+$/, ''))) return introduces(words) ? 'behind words' : 'sentence';
+  return separated.test(prefix) && declares(words) ? 'behind words' : 'sentence';
+};
+
+/** An open box, a cross, a sign that says wait, and what is struck through. */
+export const undone = /\[ \]|~~|[❌❎✖✗✘🚫⛔🛑⚠⏳⌛🔜🚧❓❔🤔🔴👎]/u;
+
+const emoji = String.raw`\p{So}\p{Emoji_Modifier}\u200d\ufe0f\u20e3`;
+/** With which some local models end their answers. */
+const endMarks = String.raw`<\|\w+\|>|</s>`;
+const arrows = String.raw`\u2190-\u21ff\u27f0-\u27ff\u2900-\u297f`;
+
+/** The marks of Markdown at the start of a line, and what decorates: emphasis, code marks, emoji, arrows, dashes. */
+export const marksBefore = new RegExp(
+  String.raw`^(?:\s|>|#{1,6}(?=\s)|[-+•](?=\s)|\d+[.)](?=\s)|\[[xX✓✔]\]|<br ?/?>|[-=]+>|[–—]|--+|==+|[*_\x60]|[${emoji}${arrows}])+`,
+  'u',
+);
+export const separatorsBehind = new RegExp(
+  String.raw`(?:\s|<br ?/?>|[-=]+>|[–—]|\s--?(?=\s)|[*_\x60]|[${emoji}${arrows}])+$`,
+  'u',
+);
+/** More than blanks and emphasis between the words and the tag. */
+const separated = new RegExp(String.raw`(?:[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
+
+export const decorationBehind = new RegExp(
+  String.raw`^(?:\s|[*_\x60#.!。！．｡|–—=-]|<br ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
+  'u',
+);
+
+/** Blank, a rule, a fence, or nothing but decoration. */
+export const saysNothing = (line: string): boolean =>
+  fenceIn(line) !== null || (silent.test(line) && !undone.test(line) && !/\.{2}/.test(line));
+
+const silent = new RegExp(
+  String.raw`^(?:\s|[*_~#.!。！．｡>|$›+–—=-]|<br ?/?>|<hr ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
+  'u',
+);
