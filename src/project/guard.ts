@@ -35,6 +35,8 @@ export interface Guard {
   before(): void;
   /** Called when it has ended: all that is not as it should be. */
   after(): Moved[];
+  /** Lets a person's edits in, which come as files; what was not as it should be before stays so. */
+  takeOver<Brought extends { readonly taken: readonly string[] }>(bringIn: () => Promise<Brought>): Promise<Brought>;
   /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
   expects(moved: Moved): Expectation;
 }
@@ -114,6 +116,26 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
       const seen = goal.hashes(Object.keys(memory.expected));
       keep({ ...memory, working: false, seen });
       return movedSince(memory, goal, seen);
+    },
+    async takeOver(bringIn) {
+      const before = memory && movedSince(memory, goal);
+      const brought = await bringIn();
+      const taken = new Set(brought.taken);
+      if (!memory || !before || taken.size === 0) return brought;
+      const isMoved = (key: string) => before.some((each) => each.kind !== 'task' && each.key === key);
+      const keys = [...new Set([...goal.keys(), ...Object.keys(memory.expected)])].filter((key) =>
+        taken.has(splitKey(key).path),
+      );
+      const now = goal.hashes(keys);
+      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !isMoved(key)));
+      const tasksAreClean = taken.has(goal.tasksKey) && before.every(({ kind }) => kind !== 'task');
+      keep({
+        ...memory,
+        expected: { ...memory.expected, ...clean },
+        seen: { ...memory.seen, ...now },
+        expectedTasks: tasksAreClean ? goal.taskTitles() : memory.expectedTasks,
+      });
+      return brought;
     },
     expects: (moved) =>
       moved.kind === 'task'

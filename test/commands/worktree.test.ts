@@ -344,6 +344,41 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.read(proposal)).toBe('# Other\n');
   });
 
+  test('what is edited after a kill is not the doing of the agent either', async () => {
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: ['touch "$HOME/ready"; sleep 300', `${tick('one')}; ${promise}`],
+    });
+    const loop = project.start([...run, ...gate]);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the agent to work');
+    loop.kill('SIGKILL');
+    await loop.result;
+    project.write(tasks, '- [ ] one\n');
+    project.write(proposal, '# Less\n');
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([{ completionFound: true, tasks: { done: 1, all: 1 } }]);
+  });
+
+  test('what the agent changed of the goal stays its doing when an edit of yours is merged into it', async () => {
+    const lines = Array.from({ length: 9 }, (_, index) => `Line ${index + 1}.\n`);
+    const tamper = `sed -i 's/^Line 9.$/Nothing./' '${proposal}'`;
+    const edit = `sed -i 's/^Line 1.$/First of all./' "$ROOT/${proposal}"`;
+    const project = createProject({
+      files: { [proposal]: lines.join('\n') },
+      agent: [`${tamper}; ${edit}; ${promise}`, promise],
+    });
+
+    const args = [...run, '--worktree', '--max-iterations', '2'];
+    const result = await project.start(args, { env: { ROOT: project.folder } }).result;
+
+    expect(result).toMatchObject({ code: 3 });
+    expect(project.history().map(({ rejected }) => rejected)).toEqual([
+      expect.stringContaining('proposal.md was changed'),
+      expect.stringContaining('proposal.md was changed'),
+    ]);
+  });
+
   test('files that are added, deleted and changed come over', async () => {
     const design = `.spool/changes/${change}/design.md`;
     const extra = `.spool/changes/${change}/specs/x/spec.md`;

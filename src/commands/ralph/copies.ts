@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
 import { type Copies, oneCopy, openCopies, type Synced } from '../../project/copies.ts';
 import type { Project } from '../../project/find.ts';
+import type { Guard } from '../../project/guard.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import { shellWord } from '../../report/format.ts';
 
@@ -9,21 +10,23 @@ export interface PlaceCopies {
   readonly project: Project;
   readonly change: string;
   readonly place: Place;
+  readonly guard: Guard;
   readonly emit: Emit;
 }
 
 /** Brings a worktree up to date with the change as the project has it; an error when the two cannot be merged. */
-export const openPlaceCopies = async ({ project, change, place, emit }: PlaceCopies): Promise<Copies> => {
+export const openPlaceCopies = async ({ project, change, place, guard, emit }: PlaceCopies): Promise<Copies> => {
   if (place.worktree === null) return oneCopy;
   const copies = openCopies({ project, change, root: place.root });
   const told = new Set<string>();
-  const { taken, conflicts } = await copies.sync();
+  const bringIn = () => guard.takeOver(() => copies.sync());
+  const { taken, conflicts } = await bringIn();
   const how = (path: string) => `cp ${shellWord(path)} ${shellWord(relative(project.root, join(place.root, path)))}`;
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
   tellTaken(taken, emit);
   return {
     async sync(): Promise<Synced> {
-      const synced = await copies.sync();
+      const synced = await bringIn();
       tellTaken(synced.taken, emit);
       const sentences = synced.conflicts.map(
         (path) => `${path} was changed in the project and in the worktree; make the two the same: ${how(path)}`,

@@ -18,8 +18,7 @@ export const makeGate =
     const seen = parts.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
     // What a person has changed meanwhile is part of the goal, and not the agent's doing.
-    const { taken, conflicts } = await parts.copies.sync();
-    if (taken.length > 0) parts.guard.before();
+    const { conflicts } = await parts.copies.sync();
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
     const runs = cheap ? await runCommands(parts, iteration) : [];

@@ -147,7 +147,6 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
   const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
   const work = { root: place.root };
-  const copies = await openPlaceCopies({ project, change, place, emit });
   await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = ralphFolder(project, change);
@@ -160,6 +159,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
     folder: kept,
     committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
   });
+  const copies = await openPlaceCopies({ project, change, place, guard, emit });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
