@@ -46,6 +46,10 @@ export const ignoredSince = async (
   return found;
 };
 
+/** Ignored folders with the output of builds and test runs. */
+export const outputsIn = async (root: string): Promise<string[]> =>
+  (await listIgnored(root)).filter((path) => outputs.has(path.split('/').at(-2) ?? ''));
+
 const listed = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'];
 
 const listIgnored = async (root: string): Promise<string[]> =>
@@ -86,14 +90,12 @@ const caches = new Set([
   '.cache',
   '.eslintcache',
   '.DS_Store',
-  'target',
-  'dist',
-  'build',
-  'coverage',
   '.coverage',
-  'htmlcov',
   '.nyc_output',
 ]);
 
+/** What a build or a test run writes. It can be created again, but somebody may want to look at it. */
+const outputs = new Set(['target', 'dist', 'build', 'coverage', 'htmlcov']);
+
 const isCache = (path: string): boolean =>
-  path.split('/').some((part) => caches.has(part)) || /\.(?:pyc|tsbuildinfo)$/.test(path);
+  path.split('/').some((part) => caches.has(part) || outputs.has(part)) || /\.(?:pyc|tsbuildinfo)$/.test(path);

@@ -253,7 +253,7 @@ describe('ignored files in a worktree', () => {
     const result = await project.spool(...run, '--worktree', ...setup);
 
     expect(result).toMatchObject({ code: 0 });
-    const stays = `${worktree} stays: it has files that git ignores and no commit holds: ${name}. When you need them no more: git worktree remove --force ${worktree}`;
+    const stays = `${worktree} stays: it has files that git ignores and no commit holds: ${name}. To remove it with them: git worktree remove --force ${worktree}`;
     expect(result.stderr).toContain(stays);
     expect(result.stderr).toContain(`land it with: spool land ${change}`);
 
@@ -275,6 +275,7 @@ describe('ignored files in a worktree', () => {
 
     const result = await project.spool(...run, '--worktree', ...setup);
 
+    expect(result.stderr).toContain('Deleted with the worktree, as build output: dist/.');
     expect(result.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
     expect(project.exists(worktree)).toBe(false);
   });

@@ -6,7 +6,7 @@ import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-fil
 import { gitFolderOf } from '../../git/worktree.ts';
 import type { Project } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
-import { oneLine, shellWord } from '../../report/format.ts';
+import { shellWord, someOf } from '../../report/format.ts';
 
 /** A worktree, and the folder of the project in it. */
 export interface Room {
@@ -50,14 +50,8 @@ export const resultsIn = async (project: Project, change: string, room: Room): P
   return ignoredSince(room.worktree, note === null ? none : baselineIn(note), isKept);
 };
 
-/** How many files are named. */
-const shown = 5;
-
-export const staysFor = (results: readonly string[], where: string): string => {
-  const more = results.length > shown ? ` and ${results.length - shown} more` : '';
-  const names = results.slice(0, shown).map((name) => oneLine(name));
-  return `${where} stays: it has files that git ignores and no commit holds: ${names.join(', ')}${more}. When you need them no more: git worktree remove --force ${shellWord(where)}`;
-};
+export const staysFor = (results: readonly string[], where: string): string =>
+  `${where} stays: it has files that git ignores and no commit holds: ${someOf(results)}. To remove it with them: git worktree remove --force ${shellWord(where)}`;
 
 /** .worktreeinclude; null when there is none. */
 export const includeFile = (project: Project): string | null => {
