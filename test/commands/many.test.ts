@@ -53,6 +53,20 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   expect(project.history(change)).toHaveLength(1);
 });
 
+test('a change that was complete is run again when a task was added since', async () => {
+  const tasks = `.spool/changes/${second}/tasks.md`;
+  const script = `${which}; echo "$change" >> "$HOME/order"; sed -i 's/\\[ \\]/[x]/' .spool/changes/*/tasks.md; ${promise}`;
+  const project = createProject({ files: { ...files, [tasks]: '- [ ] one\n' }, agent: [script] });
+  expect(await project.spool('ralph', '--all')).toMatchObject({ code: 0 });
+  project.write(tasks, `${project.read(tasks)}- [ ] two\n`);
+
+  expect(await project.spool('ralph', '--all', '--require-tasks', '--change', second)).toMatchObject({ code: 0 });
+  expect(await project.spool('ralph', '--all')).toMatchObject({ code: 0 });
+
+  const order = readFileSync(join(project.home, 'order'), 'utf8').trimEnd().split('\n');
+  expect(order).toEqual([change, second, third, second]);
+});
+
 test('--parallel works in worktrees, each with its own state, log and database', async () => {
   const script = `${which}; touch "$HOME/at-work-$change"; until [ "$(ls "$HOME" | grep -c at-work)" = 3 ]; do sleep 0.01; done
     echo "$OPENCODE_DB" > db.txt; ${promise}`;

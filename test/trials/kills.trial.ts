@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -8,18 +8,106 @@ import { processesWith } from '../support/processes.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 import { createRandom, report } from '../support/trials.ts';
 
-const killsEach = 50;
-const projects = 4;
+const killsEach = 40;
 /** Long enough to be killed in the third iteration, and before the first. */
 const longestMs = 1400;
 
-/** Writes down what it does in a log of its own, with the tag of the iteration, and what is staged, which should be nothing. */
-const agent = `git diff --cached --name-status >> "$HOME/staged"
-echo "start $SPOOL_ITERATION" >> "$HOME/log"
-echo "$SPOOL_ITERATION" >> work.txt
+/** Writes down what it does in a log of its own, with the tag of the iteration. */
+const agentWith = (also: string) => `echo "start $SPOOL_ITERATION" >> "$HOME/log"
+${also}
+echo "$SPOOL_ITERATION" >> "$PWD/work.txt"
 sleep 0.0$(( $$ % 9 ))
 if [ -e "$HOME/finish" ]; then ${promise}; fi
 echo "end $SPOOL_ITERATION" >> "$HOME/log"`;
+
+/** Nothing that nobody staged is staged when an agent starts: the next commit would undo one of Spool's. */
+const notesStaged = 'git diff --cached --name-status >> "$HOME/staged"';
+
+interface Surroundings {
+  readonly agent: string;
+  readonly files?: Record<string, string>;
+  readonly args?: readonly string[];
+  readonly prepare?: (project: TestProject) => void;
+  /** What somebody else does while Spool runs; resolves when it is over. */
+  readonly meanwhile?: (project: TestProject, random: () => number) => Promise<void>;
+  readonly check: (project: TestProject) => void;
+}
+
+const nothingStaged = (project: TestProject) => expect(readFileSync(join(project.home, 'staged'), 'utf8')).toBe('');
+
+const isCommitted = (project: TestProject) => {
+  expect(project.git('show', 'HEAD:work.txt')).toBe(project.read('work.txt').trimEnd());
+  expect(project.git('diff', '--cached', '--name-status')).toBe('');
+};
+
+const surroundings: Record<string, Surroundings> = {
+  'in a quiet repository': {
+    agent: agentWith(notesStaged),
+    check: (project) => {
+      nothingStaged(project);
+      expect(project.git('status', '--porcelain')).toBe('');
+    },
+  },
+  'while somebody else holds the index': {
+    agent: agentWith(''),
+    meanwhile: async (project, random) => {
+      await delay(random() * longestMs);
+      const lock = project.path('.git/index.lock');
+      if (existsSync(lock)) return;
+      writeFileSync(lock, '', { flag: 'wx' });
+      await delay(random() * longestMs);
+      rmSync(lock, { force: true });
+    },
+    check: (project) => {
+      isCommitted(project);
+      expect(project.git('status', '--porcelain')).toBe('');
+    },
+  },
+  'while .gitignore is rewritten': {
+    agent: agentWith(`${notesStaged}
+if grep -q private .gitignore; then echo dist/ > .gitignore; else printf 'private.txt\\ndata/\\n' > .gitignore; fi`),
+    files: { '.gitignore': 'private.txt\ndata/\n' },
+    prepare: (project) => {
+      project.write('private.txt', 'a diary\n');
+      project.write('data/users.csv', 'users\n');
+    },
+    check: (project) => {
+      nothingStaged(project);
+      isCommitted(project);
+      expect(project.git('log', '--branches', '--format=%h', '--', 'private.txt', 'data')).toBe('');
+      expect([project.read('private.txt'), project.read('data/users.csv')]).toEqual(['a diary\n', 'users\n']);
+    },
+  },
+  'with merges in progress': {
+    agent: agentWith(`rm -f .git/index.lock
+other() { GIT_INDEX_FILE="$HOME/other.index" git "$@"; }
+if [ -e .git/MERGE_HEAD ]; then
+  echo "$SPOOL_ITERATION" > conflict.txt; git add conflict.txt; git commit -q --no-edit
+elif [ ! -e "$HOME/finish" ]; then
+  other read-tree other && other update-index --add --cacheinfo "100644,$(echo "$SPOOL_ITERATION other" | git hash-object -w --stdin),conflict.txt"
+  git update-ref refs/heads/other "$(git commit-tree "$(other write-tree)" -p other -m other)"
+  echo "$SPOOL_ITERATION mine" > conflict.txt; git add conflict.txt; git commit -qm mine -- conflict.txt
+  git merge -q -m merged other
+fi >/dev/null 2>&1`),
+    files: { 'conflict.txt': 'first\n' },
+    prepare: (project) => project.git('branch', 'other'),
+    check: (project) => {
+      isCommitted(project);
+      expect(project.git('status', '--porcelain')).toBe('');
+    },
+  },
+  'in a worktree, from a shell': {
+    agent: agentWith(''),
+    args: ['--worktree'],
+    check: (project) => {
+      expect(project.git('status', '--porcelain')).toBe('');
+      expect(project.exists('work.txt')).toBe(false);
+      const tags = new Set(project.git('show', `ralph/${change}:work.txt`).split('\n'));
+      expect(project.history().filter((record) => !tags.has(`${record.run}/${record.iteration}`))).toEqual([]);
+      expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
+    },
+  },
+};
 
 const run = ['ralph', '--change', change, '--json', '--max-iterations', 'unlimited'];
 
@@ -39,18 +127,20 @@ const announced = (output: string): string[] =>
 
 const agentLog = (project: TestProject) => readFileSync(join(project.home, 'log'), 'utf8').trimEnd().split('\n');
 
-test(`${killsEach * projects} kills at random moments lose no record and no file`, async () => {
-  let records = 0;
-  await Promise.all(
-    Array.from({ length: projects }, async (_, index) => {
-      const random = createRandom(`kills ${index}`);
-      const project = createProject({ agent: [agent] });
+test(`${killsEach * Object.keys(surroundings).length} kills at random moments lose no record and no file`, async () => {
+  const counts = await Promise.all(
+    Object.entries(surroundings).map(async ([where, { agent, files, args = [], prepare, meanwhile, check }]) => {
+      const random = createRandom(`kills ${where}`);
+      const project = createProject({ agent: [agent], ...(files ? { files } : {}) });
+      prepare?.(project);
       const told: string[] = [];
       for (let kill = 0; kill < killsEach; kill++) {
-        const loop = project.start(run);
+        const others = meanwhile?.(project, random);
+        const loop = project.start([...run, ...args]);
         await delay(random() * longestMs);
         loop.kill('SIGKILL');
         told.push(...announced((await loop.result).stdout));
+        await others;
         const history = project.history();
         const kept = new Set(history.map((record) => `${record.run}/${record.iteration}`));
         expect(told.filter((tag) => !kept.has(tag))).toEqual([]);
@@ -58,14 +148,11 @@ test(`${killsEach * projects} kills at random moments lose no record and no file
       }
 
       project.write('../home/finish', '');
-      const last = await project.spool(...run);
+      const last = await project.spool(...run, ...args);
       expect(last).toMatchObject({ code: 0, stderr: '' });
       const history = project.history();
       expect(history.map(({ iteration }) => iteration)).toEqual(history.map((__, position) => position + 1));
       expect(new Set(history.map(({ run: of }) => of)).size).toBe(1);
-
-      expect(readFileSync(join(project.home, 'staged'), 'utf8')).toBe('');
-      expect(project.git('status', '--porcelain')).toBe('');
 
       const log = agentLog(project);
       const ended = new Set(log.filter((line) => line.startsWith('end ')).map((line) => line.slice(4)));
@@ -73,12 +160,14 @@ test(`${killsEach * projects} kills at random moments lose no record and no file
       expect(recorded.filter((tag) => !ended.has(tag))).toEqual([]);
       expect(ended.size).toBe(recorded.length);
       expect(processesWith(`HOME=${project.home}`)).toEqual([]);
-      records += history.length;
+      check(project);
+      report({
+        what: `SIGKILL at a random moment ${where}, then resumed`,
+        trials: killsEach,
+        found: `${recorded.length} records, 0 lost, 0 unreadable files, all work committed, 0 processes left`,
+      });
+      return recorded.length;
     }),
   );
-  report({
-    what: 'SIGKILL at a random moment, then resumed',
-    trials: killsEach * projects,
-    found: `${records} records, 0 lost, 0 unreadable files, 0 commits undone by the index, 0 that the agent's own log does not know, 0 processes left`,
-  });
+  expect(counts.every((count) => count > 0)).toBe(true);
 });

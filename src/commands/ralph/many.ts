@@ -1,9 +1,13 @@
 import { systemProblem, UserError, userError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
 import { type Claims, claimsOf } from '../../project/claims.ts';
+import type { Project } from '../../project/find.ts';
+import { tasksOf } from '../../project/overview.ts';
 import { readState } from '../../project/state.ts';
+import { countTasks } from '../../project/tasks.ts';
 import { addUsage, type Usage } from '../../ralph/events.ts';
 import { totalUsage } from '../../ralph/tally.ts';
+import type { RunView } from '../../ralph/view.ts';
 import { createRedactor } from '../../redact.ts';
 import { type Board, createBoard, type Outcome, renderOutcomes } from '../../report/board.ts';
 import { createJsonReport } from '../../report/json.ts';
@@ -120,7 +124,7 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
   return async (change: string): Promise<Outcome> => {
     const options = { ...optionsOf(change), ...(parallel > 1 ? { worktree: true } : {}) };
     const before = await readState(project, change).catch(() => null);
-    if (before?.status === 'complete' && !options.fresh)
+    if (before?.status === 'complete' && !options.fresh && !(await hasNewTasks(project, before)))
       return { change, code: 0, view: before, note: 'complete before; --fresh runs it again' };
     const json = options.json ? createJsonReport(call.terminal, createRedactor(call.env), change) : null;
     const follow: Report = (event, view) => {
@@ -149,6 +153,10 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
     }
   };
 };
+
+/** A task that was added since it was complete is work to do. */
+const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promise<boolean> =>
+  countTasks((await tasksOf(project, change)) ?? []).all > (tasks?.all ?? 0);
 
 /** What the user or the system did is one line; a bug of ours comes with its stack. */
 const describeError = (error: unknown): { code: number; text: string } => {
