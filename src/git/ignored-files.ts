@@ -14,7 +14,7 @@ export interface Baseline {
 export const takeBaseline = async (root: string, isKnown: (path: string) => boolean): Promise<Baseline> => {
   const folders: string[] = [];
   const files: Record<string, string> = {};
-  for (const entry of (await listIgnored(root)).filter((path) => !isCache(path))) {
+  for (const entry of (await listIgnored(root)).filter((path) => !isCache(path) && !isOutput(path))) {
     const inside = entry.endsWith('/') ? await filesBelow(root, entry) : [entry];
     if (entry.endsWith('/') && !inside.some(isKnown)) folders.push(entry);
     else for (const path of inside) files[path] = signatureOf(root, path);
@@ -33,7 +33,7 @@ export const ignoredSince = async (
 ): Promise<string[]> => {
   const found: string[] = [];
   const isWork = (path: string) => files[path] !== signatureOf(root, path) && !isKept(path);
-  for (const entry of (await listIgnored(root)).filter((path) => !isCache(path))) {
+  for (const entry of (await listIgnored(root)).filter((path) => !isCache(path) && !isOutput(path))) {
     if (!entry.endsWith('/')) {
       if (isWork(entry)) found.push(entry);
       continue;
@@ -47,8 +47,7 @@ export const ignoredSince = async (
 };
 
 /** Ignored folders with the output of builds and test runs. */
-export const outputsIn = async (root: string): Promise<string[]> =>
-  (await listIgnored(root)).filter((path) => outputs.has(path.split('/').at(-2) ?? ''));
+export const outputsIn = async (root: string): Promise<string[]> => (await listIgnored(root)).filter(isOutput);
 
 const listed = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'];
 
@@ -98,4 +97,7 @@ const caches = new Set([
 const outputs = new Set(['target', 'dist', 'build', 'coverage', 'htmlcov']);
 
 const isCache = (path: string): boolean =>
-  path.split('/').some((part) => caches.has(part) || outputs.has(part)) || /\.(?:pyc|tsbuildinfo)$/.test(path);
+  path.split('/').some((part) => caches.has(part)) || /\.(?:pyc|tsbuildinfo)$/.test(path);
+
+/** Only where git ignores the folder as such: `data/build/` below an ignored `data/` is data. */
+const isOutput = (entry: string): boolean => outputs.has(entry.split('/').at(-2) ?? '');

@@ -32,7 +32,7 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
 const marks = 47;
 
 const withAdditions = (text: string): string | null => {
-  const [mine, base, theirs, end] = ['<', '|', '=', '>'].map((sign) => `${sign.repeat(marks)}[^\\n]*\\n`);
+  const [mine, base, theirs, end] = ['<', String.raw`\|`, '=', '>'].map((sign) => `${sign.repeat(marks)}[^\\n]*\\n`);
   const hunk = new RegExp(`^${mine}((?:.*\\n)*?)${base}((?:.*\\n)*?)${theirs}((?:.*\\n)*?)${end}`, 'gm');
   let overlap = false;
   const merged = text.replaceAll(hunk, (_, own: string, before: string, other: string) => {

@@ -1,4 +1,4 @@
-import { missingTasks, parseTasks } from './tasks.ts';
+import { isBox, missingTasks, parseTasks, withoutMark } from './tasks.ts';
 
 export interface Versions {
   /** What both began from; null when it is not known. */
@@ -68,12 +68,9 @@ const withLastLineEnd = (text: string): string => (text === '' ? '' : text.repla
 const isNoted = (line: string, title: string): boolean =>
   line.startsWith(title.trimEnd()) && !/^[\p{L}\p{N}_-]/u.test(line.slice(title.trimEnd().length));
 
-const box = /^(\s*(?:[-*+]|\d+[.)])\s+\[).(\])/u;
 const status = /^(.*\*\*Status:?\*\*:?\s*\[).\].*$/iu;
 
-const plainLine = (line: string): string => line.replace(box, '$1 $2').replace(status, '$1 ]');
-
-const isBox = (line: string): boolean => box.test(line);
+const plainLine = (line: string): string => withoutMark(line).replace(status, '$1 ]');
 
 /** Tells lines that look the same apart: by the heading above a status, and by how many there were before. */
 const createKeys = () => {
@@ -113,6 +110,6 @@ const lineOf = (key: string, { base, mine, theirs }: Sides): string | undefined 
   return own === before || isTicked(own) === isTicked(agents) ? agents : own;
 };
 
-const isTicked = (line: string): boolean => /\[[xX]\]/.test(line);
+const isTicked = (line: string): boolean => /\[\s*[xX]\s*\]/.test(line);
 
 const titlesIn = (text: string): string[] => parseTasks(text).map(({ title }) => title);

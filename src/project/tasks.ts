@@ -68,8 +68,16 @@ const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[]
 const statusIn = (lines: readonly string[]): string | undefined =>
   lines.map((line) => /\*\*Status:?\*\*:?\s*\[\s*([^\]\s]?)\s*\]/iu.exec(line)?.[1]).find((mark) => mark !== undefined);
 
+const bullet = String.raw`\s*(?:[-*+]|\d{1,9}[.)])\s*`;
 /** A mark is one character, also one that is drawn from several. `[A](url)` and `[A][ref]` are links. */
-const box = /^(\s*)(?:[-*+]|\d{1,9}[.)])\s*\[(?:\s*((?:[^\]\s]\p{M}*)?)\s*\](?![([])|\s+\])(\*(?=\s|$))?\s*(.*)$/u;
+const mark = String.raw`\[(?:\s*((?:[^\]\s]\p{M}*)?)\s*\](?![([])|\s+\])`;
+const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'u');
+const boxStart = new RegExp(`^(${bullet})${mark}`, 'u');
+
+export const isBox = (line: string): boolean => boxStart.test(line);
+
+/** A line with the mark of its box taken out; any other line as it is. */
+export const withoutMark = (line: string): string => line.replace(boxStart, '$1[ ]');
 
 /** How much further the boxes below a box are indented. */
 const step = 2;
@@ -83,9 +91,9 @@ const boxesIn = (lines: readonly string[]): Item[] => {
     const indent = columnsOf(/^\s*/.exec(line)![0]);
     while (above.length > 0 && above.at(-1)!.indent > indent - (found ? step : 1)) above.pop();
     if (!found) continue;
-    const [, , mark = '', star, title = ''] = found;
+    const [, marked = '', star, title = ''] = found;
     const optional = star !== undefined || (above.at(-1)?.item.optional ?? false);
-    const item = { title: title.trim(), done: isDone(mark), optional, shelved: false, isHeading: false };
+    const item = { title: title.trim(), done: isDone(marked), optional, shelved: false, isHeading: false };
     for (const parent of above) parent.item.isHeading ||= !optional || parent.item.optional;
     items.push(item);
     above.push({ indent, item });
@@ -198,8 +206,7 @@ export const wordingOf = (markdown: string): string =>
     .join('\n');
 
 const plainLine = (line: string): string =>
-  line
-    .replace(/^(\s*(?:[-*+]|\d{1,9}[.)])\s*)\[\s*\S?\s*\](?![([])/u, '$1[ ]')
+  withoutMark(line)
     .replace(/^\s*[*+]\s/, '- ')
     .replaceAll(/-{3,}/g, '---')
     .replaceAll(/__|\*\*/g, '**')

@@ -126,6 +126,15 @@ describe('a limit that cannot be checked', () => {
     ]);
   });
 
+  test('is said when an agent reports a cost of 0 for tokens that it used', async () => {
+    const step = { type: 'step_finish', part: { reason: 'stop', cost: 0, tokens: { input: 10, output: 5 } } };
+    const project = createProject({ agent: [`echo '${JSON.stringify(step)}'`, promise] });
+
+    const { stderr } = await project.spool(...run, '--max-cost', '5', '--max-iterations', '1');
+
+    expect(stderr).toContain('OpenCode reported no cost for iteration 1, so --max-cost cannot be checked.');
+  });
+
   test('is not mentioned when what it needs is reported', async () => {
     const project = createProject({ agent: [`${uses(1, 0.1)}; ${says('Hm.')}`, promise] });
 

@@ -244,6 +244,7 @@ describe('ignored files in a worktree', () => {
   test.each([
     ['a new folder', 'mkdir -p out/deep; echo r > out/deep/report.html', 'out/'],
     ['a new file', 'echo rows > local.db', 'local.db'],
+    ['a folder with the name of build output in it', 'mkdir -p out/build; echo r > out/build/r.sqlite', 'out/'],
     ['a file that came with it and was changed', 'echo MORE=1 >> .env', '.env'],
     ['a new file in a folder that came with it', 'echo more > data/more.csv', 'data/more.csv'],
     ['a file of the setup that was changed', 'echo rows >> setup.db', 'setup.db'],
@@ -378,6 +379,45 @@ describe('the change is edited in the project while a worktree has a copy of it'
       expect.stringContaining('proposal.md was changed'),
       expect.stringContaining('proposal.md was changed'),
     ]);
+  });
+
+  test('tasks that both have added at the end are both there', async () => {
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: [`${tick('one')}; echo '- [ ] found by the agent' >> '${tasks}'`, `${tick('')}; ${promise}`],
+    });
+    expect(await project.spool(...run, ...gate, '--max-iterations', '1')).toMatchObject({ code: 3 });
+    project.write(tasks, `${two}- [ ] added by a person\n`);
+
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 4 } }]);
+    expect(await project.spool(...run, ...gate)).toMatchObject({ code: 0 });
+    const both = '- [x] one\n- [x] two\n- [x] added by a person\n- [x] found by the agent';
+    expect(project.git('show', `${branch}:${tasks}`)).toBe(both);
+  });
+
+  test('a box without a blank that is ticked beside a line that was added is no conflict', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [] one\n- [  ] two\n' },
+      agent: [`sed -i 's/- \\[\\] one/- [x] one/' '${tasks}'`, `sed -i 's/\\[ *\\]/[x]/' '${tasks}'; ${promise}`],
+    });
+    expect(await project.spool(...run, ...gate, '--max-iterations', '1')).toMatchObject({ code: 3 });
+    project.write(tasks, '- [] one\n- [  ] zero\n- [  ] two\n');
+
+    expect(await project.spool(...run, ...gate)).toMatchObject({ code: 0 });
+    expect(project.git('show', `${branch}:${tasks}`)).toBe('- [x] one\n- [x] zero\n- [x] two');
+  });
+
+  test('a task that both have reworded is an error that names the file', async () => {
+    const project = createProject({
+      files: { [tasks]: two },
+      agent: [`sed -i 's/two/zwei/' '${tasks}'`],
+    });
+    expect(await project.spool(...run, '--worktree', '--max-iterations', '1')).toMatchObject({ code: 3 });
+    project.write(tasks, '- [ ] one\n- [ ] deux\n');
+
+    const result = await project.spool(...run, '--worktree');
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(tasks) });
+    expect(await project.spool('list')).toMatchObject({ code: 0 });
   });
 
   test('files that are added, deleted and changed come over', async () => {

@@ -29,7 +29,7 @@ export const makeGate =
       ...(await tamperingOf(parts, moved)),
       openTasks: openTasks.slice(0, mostListed),
       openTaskCount: openTasks.length,
-      conflicts,
+      conflicts: conflicts.slice(0, mostListed),
       runs,
     };
     return { ...found, passed: passes(found) };

@@ -12,7 +12,7 @@ interface Measured {
 
 /** The limits that only an agent's own numbers can enforce. */
 const measured: readonly Measured[] = [
-  { limit: 'maxCostUsd', flag: '--max-cost', report: 'cost', isKnown: ({ costUsd }) => costUsd !== null },
+  { limit: 'maxCostUsd', flag: '--max-cost', report: 'cost', isKnown: hasPrice },
   {
     limit: 'maxTokens',
     flag: '--max-tokens',
@@ -20,6 +20,11 @@ const measured: readonly Measured[] = [
     isKnown: ({ inputTokens, outputTokens }) => inputTokens !== null || outputTokens !== null,
   },
 ];
+
+/** Agents report a cost of 0 for a model whose price they do not know. */
+function hasPrice({ costUsd, inputTokens, outputTokens }: Usage): boolean {
+  return costUsd !== null && (costUsd > 0 || (inputTokens ?? 0) + (outputTokens ?? 0) === 0);
+}
 
 type Find = (name: string) => Harness;
 type Limited = Pick<RunPlan, 'agents' | 'limits'>;
