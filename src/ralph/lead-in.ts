@@ -61,7 +61,7 @@ const isAboutTheEnd = (text: string): boolean =>
   (wordsIn(text) <= longestElsewhere && aboutTheEndElsewhere.test(text) && !putsOffElsewhere.test(text));
 
 const aboutTheEnd =
-  /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|green|hence|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|status|success(?:ful|fully)?|summary|tag|therefore|thus|verdict|verified)\b/i;
+  /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|good|green|hence|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|shipped|status|success(?:ful|fully)?|summary|tag|tested|therefore|thus|verdict|verified|working|works)\b/i;
 
 const aboutTheEndElsewhere =
   /完成|完了|完毕|結論|结论|готово|завершено|выполнено|итог|\b(?:fertig|erledigt|abgeschlossen|ergebnis|terminée?s?|fini|résultat|listo|hecho|terminado|completad[oa]|concluído|feito|pronto|fatto|completato|klaar|gereed|gotowe|zakończone|hotovo|färdig|klar|valmis)(?!\p{L})/iu;
