@@ -82,12 +82,12 @@ export const orNull =
 export const listOf =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) => {
-    const items = someOf(shape)(value);
+    const items = validItems(shape)(value);
     return Array.isArray(value) && items?.length === value.length ? items : undefined;
   };
 
 /** The items of a list that have the shape. */
-export const someOf =
+export const validItems =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) =>
     Array.isArray(value) ? value.map(shape).filter((item) => item !== undefined) : undefined;

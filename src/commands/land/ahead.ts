@@ -8,12 +8,9 @@ import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import { lockTree, newScratch, readState } from '../../project/state.ts';
-import { oneLine, shellWord } from '../../report/format.ts';
+import { shellWord, someOf } from '../../report/format.ts';
 import { bringHome, type Home, planHome } from './home.ts';
 import type { Landing } from './landing.ts';
-
-/** How many files are named. */
-const shown = 5;
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
 export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
@@ -43,7 +40,7 @@ const forward = async ({ project, base }: Landing, commit: string, aside: Aside 
   const moved = await fastForward(project.root, base, commit);
   if (moved.ok) return aside?.drop();
   aside?.putBack();
-  if (moved.files.length > 0) throw userError('land-blocked', named(moved.files), base);
+  if (moved.files.length > 0) throw userError('land-blocked', someOf(moved.files), base);
   throw userError('bad-branch', base, moved.why);
 };
 
@@ -61,7 +58,7 @@ const makeWay = async (landing: Landing, { holder, commit, home }: Way): Promise
   const { project, change, base, prefix, call } = landing;
   const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
-  if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
+  if (others.length > 0) throw userError('land-blocked', someOf(others.map(readable)), base);
   const modified = home.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
@@ -74,16 +71,11 @@ const makeWay = async (landing: Landing, { holder, commit, home }: Way): Promise
   const merged = files.filter(isMerged);
   const back = `git -C ${shellWord(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(shellWord).join(' ')}`;
   const done = [
-    ...(taken.length > 0 ? [`taken from the branch: ${named(taken)}`] : []),
-    ...(merged.length > 0 ? [`merged with the branch: ${named(merged)}`] : []),
+    ...(taken.length > 0 ? [`taken from the branch: ${someOf(taken)}`] : []),
+    ...(merged.length > 0 ? [`merged with the branch: ${someOf(merged)}`] : []),
   ];
   call.terminal.say(
     `Not committed on ${base} and ${done.join('; ')}. Yours is kept as ${kept.name}; back with: ${back}\n`,
   );
   return setAside(holder, [...own, ...modified]);
-};
-
-const named = (files: readonly string[]): string => {
-  const first = files.slice(0, shown).map((name) => oneLine(name));
-  return files.length > shown ? `${first.join(', ')} and ${files.length - shown} more` : first.join(', ');
 };

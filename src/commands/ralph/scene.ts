@@ -6,7 +6,7 @@ import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
 import { leftOutFile } from '../../project/state.ts';
-import { oneLine } from '../../report/format.ts';
+import { oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
 
@@ -79,18 +79,20 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const refused = of('refused');
   const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
   return [
-    ...together.map((list) => `Not in commits or checkpoints: ${listed(list)} (${list[0]!.why}).`),
-    ...of('large').map(({ name, why }) => `Not in checkpoints: ${shown(name)} (${why}).`),
+    ...together.map((list) => `Not in commits or checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
     ...refused
       .slice(0, mostNamed)
-      .map(({ name, why }) => `Git cannot add ${shown(name)}, so it is left out: ${oneLine(why)}`),
+      .map(({ name, why }) => `Git cannot add ${nameOf(name)}, so it is left out: ${oneLine(why)}`),
     ...more,
   ];
 };
 
-const listed = (list: readonly LeftOut[]): string => {
-  const names = list.slice(0, mostNamed).map(({ name }) => shown(name));
-  return list.length > mostNamed ? `${names.join(', ')} and ${list.length - mostNamed} more` : names.join(', ');
-};
+const namesOf = (list: readonly LeftOut[]): string =>
+  someOf(
+    list.map(({ name }) => readable(name)),
+    list.length,
+    mostNamed,
+  );
 
-const shown = (name: string) => oneLine(readable(name));
+const nameOf = (name: string) => oneLine(readable(name));
