@@ -6,7 +6,7 @@ import { type LeftOut, readLeftOut } from '../git/left-out.ts';
 import { inTheWay, planRewind, rewind, type RewindPlan } from '../git/rewind.ts';
 import { takeTree } from '../git/trees.ts';
 import { leftOutFile, lockChange, runFolder } from '../project/state.ts';
-import { count, oneLine, someOf } from '../report/format.ts';
+import { count, oneLine, shellWord, someOf } from '../report/format.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
 import { findKept, type Kept, pick } from './checkpoints.ts';
@@ -52,10 +52,10 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   const missed = await rewind(tree, target, { plan, leftOut });
   show(plan, terminal);
   terminal.out(
-    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${change} ${present.name}\n`,
+    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${shellWord(change)} ${present.name}\n`,
   );
   if (missed.length === 0) return 0;
-  throw userError('half-rewound', listed(missed), `spool rewind ${change} ${present.name}`);
+  throw userError('half-rewound', listed(missed), `spool rewind ${shellWord(change)} ${present.name}`);
 };
 
 const subjectOf = ({ left }: RewindPlan) => (left.length === 0 ? 'The work tree' : 'The rest of the work tree');

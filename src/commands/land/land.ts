@@ -27,7 +27,7 @@ import { branchOf } from '../../project/ids.ts';
 import { readLanded, writeLanded } from '../../project/landed.ts';
 import { planned } from '../../project/planned.ts';
 import { lockChange, readRun, readState } from '../../project/state.ts';
-import { count, oneLine } from '../../report/format.ts';
+import { count, oneLine, shellWord } from '../../report/format.ts';
 import type { Call } from '../command.ts';
 import { resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
@@ -96,7 +96,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   if (tip === null) {
     const landed = await readLanded(project, change);
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
-    throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
+    throw userError('no-branch', branch, `spool ralph --change ${shellWord(change)} --worktree`);
   }
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
