@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
-import { baseOf, bytesOf, filesBelow, keptWork, mergeCopies } from '../../project/copies.ts';
+import { baseOf, bytesOf, filesAmong, keptWork, mergeCopies } from '../../project/copies.ts';
 import { worktreePath } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import type { Landing } from './landing.ts';
@@ -22,7 +22,7 @@ export const planHome = async (landing: Landing, holder: string, commit: string)
   const plans = await planned(project, change);
   const work = await workRoot(landing);
   const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(readable));
-  const paths = new Set([...filesBelow(project.root, plans), ...(work === null ? [] : filesBelow(work, plans))]);
+  const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {

@@ -1,6 +1,6 @@
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { systemProblem, userError } from '../../errors.ts';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../../errors.ts';
 import {
   addWorktree,
   branchExists,
@@ -23,6 +23,7 @@ import type { Options } from '../../flags.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { bringWorkBack, keepWork, keptWork, takeOver } from '../../project/copies.ts';
+import { copy } from '../../project/files.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { planned } from '../../project/planned.ts';
@@ -147,15 +148,6 @@ export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
     stopGraceMs: options.stopGrace,
   });
   return outcome;
-};
-
-const copy = (from: string, to: string): void => {
-  try {
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(from, to, { recursive: true, force: true });
-  } catch (error) {
-    throw userError('io', to, systemProblem(error));
-  }
 };
 
 export interface Leaving {
