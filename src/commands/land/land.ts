@@ -25,7 +25,7 @@ import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { readLanded, writeLanded } from '../../project/landed.ts';
-import { planned } from '../../project/planned.ts';
+import { isAmong, planned } from '../../project/planned.ts';
 import { lockChange, readRun, readState } from '../../project/state.ts';
 import { count, oneLine, shellWord } from '../../report/format.ts';
 import type { Call } from '../command.ts';
@@ -144,8 +144,7 @@ const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: s
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
   const copies = (await planned(project, change)).map((path) => `${prefix}${path}`);
-  const isCopied = (path: string) => copies.some((copy) => path === copy || path.startsWith(`${copy}/`));
-  const file = dirty.map(readable).find((path) => !isCopied(path));
+  const file = dirty.map(readable).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 

@@ -31,7 +31,7 @@ import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import { oneLine, shellWord, someOf } from '../../report/format.ts';
-import { includeFile, isCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
+import { includeFile, isPlannedCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
 
@@ -200,11 +200,7 @@ const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Prom
   if (dirty === null) return 'git cannot tell what is in it';
   // The copy of the change itself is kept elsewhere, and comes home with what lands.
   const plans = isEmpty ? [] : await planned(project, change);
-  const isHeld = (path: string): boolean => {
-    const name = relative(root, join(worktree, path));
-    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
-    return isPlan || isCopy(join(project.root, name), join(worktree, path));
-  };
+  const isHeld = isPlannedCopy(project, { worktree, root }, plans);
   const left = dirty.map(readable).find((path) => !isHeld(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
 };

@@ -5,7 +5,7 @@ import { readable } from '../../git/git.ts';
 import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-files.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
 import type { Project } from '../../project/find.ts';
-import { planned } from '../../project/planned.ts';
+import { isAmong, planned } from '../../project/planned.ts';
 import { shellWord, someOf } from '../../report/format.ts';
 
 /** A worktree, and the folder of the project in it. */
@@ -42,13 +42,17 @@ export const noteFurnished = async (project: Project, room: Room, hasSetup: bool
 export const resultsIn = async (project: Project, change: string, room: Room): Promise<string[]> => {
   const note = await noteOf(room.worktree);
   const plans = await planned(project, change);
-  const isKept = (path: string): boolean => {
-    const name = relative(room.root, join(room.worktree, path));
-    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
-    return isPlan || isCopy(join(project.root, name), join(room.worktree, path));
-  };
+  const isKept = isPlannedCopy(project, room, plans);
   return ignoredSince(room.worktree, note === null ? none : baselineIn(note), isKept);
 };
+
+/** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */
+export const isPlannedCopy =
+  (project: Project, { worktree, root }: Room, plans: readonly string[]) =>
+  (path: string): boolean => {
+    const name = relative(root, join(worktree, path));
+    return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
+  };
 
 export const staysFor = (results: readonly string[], where: string): string =>
   `${where} stays: it has files that git ignores and no commit holds: ${someOf(results)}. To remove it with them: git worktree remove --force ${shellWord(where)}`;
@@ -59,7 +63,7 @@ export const includeFile = (project: Project): string | null => {
   return existsSync(file) ? file : null;
 };
 
-export const isCopy = (original: string, path: string): boolean => {
+const isCopy = (original: string, path: string): boolean => {
   const sizeOf = (file: string) => {
     const stats = statSync(file, { throwIfNoEntry: false });
     return stats?.isFile() ? stats.size : null;
