@@ -1,6 +1,7 @@
 import { cpSync, type Dirent, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { atPath, systemProblem, userError } from '../errors.ts';
+import { parseJson } from './shape.ts';
 
 /** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
 export const readIfThere = async (path: string): Promise<string | null> => {
@@ -9,6 +10,15 @@ export const readIfThere = async (path: string): Promise<string | null> => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     return atPath(path)(error);
+  }
+};
+
+/** What is in a JSON file; undefined when it cannot be read, or is damaged. */
+export const readJson = (path: string): unknown => {
+  try {
+    return parseJson(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
   }
 };
 

@@ -4,8 +4,10 @@ import { filesNamedBy } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-files.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
+import { readJson } from '../../project/files.ts';
 import type { Project } from '../../project/find.ts';
 import { isAmong, planned } from '../../project/planned.ts';
+import { mapOf, object, type Shape, text, validItems, wrongIs } from '../../project/shape.ts';
 import { shellWord, someOf } from '../../report/format.ts';
 
 /** A worktree, and the folder of the project in it. */
@@ -75,11 +77,9 @@ const isCopy = (original: string, path: string): boolean => {
 const none: Baseline = { folders: [], files: {} };
 
 /** A worktree of an older Spool has an empty note. */
-const baselineIn = (note: string): Baseline => {
-  try {
-    const { folders, files } = JSON.parse(readFileSync(note, 'utf8')) as Partial<Baseline>;
-    return { folders: Array.isArray(folders) ? folders : [], files: files ?? {} };
-  } catch {
-    return none;
-  }
-};
+const baselineIn = (note: string): Baseline => baseline(readJson(note)) ?? none;
+
+const baseline: Shape<Baseline> = object<Baseline>({
+  folders: wrongIs([], validItems(text)),
+  files: wrongIs({}, mapOf(text)),
+});
