@@ -36,9 +36,6 @@ import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { isConflictNote, tryOut } from './trial.ts';
 
-/** How long what a landing that was killed has left running may take to end. */
-const leftoverGraceMs = 2000;
-
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
 export const run = async (call: Call): Promise<number> => {
   const project = findProject(call.cwd);
@@ -120,7 +117,7 @@ const mayLand = async ({ project, change, branch, call }: Landing): Promise<bool
 };
 
 const removeTrial = async ({ project, call }: LandRequest, trial: string): Promise<void> => {
-  await endRun(familyAt(trial), leftoverGraceMs);
+  await endRun(familyAt(trial));
   const removed = await discardWorktree(project.root, trial);
   if (!removed.ok) call.terminal.say(`${relative(project.root, trial)} could not be removed: ${removed.why}.\n`);
 };

@@ -83,9 +83,6 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   return { root, branch: there ?? branch, worktree };
 };
 
-/** How long a setup whose Spool is gone may take to end. */
-const leftoverGraceMs = 2000;
-
 interface NewPlace extends Room {
   readonly branch: string;
   /** The branch was made for it just now. */
@@ -96,7 +93,7 @@ interface NewPlace extends Room {
 const furnishOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
   if (await isFurnished(place.worktree)) return;
   // Whoever was killed may have left a setup running.
-  await endRun(familyAt(place.worktree), leftoverGraceMs);
+  await endRun(familyAt(place.worktree));
   await furnish(request, place);
   await noteFurnished(request.project, place, request.options.worktreeSetup !== null);
 };
