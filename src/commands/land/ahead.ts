@@ -9,7 +9,7 @@ import { stateFolder } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import { lockTree, newScratch, readState } from '../../project/state.ts';
 import { shellWord, someOf } from '../../report/format.ts';
-import { bringHome, type Home, planHome } from './home.ts';
+import { writeEdits, type Edits, planEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
@@ -22,12 +22,12 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
   const release = folder === (await gitFolderOf(project.root)) ? () => {} : lockTree(folder, change);
   try {
     await putBackLeft(holder, [`${landing.prefix}.spool`]);
-    const home = await planHome(landing, holder, commit);
-    const aside = await makeWay(landing, { holder, commit, home });
+    const edits = await planEdits(landing, holder, commit);
+    const aside = await makeWay(landing, { holder, commit, edits });
     await forward(landing, commit, {
       ...aside,
       drop: () => {
-        bringHome(landing, home);
+        writeEdits(landing, edits);
         aside.drop();
       },
     });
@@ -47,26 +47,26 @@ const forward = async ({ project, base }: Landing, commit: string, aside: Aside 
 interface Way {
   readonly holder: string;
   readonly commit: string;
-  readonly home: Home;
+  readonly edits: Edits;
 }
 
 /**
  * The change, its module and the config file may be untracked or changed where the base is checked out, while the
  * branch has them too. They give way, once they are kept; anything else that is not committed does not.
  */
-const makeWay = async (landing: Landing, { holder, commit, home }: Way): Promise<Aside> => {
+const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promise<Aside> => {
   const { project, change, base, prefix, call } = landing;
   const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(readable)), base);
-  const modified = home.modified.map((name) => Buffer.from(name).toString('latin1'));
+  const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept = found.kind === 'found' ? await keepPresent(found.tree, { change, run }) : null;
   if (kept === null) throw userError('not-kept', holder);
-  const files = [...own.map(readable), ...home.modified];
-  const isMerged = (name: string) => home.merged.has(name.slice(prefix.length));
+  const files = [...own.map(readable), ...edits.modified];
+  const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));
   const merged = files.filter(isMerged);
   const back = `git -C ${shellWord(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(shellWord).join(' ')}`;

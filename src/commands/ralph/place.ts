@@ -31,7 +31,7 @@ import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import { oneLine, shellWord, someOf } from '../../report/format.ts';
-import { includeFile, isPlannedCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
+import { includeFile, isPlannedCopy, isSetUp, noteSetUp, resultsIn, type Workspace, staysFor } from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
 
@@ -78,28 +78,28 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
-  await furnishOnce(request, { worktree, root, branch: there ?? branch, isNew });
+  await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
   emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
   return { root, branch: there ?? branch, worktree };
 };
 
-interface NewPlace extends Room {
+interface NewPlace extends Workspace {
   readonly branch: string;
   /** The branch was made for it just now. */
   readonly isNew: boolean;
 }
 
 /** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
-const furnishOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
-  if (await isFurnished(place.worktree)) return;
+const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
+  if (await isSetUp(place.worktree)) return;
   // Whoever was killed may have left a setup running.
   await endRun(familyAt(place.worktree));
-  await furnish(request, place);
-  await noteFurnished(request.project, place, request.options.worktreeSetup !== null);
+  await prepare(request, place);
+  await noteSetUp(request.project, place, request.options.worktreeSetup !== null);
 };
 
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
-const furnish = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
+const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
   const { project, change, options, folder, stops } = request;
   const copied = { project, change, root };
   const tip = await headOf(worktree);

@@ -13,11 +13,11 @@ import { count, lineChanges, oneLine, someOf } from '../../report/format.ts';
 import { leftBehind } from './cut-off.ts';
 import type { WorldParts } from './parts.ts';
 import { type IndexKeeper, keepIndex } from './refresh.ts';
-import { createScenes, type Scene, type Scenes } from './scene.ts';
+import { createSnapshots, type Snapshot, type Snapshots } from './snapshots.ts';
 import { type Ledger, openLedger } from './uncommitted.ts';
 
-const unreadable = (scenes: Scenes): string => {
-  const why = scenes.problem();
+const unreadable = (snapshots: Snapshots): string => {
+  const why = snapshots.problem();
   const text = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
   return why === null ? text : `${text} git says: ${oneLine(why)}`;
 };
@@ -41,7 +41,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
   const ledger = openLedger(parts.folder);
   const complain = complainer(tree, emit);
   let opened: Opened | null = null;
-  let known: Scene | null = null;
+  let known: Snapshot | null = null;
   return {
     disturbed: () => {
       known = null;
@@ -51,26 +51,26 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       if (opened === null) {
         if (parts.plan.commit) await recallWhatIsOpen(parts, tree, ledger);
         opened = await open(parts, tree);
-        const { cutOffTree, unsureSince, scenes } = opened;
-        known = await scenes.look();
+        const { cutOffTree, unsureSince, snapshots } = opened;
+        known = await snapshots.take();
         if (known !== null && unsureSince !== null)
           await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
         if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
       }
-      const { checkpoints, scenes } = opened;
-      const before = known ?? (await scenes.look());
+      const { checkpoints, snapshots } = opened;
+      const before = known ?? (await snapshots.take());
       known = null;
       if (before === null) {
-        complain(scenes);
+        complain(snapshots);
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const iterationWork = { ...parts, tree, scenes, index, checkpoints, iteration, before, named, ledger };
+      const iterationWork = { ...parts, tree, snapshots, index, checkpoints, iteration, before, named, ledger };
       return async () => {
-        const after = await scenes.look();
+        const after = await snapshots.take();
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
-          complain(scenes);
+          complain(snapshots);
           return nothing;
         }
         // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
@@ -82,7 +82,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       if (isGone(tree)) return [];
       await index.atEnd();
       if (!parts.plan.commit || ledger.all().length === 0) return [];
-      const now = opened === null ? null : await opened.scenes.look();
+      const now = opened === null ? null : await opened.snapshots.take();
       const open = now && (await between(tree.root, now.head ?? now.id, now.id));
       return ledger.report(
         new Set(ledger.all().filter((name) => open === null || now?.head === null || open.has(name))),
@@ -95,10 +95,10 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
 const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder);
 
 /** Says that git cannot be asked; once when there is nothing left to ask. */
-const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((scenes: Scenes) => void) => {
+const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => void) => {
   let isSaid = false;
-  return (scenes) => {
-    if (!isGone(tree)) return emit({ type: 'notice', text: unreadable(scenes) });
+  return (snapshots) => {
+    if (!isGone(tree)) return emit({ type: 'notice', text: unreadable(snapshots) });
     if (!isSaid) emit({ type: 'notice', text: gone });
     isSaid = true;
   };
@@ -124,7 +124,7 @@ const isDetached = ({ gitFolder }: WorkTree): boolean => {
 };
 
 interface Opened {
-  readonly scenes: Scenes;
+  readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   /** What an iteration that was cut off began with, where all that has changed since is its work; null otherwise. */
   readonly cutOffTree: string | null;
@@ -137,9 +137,9 @@ const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
   const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
   const last = wasCutOff ? checkpoints.lastTree() : null;
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-  const scenes = createScenes(parts, tree, checkpoints.found);
-  if (place.worktree !== null) return { scenes, checkpoints, cutOffTree: last, unsureSince: null };
-  return { scenes, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
+  const snapshots = createSnapshots(parts, tree, checkpoints.found);
+  if (place.worktree !== null) return { snapshots, checkpoints, cutOffTree: last, unsureSince: null };
+  return { snapshots, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
 };
 
 /** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
@@ -190,23 +190,23 @@ const mostRecalled = 50;
 
 const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';
 
-interface IterationWork extends WorldParts, Pick<Opened, 'scenes' | 'checkpoints'> {
+interface IterationWork extends WorldParts, Pick<Opened, 'snapshots' | 'checkpoints'> {
   readonly tree: WorkTree;
   readonly index: IndexKeeper;
   readonly ledger: Ledger;
   readonly iteration: number;
-  readonly before: Scene;
+  readonly before: Snapshot;
   /** Files of which it was said that they are not committed. */
   readonly named: Set<string>;
 }
 
 /** null when git cannot tell. */
-const workSince = async (work: IterationWork, after: Scene): Promise<Work | null> => {
-  const { tree, scenes, before, checkpoints, iteration } = work;
+const workSince = async (work: IterationWork, after: Snapshot): Promise<Work | null> => {
+  const { tree, snapshots, before, checkpoints, iteration } = work;
   const all = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
   if (all === null) return null;
-  const changes = all.filter(({ name }) => !scenes.isLeftOut(name));
-  const inside = scenes.inside([before, after], changes);
+  const changes = all.filter(({ name }) => !snapshots.isLeftOut(name));
+  const inside = snapshots.inside([before, after], changes);
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
@@ -214,14 +214,14 @@ const workSince = async (work: IterationWork, after: Scene): Promise<Work | null
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };
 
-const repositoriesOf = (inside: readonly Difference[], { nested }: Scene): string[] =>
+const repositoriesOf = (inside: readonly Difference[], { nested }: Snapshot): string[] =>
   [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
 
 const ofItsOwn = (name: string) => `Not committed: ${readable(name)} (a repository of its own).`;
 
 const commitWork = async (
   work: IterationWork,
-  after: Scene,
+  after: Snapshot,
   { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
   const { tree, options, plan, iteration, stops, emit, redactor, ledger, index } = work;
@@ -267,8 +267,8 @@ const commitWork = async (
   const earlier = new Set(ledger.all());
   ledger.remove(names);
   if (result.kind === 'nothing') return { commit: null, commitProblem: null };
-  work.scenes.committed();
-  const commit = await work.scenes.askHead();
+  work.snapshots.committed();
+  const commit = await work.snapshots.askHead();
   index.afterCommit(commit, result.index);
   const yours = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
   if (yours.length > 0)
@@ -281,7 +281,7 @@ const commitWork = async (
 
 interface Commit {
   readonly changes: readonly Difference[];
-  readonly after: Scene;
+  readonly after: Snapshot;
   readonly result: CommitResult & { kind: 'committed' };
 }
 

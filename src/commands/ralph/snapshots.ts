@@ -11,28 +11,28 @@ import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
 
 /** A work tree at one moment. */
-export interface Scene {
+export interface Snapshot {
   readonly id: string;
   readonly head: string | null;
   /** What is in the repositories inside of it. */
   readonly nested: NestedFiles;
 }
 
-export interface Scenes {
+export interface Snapshots {
   /** The work tree as it is now; null when git cannot tell. What it leaves out is named once, and kept with the run. */
-  look(): Promise<Scene | null>;
+  take(): Promise<Snapshot | null>;
   askHead(): Promise<string | null>;
   /** As TreeTaker has it. */
   committed(): void;
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
-  inside(scenes: readonly [Scene, Scene], changes: readonly Difference[]): Difference[];
+  inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
   /** What is left out may have been in a tree before: it is not gone. */
   isLeftOut(name: string): boolean;
 }
 
 /** `since` is the last tree of a run that was interrupted. */
-export const createScenes = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Scenes => {
+export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
   const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
   const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
@@ -55,7 +55,7 @@ export const createScenes = (parts: WorldParts, tree: WorkTree, since: TakerOpti
   };
 
   return {
-    async look() {
+    async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
