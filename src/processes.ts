@@ -66,9 +66,12 @@ const killMs = 2000;
 export const endFamily = (family: Family, graceMs: number): Promise<number> =>
   endAll(() => familyMembers(family), graceMs);
 
+/** How long processes whose Spool is gone may take to end. */
+const orphanGraceMs = 2000;
+
 /** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
-export const endRun = (run: string, graceMs: number): Promise<number> =>
-  endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), graceMs);
+export const endRun = (run: string): Promise<number> =>
+  endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), orphanGraceMs);
 
 /** Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only. */
 export const isInside = (run: string): boolean => {

@@ -6,13 +6,13 @@ import { type LeftOut, readLeftOut } from '../git/left-out.ts';
 import { inTheWay, planRewind, rewind, type RewindPlan } from '../git/rewind.ts';
 import { takeTree } from '../git/trees.ts';
 import { leftOutFile, lockChange, runFolder } from '../project/state.ts';
-import { count, oneLine } from '../report/format.ts';
+import { count, oneLine, shellWord, someOf } from '../report/format.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
 import { findKept, type Kept, pick } from './checkpoints.ts';
 
 /** How many files are named. */
-const shown = 20;
+const mostNamed = 20;
 
 export const run = async (call: Call): Promise<number> => {
   const kept = await findKept(call);
@@ -52,19 +52,15 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   const missed = await rewind(tree, target, { plan, leftOut });
   show(plan, terminal);
   terminal.out(
-    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${change} ${present.name}\n`,
+    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${shellWord(change)} ${present.name}\n`,
   );
   if (missed.length === 0) return 0;
-  throw userError('half-rewound', listed(missed), `spool rewind ${change} ${present.name}`);
+  throw userError('half-rewound', listed(missed), `spool rewind ${shellWord(change)} ${present.name}`);
 };
 
 const subjectOf = ({ left }: RewindPlan) => (left.length === 0 ? 'The work tree' : 'The rest of the work tree');
 
-const listed = (names: readonly string[]): string =>
-  names
-    .slice(0, shown)
-    .map((name) => oneLine(name))
-    .join(', ');
+const listed = (names: readonly string[]): string => someOf(names, names.length, mostNamed);
 
 interface Planned {
   readonly plan: RewindPlan;
@@ -82,12 +78,11 @@ const planOf = async ({ project, tree, change, run: runId }: Kept, target: strin
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
 const show = ({ changes, left }: RewindPlan, terminal: Terminal): void => {
-  for (const { status, name } of changes.slice(0, shown))
+  for (const { status, name } of changes.slice(0, mostNamed))
     terminal.out(`${letters[status]}  ${oneLine(readable(name))}\n`);
-  if (changes.length > shown) terminal.out(`and ${count(changes.length - shown, 'file')} more\n`);
+  if (changes.length > mostNamed) terminal.out(`and ${count(changes.length - mostNamed, 'file')} more\n`);
   for (const why of new Set(left.map((each) => each.why))) {
     const names = left.filter((each) => each.why === why).map(({ name }) => readable(name));
-    const more = names.length > shown ? ` and ${names.length - shown} more` : '';
-    terminal.out(`Left as it is: ${listed(names)}${more} (${why})\n`);
+    terminal.out(`Left as it is: ${listed(names)} (${why})\n`);
   }
 };

@@ -4,13 +4,13 @@ import { git, type GitResult, readable } from './git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
 import {
   emptyTree,
-  forgetNote,
+  forgetIndexNote,
   type IndexNote,
   patiently,
-  readNote,
+  readIndexNote,
   type Refreshed,
   refreshIndex,
-  writeNote,
+  writeIndexNote,
 } from './refresh.ts';
 import { copyIndex, isIntact, type WorkTree } from './worktree.ts';
 
@@ -52,7 +52,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
 
   const scratch = `${tree.scratch}.commit`;
   const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
-  const earlier = readNote(tree);
+  const earlier = readIndexNote(tree);
   const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
   try {
     await copyIndex(tree.index, scratch);
@@ -61,7 +61,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
     const args = ['commit', '--quiet', '-m', request.message];
-    writeNote(tree, note);
+    writeIndexNote(tree, note);
     const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }), triesToCommit);
     const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
     // A hook that is ended behind the commit makes git fail as well.
@@ -90,8 +90,8 @@ const aboutToCommit = (
 });
 
 const restoreNote = (tree: WorkTree, earlier: IndexNote | null): void => {
-  if (earlier === null) return forgetNote(tree);
-  writeNote(tree, earlier);
+  if (earlier === null) return forgetIndexNote(tree);
+  writeIndexNote(tree, earlier);
 };
 
 const hasConflicts = (staged: Differences) => [...staged.values()].some((each) => each.new === unmerged);

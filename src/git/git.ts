@@ -135,3 +135,12 @@ const withoutSurroundingGit = (): NodeJS.ProcessEnv => {
   for (const name of foreign) delete env[name];
   return env;
 };
+
+/** What lstat tells of a name, also behind a link; undefined when it is gone, or out of reach. */
+export const statsAt = (root: string, name: string): Stats | undefined => {
+  try {
+    return lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};

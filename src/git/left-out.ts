@@ -1,4 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { readJson } from '../project/files.ts';
+import { object, oneOf, required, type Shape, text, validItems } from '../project/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
 export interface LeftOut {
@@ -42,20 +44,9 @@ const foldersOf = (name: string): string[] => {
 
 /** Nothing where there is no list, or where it is damaged. */
 export const readLeftOut = (file: string): LeftOut[] => {
-  try {
-    const list: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return Array.isArray(list) ? list.filter(isLeftOut) : [];
-  } catch {
-    return [];
-  }
+  const list = validItems(leftOut)(readJson(file)) ?? [];
+  return list.filter(({ name }) => isBelow(name));
 };
-
-const isLeftOut = (value: Partial<LeftOut> | null): value is LeftOut =>
-  typeof value?.name === 'string' &&
-  isBelow(value.name) &&
-  typeof value.why === 'string' &&
-  value.kind !== undefined &&
-  value.kind in kinds;
 
 /** An agent can write to the list: one name must not stand for the whole work tree, or lead out of it. */
 const isBelow = (name: string): boolean =>
@@ -64,7 +55,11 @@ const isBelow = (name: string): boolean =>
     .split('/')
     .every((part) => part !== '' && part !== '.' && part !== '..');
 
-const kinds = { ignored: true, output: true, large: true, refused: true } satisfies Record<LeftOutKind, true>;
+const leftOut: Shape<LeftOut> = object<LeftOut>({
+  name: required(text),
+  kind: required(oneOf(['ignored', 'output', 'large', 'refused'])),
+  why: required(text),
+});
 
 export const writeLeftOut = (file: string, list: readonly LeftOut[]): void =>
   writeFileSync(file, `${JSON.stringify(list, null, 2)}\n`, { mode: 0o600 });

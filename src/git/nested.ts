@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Difference } from './changes.ts';
-import { git, pathOf, readable } from './git.ts';
+import { git, pathOf, readable, statsAt } from './git.ts';
 
 /** By repository, then by file: what differs when somebody has written to it. Names are those of the work tree around them. */
 export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -90,14 +90,6 @@ const filesOf = async (root: string, repository: string) => {
     else if (stats) files.set(name, `${stats.ino} ${stats.size} ${stats.mode} ${stats.mtimeMs} ${stats.ctimeMs}`);
   }
   return { files, repositories };
-};
-
-const statsAt = (root: string, name: string) => {
-  try {
-    return lstatSync(pathOf(root, name), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 };
 
 /** Empty when that cannot be told. */

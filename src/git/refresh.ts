@@ -1,6 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readJson } from '../project/files.ts';
+import { listOf, object, orNull, pairOf, required, text } from '../project/shape.ts';
 import { git, type GitResult } from './git.ts';
 import { between, indexAgainst, type RawDifference } from './raw.ts';
 import type { WorkTree } from './worktree.ts';
@@ -42,42 +44,48 @@ export type Refreshed =
     }
   | { readonly kind: 'behind'; readonly why: string };
 
-const noteFile = ({ gitFolder }: WorkTree) => join(gitFolder, 'spool-index.json');
+const indexNoteFile = ({ gitFolder }: WorkTree) => join(gitFolder, 'spool-index.json');
 
 /** Best effort: a disk that is full refuses the commit as well. */
-export const writeNote = (tree: WorkTree, { behind, about }: IndexNote): void => {
+export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): void => {
   const note = {
     v: 1,
     behind: behind && { ...behind, entries: [...behind.entries] },
     about: about && { ...about, entries: [...about.entries], staged: [...about.staged] },
   };
   try {
-    writeFileSync(noteFile(tree), JSON.stringify(note));
+    writeFileSync(indexNoteFile(tree), JSON.stringify(note));
   } catch {
     // The index is refreshed right behind the commit all the same, unless Spool is killed.
   }
 };
 
 /** null when the index is not behind. One that was cut off was written before its commit. */
-export const readNote = (tree: WorkTree): IndexNote | null => {
-  try {
-    const { behind, about } = JSON.parse(readFileSync(noteFile(tree), 'utf8')) as {
-      behind: { commit: string; entries: [string, string][] } | null;
-      about: { head: string | null; entries: [string, string][]; staged: string[] } | null;
-    };
-    return {
-      behind: behind && { ...behind, entries: new Map(behind.entries) },
-      about: about && { ...about, entries: new Map(about.entries), staged: new Set(about.staged) },
-    };
-  } catch {
-    forgetNote(tree);
+export const readIndexNote = (tree: WorkTree): IndexNote | null => {
+  const saved = savedNote(readJson(indexNoteFile(tree)));
+  if (saved === undefined) {
+    forgetIndexNote(tree);
     return null;
   }
+  const { behind, about } = saved;
+  return {
+    behind: behind && { ...behind, entries: new Map(behind.entries) },
+    about: about && { ...about, entries: new Map(about.entries), staged: new Set(about.staged) },
+  };
 };
 
-export const forgetNote = (tree: WorkTree): void => {
+const savedEntries = listOf(pairOf(text, text));
+
+const savedNote = object({
+  behind: required(orNull(object({ commit: required(text), entries: required(savedEntries) }))),
+  about: required(
+    orNull(object({ head: required(orNull(text)), entries: required(savedEntries), staged: required(listOf(text)) })),
+  ),
+});
+
+export const forgetIndexNote = (tree: WorkTree): void => {
   try {
-    rmSync(noteFile(tree), { force: true });
+    rmSync(indexNoteFile(tree), { force: true });
   } catch {
     // It is looked at again, and found to be settled.
   }
@@ -108,13 +116,13 @@ export const refreshIndex = async (
   const reset = names.length === 0 ? null : await patiently(() => resetPaths(cwd, names), tries);
   if (reset !== null && reset.code !== 0) {
     const commit = (about && (await commitOn(cwd, about.head))) ?? note.behind?.commit ?? 'HEAD';
-    writeNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
+    writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
     return { kind: 'behind', why: reasonOf(tree, reset) };
   }
   const settled = [...noted].filter(([name]) => !differing.has(name));
   const commit = (about && !justCommitted && (await commitOn(cwd, about.head))) || note.behind?.commit;
   const undone = settled.length === 0 || !commit ? [] : await takenOut(cwd, commit, settled);
-  forgetNote(tree);
+  forgetIndexNote(tree);
   return { kind: 'refreshed', names, undone };
 };
 
@@ -125,7 +133,7 @@ const resetPaths = (cwd: string, names: readonly string[]): Promise<GitResult> =
 const headIsUnborn = async (tree: WorkTree): Promise<Refreshed> => {
   const { code, stderr } = await git(['rev-parse', '--verify', 'HEAD'], { cwd: tree.root });
   if (code === 0 || !/Needed a single revision/.test(stderr)) return { kind: 'behind', why: 'git cannot read it' };
-  forgetNote(tree);
+  forgetIndexNote(tree);
   return { kind: 'refreshed', names: [], undone: [] };
 };
 

@@ -1,5 +1,5 @@
-import { lstatSync, type Stats } from 'node:fs';
-import { git, pathOf } from './git.ts';
+import type { Stats } from 'node:fs';
+import { git, statsAt } from './git.ts';
 import { type IgnoreRules, ignoredBy, namesIn } from './ignored.ts';
 import { inFolders, type LeftOut } from './left-out.ts';
 import type { WorkTree } from './worktree.ts';
@@ -34,7 +34,7 @@ export const fileKey = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
 /** Finds, among what is new, what must not be in a tree, before git reads any of it. */
 export const sortOut = async (tree: WorkTree, news: News, ownOutput: () => ReadonlySet<string>): Promise<Sorted> => {
-  const seen = news.names.map((name) => ({ name, stats: look(tree.root, name) })).filter(isThere);
+  const seen = news.names.map((name) => ({ name, stats: statsAt(tree.root, name) })).filter(isThere);
   const nested = seen.filter(({ stats }) => stats.isDirectory()).map(({ name }) => name.replace(/\/$/, ''));
   const files = seen.filter(({ stats }) => stats.isFile());
   const own = files.length === 0 ? new Set() : ownOutput();
@@ -50,7 +50,7 @@ export const sortOut = async (tree: WorkTree, news: News, ownOutput: () => Reado
 };
 
 /** Whether it is still so large that it is left out. */
-export const isLarge = ({ root }: WorkTree, name: string): boolean => (look(root, name)?.size ?? 0) > mostBytes;
+export const isLarge = ({ root }: WorkTree, name: string): boolean => (statsAt(root, name)?.size ?? 0) > mostBytes;
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
 
@@ -60,15 +60,6 @@ interface Seen {
 }
 
 const isThere = (seen: { name: string; stats: Stats | undefined }): seen is Seen => seen.stats !== undefined;
-
-/** undefined when it is gone, or out of reach. */
-const look = (root: string, name: string): Stats | undefined => {
-  try {
-    return lstatSync(pathOf(root, name), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-};
 
 /** All that is in the user's index. */
 export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>

@@ -1,18 +1,9 @@
-import {
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
 import { fileAt } from '../git/git.ts';
 import { mergeFiles } from '../git/merge.ts';
+import { copy, statsOf } from './files.ts';
 import type { Project } from './find.ts';
 import { planned } from './planned.ts';
 import { makeRalphFolder, ralphFolder } from './state.ts';
@@ -65,8 +56,8 @@ export const takeOver = async (copied: Copied): Promise<void> => {
   const { project, change, root } = copied;
   dropCopies(project, change);
   const plans = await planned(project, change);
-  const known = new Set(filesBelow(project.root, plans));
-  for (const path of filesBelow(root, plans)) if (!known.has(path)) rmSync(join(root, path), { force: true });
+  const known = new Set(filesAmong(project.root, plans));
+  for (const path of filesAmong(root, plans)) if (!known.has(path)) rmSync(join(root, path), { force: true });
   for (const plan of plans) copy(join(project.root, plan), join(root, plan));
   await keepBase(copied);
 };
@@ -93,7 +84,7 @@ export const bringWorkBack = async ({ project, change, root }: Copied, tip: stri
   const kept = keptWork(project, change, tip);
   if (kept !== null)
     for (const plan of plans) if (existsSync(join(kept, plan))) copy(join(kept, plan), join(root, plan));
-  for (const path of filesBelow(project.root, plans))
+  for (const path of filesAmong(project.root, plans))
     if (!existsSync(join(root, path))) copy(join(project.root, path), join(root, path));
 };
 
@@ -123,7 +114,7 @@ const syncOnce = async (copied: Copied): Promise<Synced> => {
   // A change that is gone, because another branch is checked out or it was archived, is nothing to take over.
   if (!existsSync(join(project.root, '.spool', 'changes', change))) return nothing;
   const isKnown = existsSync(baseFolder(project, change));
-  const paths = new Set([...filesBelow(project.root, plans), ...filesBelow(baseFolder(project, change), ['.spool'])]);
+  const paths = new Set([...filesAmong(project.root, plans), ...filesAmong(baseFolder(project, change), ['.spool'])]);
   const [taken, conflicts]: [string[], string[]] = [[], []];
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
@@ -200,14 +191,6 @@ export const baseOf = (project: Project, change: string, path: string): Bytes | 
 /** Of a regular file; null for anything else, and for nothing. */
 export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readFileSync(path) : null);
 
-const statsOf = (path: string): Stats | undefined => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-};
-
 /** A folder is where the file should be, or a link where one of its folders should be. */
 const isBlocked = (root: string, path: string): boolean => {
   const name = Buffer.from(path).toString('latin1');
@@ -227,29 +210,20 @@ const put = (path: string, bytes: Bytes): void => {
   }
 };
 
-const copy = (from: string, to: string): void => {
-  try {
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(from, to, { recursive: true, force: true });
-  } catch (error) {
-    throw userError('io', to, systemProblem(error));
-  }
-};
-
-/** Regular files, relative to the root; links are not followed. */
-export const filesBelow = (root: string, paths: readonly string[]): string[] =>
+/** The regular files at and below these paths, relative to the root; links are not followed. */
+export const filesAmong = (root: string, paths: readonly string[]): string[] =>
   paths.flatMap((path) => {
     const stats = statsOf(join(root, path));
     if (stats?.isFile()) return [path];
     if (!stats?.isDirectory()) return [];
-    return filesBelow(
+    return filesAmong(
       root,
       readdirSync(join(root, path)).map((name) => join(path, name)),
     );
   });
 
 const signatureOf = (root: string, plans: readonly string[]): string =>
-  filesBelow(root, plans)
+  filesAmong(root, plans)
     .map((path) => {
       const { ino = 0, size = 0, mtimeMs = 0 } = statsOf(join(root, path)) ?? {};
       return `${path}\0${ino} ${size} ${mtimeMs}`;

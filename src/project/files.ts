@@ -1,6 +1,7 @@
-import { type Dirent, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { atPath } from '../errors.ts';
+import { cpSync, type Dirent, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { atPath, systemProblem, userError } from '../errors.ts';
+import { parseJson } from './shape.ts';
 
 /** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
 export const readIfThere = async (path: string): Promise<string | null> => {
@@ -9,6 +10,15 @@ export const readIfThere = async (path: string): Promise<string | null> => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     return atPath(path)(error);
+  }
+};
+
+/** What is in a JSON file; undefined when it cannot be read, or is damaged. */
+export const readJson = (path: string): unknown => {
+  try {
+    return parseJson(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
   }
 };
 
@@ -29,6 +39,25 @@ export const filesBelow = (folder: string): string[] => {
       .toSorted();
   } catch {
     return [];
+  }
+};
+
+/** What lstat tells of a path; undefined when nothing is there, or it is out of reach. */
+export const statsOf = (path: string): Stats | undefined => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+/** Copies a file or a folder over what is there. */
+export const copy = (from: string, to: string): void => {
+  try {
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(from, to, { recursive: true, force: true });
+  } catch (error) {
+    throw userError('io', to, systemProblem(error));
   }
 };
 

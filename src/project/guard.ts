@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from './files.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
+import { parseJson } from './shape.ts';
 import { missingTasks } from './tasks.ts';
 
 export interface GuardRequest extends GoalRequest {
@@ -227,14 +228,14 @@ const overwrite = (file: string, bytes: Buffer): void => {
 };
 
 const load = async (folder: string): Promise<Memory | null> => {
-  const memory = parse((await readIfThere(guardFile(folder)).catch(() => null)) ?? '') as Memory | null;
+  const memory = parseJson((await readIfThere(guardFile(folder)).catch(() => null)) ?? '') as Memory | null | undefined;
   const whole = isObject(memory?.seen) && Array.isArray(memory.commands) && isAccepted(memory);
   return whole && memory.v === 2 ? memory : null;
 };
 
 const takeAccepted = (folder: string): Accepted | null => {
   try {
-    const accepted = parse(readFileSync(acceptedFile(folder), 'utf8'));
+    const accepted = parseJson(readFileSync(acceptedFile(folder), 'utf8'));
     rmSync(acceptedFile(folder), { force: true });
     return isAccepted(accepted) ? accepted : null;
   } catch {
@@ -246,11 +247,3 @@ const isAccepted = (value: unknown): value is Accepted =>
   isObject(value) && isObject(value.expected) && Array.isArray(value.expectedTasks);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};

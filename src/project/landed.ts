@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfThere } from './files.ts';
+import { readJson } from './files.ts';
 import type { Project } from './find.ts';
+import { object, oneOf, orNull, required, type Shape, text, wrongIs } from './shape.ts';
 import { makeRalphFolder, ralphFolder } from './state.ts';
 
 /** The last landing of a change. */
@@ -24,10 +25,14 @@ export const writeLanded = (project: Project, change: string, landed: Landed): v
 
 /** null when it never landed, or nobody can tell. */
 export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
-  try {
-    const landed = JSON.parse((await readIfThere(landedFile(project, change))) ?? 'null') as Landed | null;
-    return landed?.v === 1 && typeof landed.branch === 'string' && typeof landed.base === 'string' ? landed : null;
-  } catch {
-    return null;
-  }
+  return landed(readJson(landedFile(project, change))) ?? null;
 };
+
+const landed: Shape<Landed> = object<Landed>({
+  v: required(oneOf([1])),
+  run: wrongIs(null, orNull(text)),
+  branch: required(text),
+  base: required(text),
+  commit: wrongIs('', text),
+  at: wrongIs('', text),
+});

@@ -15,3 +15,7 @@ export const planned = async (project: Project, change: string): Promise<string[
   ];
   return paths.filter((path) => existsSync(join(project.root, path)));
 };
+
+/** Whether a path is one of these, or below one. */
+export const isAmong = (plans: readonly string[], path: string): boolean =>
+  plans.some((plan) => path === plan || path.startsWith(`${plan}/`));

@@ -34,7 +34,7 @@ import {
   orNull,
   required,
   type Shape,
-  someOf,
+  validItems,
   text,
   time,
   wrongIs,
@@ -69,11 +69,11 @@ const fileChange: Shape<FileChange> = object<FileChange>({
 
 const git: Shape<GitSummary> = object<GitSummary>({
   filesChanged: required(count),
-  files: wrongIs([], someOf(text)),
+  files: wrongIs([], validItems(text)),
   insertions: wrongIs(0, count),
   deletions: wrongIs(0, count),
-  changes: wrongIs([], someOf(fileChange)),
-  commits: wrongIs([], someOf(text)),
+  changes: wrongIs([], validItems(fileChange)),
+  commits: wrongIs([], validItems(text)),
   filesLeftOut: wrongIsLeftOut(count),
   commitsLeftOut: wrongIsLeftOut(count),
 });
@@ -110,14 +110,14 @@ const gateRun: Shape<GateRun> = object<GateRun>({
 
 const gateReport: Shape<GateReport> = object<GateReport>({
   passed: required(flag),
-  tampering: wrongIs([], someOf(text)),
-  openTasks: wrongIs([], someOf(text)),
+  tampering: wrongIs([], validItems(text)),
+  openTasks: wrongIs([], validItems(text)),
   tamperingCount: wrongIsLeftOut(count),
-  restore: wrongIsLeftOut(someOf(text)),
+  restore: wrongIsLeftOut(validItems(text)),
   accept: wrongIsLeftOut(orNull(text)),
   openTaskCount: wrongIsLeftOut(count),
-  conflicts: wrongIsLeftOut(someOf(text)),
-  runs: wrongIs([], someOf(gateRun)),
+  conflicts: wrongIsLeftOut(validItems(text)),
+  runs: wrongIs([], validItems(gateRun)),
 });
 
 const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
@@ -126,7 +126,7 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
-const denials: Shape<Denials> = object<Denials>({ tools: wrongIs([], someOf(text)), message: required(text) });
+const denials: Shape<Denials> = object<Denials>({ tools: wrongIs([], validItems(text)), message: required(text) });
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -146,7 +146,7 @@ const attemptFields: Fields<HeldAttempt> = {
   completionFound: wrongIs(false, flag),
   evidence: wrongIs(null, orNull(text)),
   rejected: wrongIs(null, orNull(text)),
-  mentions: wrongIs([], someOf(mention)),
+  mentions: wrongIs([], validItems(mention)),
   git: wrongIs(null, orNull(git)),
   commit: wrongIs(null, orNull(text)),
   commitProblem: wrongIs(null, orNull(text)),
@@ -166,7 +166,7 @@ const attempt: Shape<HeldAttempt> = object<HeldAttempt>(attemptFields);
 /** A line of the history; undefined for one that is not ours. */
 export const recordIn: Shape<IterationRecord> = object<IterationRecord>({
   ...attemptFields,
-  held: wrongIs([], someOf(attempt)),
+  held: wrongIs([], validItems(attempt)),
 });
 
 const agent: Shape<AgentChoice> = object<AgentChoice>({ harness: required(text), model: required(orNull(text)) });
@@ -214,13 +214,13 @@ const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunVi
 });
 
 const settings: Shape<SettingsThen> = object<SettingsThen>({
-  asked: required(someOf(text)),
+  asked: required(validItems(text)),
   file: required(mapOf((value) => value)),
 });
 
 const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
   why: required(text),
-  files: wrongIs([], someOf(text)),
+  files: wrongIs([], validItems(text)),
   count: required(count),
 });
 
@@ -251,7 +251,7 @@ export const viewIn: Shape<RunView> = object<RunView>({
   failFast: absentIs(false, flag),
   commit: absentIs(true, flag),
   tasks: wrongIs(null, orNull(tasks)),
-  uncommitted: wrongIs([], someOf(uncommitted)),
+  uncommitted: wrongIs([], validItems(uncommitted)),
   elapsedMs: absentIs(0, number),
   spentNow: wrongIs(null, orNull(usage)),
   waiting: wrongIs(null, orNull(waiting)),
@@ -270,7 +270,7 @@ export const viewIn: Shape<RunView> = object<RunView>({
   usage: absentIs(null, orNull(usage)),
   held: required(listOf(attempt)),
   heldSinceMs: wrongIs(null, orNull(time)),
-  files: wrongIs([], someOf(text)),
+  files: wrongIs([], validItems(text)),
   filesLeftOut: wrongIs(0, count),
   gateRuns: required(gateRuns),
   lastError: wrongIs(null, orNull(text)),

@@ -1,6 +1,15 @@
 /** Reads JSON of which nothing is known; undefined when it does not have the shape. JSON itself knows no undefined. */
 export type Shape<Type> = (value: unknown) => Type | undefined;
 
+/** What a text says as JSON; undefined for what is no JSON. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
 /** One field of an object: what it is read as, and what a missing or a wrong one means. */
 type Field<Type> = (value: unknown) => { readonly value: Type } | 'left out' | 'wrong';
 
@@ -82,15 +91,24 @@ export const orNull =
 export const listOf =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) => {
-    const items = someOf(shape)(value);
+    const items = validItems(shape)(value);
     return Array.isArray(value) && items?.length === value.length ? items : undefined;
   };
 
 /** The items of a list that have the shape. */
-export const someOf =
+export const validItems =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) =>
     Array.isArray(value) ? value.map(shape).filter((item) => item !== undefined) : undefined;
+
+/** A list of exactly these two. */
+export const pairOf =
+  <First, Second>(first: Shape<First>, second: Shape<Second>): Shape<readonly [First, Second]> =>
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) return undefined;
+    const [one, two] = [first(value[0]), second(value[1])];
+    return one === undefined || two === undefined ? undefined : [one, two];
+  };
 
 /** The entries of an object whose values have the shape. */
 export const mapOf =

@@ -21,6 +21,7 @@ import { readIfThere } from './files.ts';
 import { type Project, ralphFolder, stateFolder } from './find.ts';
 import { acquireLock, hostName, type LockOwner, lockOwner } from './lock.ts';
 import { viewIn } from './saved.ts';
+import { parseJson } from './shape.ts';
 
 export { ralphFolder };
 
@@ -157,15 +158,6 @@ const unreadableIs =
     if ((error as NodeJS.ErrnoException).code === 'EISDIR') return fallback;
     throw error;
   };
-
-/** undefined for what is no JSON. */
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 
 const lockFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'lock');
 

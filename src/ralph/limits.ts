@@ -7,6 +7,19 @@ export interface Spent {
   readonly usage: Usage | null;
 }
 
+/** A value for each limit. */
+export const mapLimits = (valueOf: (name: keyof Limits) => number): Limits => ({
+  maxDurationMs: valueOf('maxDurationMs'),
+  untilMs: valueOf('untilMs'),
+  maxCostUsd: valueOf('maxCostUsd'),
+  maxTokens: valueOf('maxTokens'),
+  iterationTimeoutMs: valueOf('iterationTimeoutMs'),
+  idleTimeoutMs: valueOf('idleTimeoutMs'),
+  maxFailures: valueOf('maxFailures'),
+  maxStalled: valueOf('maxStalled'),
+  maxWaitMs: valueOf('maxWaitMs'),
+});
+
 /** The first limit that is reached; null when all of them leave room. */
 export const limitReached = (limits: Limits, { elapsedMs, nowMs, usage }: Spent): Stop | null => {
   if (elapsedMs >= limits.maxDurationMs) return { cause: 'max-duration', detail: 'the time of --max-duration is over' };

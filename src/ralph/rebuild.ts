@@ -1,5 +1,6 @@
-import type { IterationRecord, Limits, Stop } from './events.ts';
+import type { IterationRecord, Stop } from './events.ts';
 import { stopCauses } from './events.ts';
+import { mapLimits } from './limits.ts';
 import { decide } from './policy.ts';
 import { addRecord, emptyTally, type Tally } from './tally.ts';
 import type { RunView } from './view.ts';
@@ -68,9 +69,7 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
 
 /** What the policy said after that record, as far as it does not depend on the clock. */
 const endOf = (view: RunView, record: IterationRecord): Stop | null => {
-  const limits = Object.fromEntries(
-    Object.entries(view.limits).map(([name, limit]) => [name, limit ?? Infinity]),
-  ) as unknown as Limits;
+  const limits = mapLimits((name) => view.limits[name] ?? Infinity);
   const decision = decide({
     plan: { ...view, limits, maxIterations: view.maxIterations ?? Infinity, retryDelayMs: 0 },
     record,

@@ -78,13 +78,11 @@ const holdsControls = (text: string): boolean => {
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
-/** `a, b, c, d, e and 3 more`: the first of so many. */
-export const someOf = (names: readonly string[], all = names.length): string => {
-  const shown = names.slice(0, mostShown).map((name) => oneLine(name, 200));
-  return `${shown.join(', ')}${all > shown.length ? ` and ${all - shown.length} more` : ''}`;
+/** `a, b, c, d, e and 3 more`: the first of `all`, at most so many. */
+export const someOf = (names: readonly string[], all = names.length, most = 5): string => {
+  const first = names.slice(0, most).map((name) => oneLine(name, 200));
+  return `${first.join(', ')}${all > first.length ? ` and ${all - first.length} more` : ''}`;
 };
-
-const mostShown = 5;
 
 /** How many columns a text takes on a screen; rather one too many than one too few. */
 export const widthOf = (text: string): number =>

@@ -8,7 +8,7 @@ import {
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, lineChanges, moment, oneLine, usageText, withoutControls } from './format.ts';
+import { count, duration, lineChanges, moment, oneLine, someOf, usageText, withoutControls } from './format.ts';
 import { summarise } from './summary.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
@@ -172,9 +172,8 @@ const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
 const mostGuarded = 6;
 
 const guardedText = (names: readonly string[], all: boolean): string => {
-  const shown = (all ? names : names.slice(0, mostGuarded)).map((name) => oneLine(name));
-  const more = names.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more (--verbose shows them)` : ''}`;
+  if (all || names.length <= mostGuarded) return someOf(names, names.length, names.length);
+  return `${someOf(names, names.length, mostGuarded)} (--verbose shows them)`;
 };
 
 /** How a person puts right what the gate refused because the goal was changed. */

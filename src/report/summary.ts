@@ -1,7 +1,7 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, oneLine, someOf, usageText } from './format.ts';
+import { count, duration, oneLine, shellWord, someOf, usageText } from './format.ts';
 
 /** What a run came to, one fact a line, and how to go on. */
 export const summarise = (view: RunView): string[] => {
@@ -36,10 +36,10 @@ const wayOn = (view: RunView): string | null => {
     case 'running':
       return null;
     case 'interrupted':
-      return `spool ralph --change ${view.change}`;
+      return `spool ralph --change ${shellWord(view.change)}`;
     case 'blocked':
       if (view.cause === 'denied') return newRun(view);
-      return `spool ralph --change ${view.change} --add-context "<what it needs to know>", then ${newRun(view)}`;
+      return `spool ralph --change ${shellWord(view.change)} --add-context "<what it needs to know>", then ${newRun(view)}`;
     case 'limit':
     case 'failed':
       return newRun(view);
@@ -49,17 +49,15 @@ const wayOn = (view: RunView): string | null => {
 /** A new run begins with nothing but what it is given: without these flags it would have another gate. */
 const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise, ...view }: RunView): string =>
   [
-    `spool ralph --change ${change}`,
+    `spool ralph --change ${shellWord(change)}`,
     ...(agents.map(agentKey).join(',') === 'opencode' ? [] : [`--harness ${agents.map(agentKey).join(',')}`]),
-    ...gate.verify.map((command) => `--verify ${quoted(command)}`),
+    ...gate.verify.map((command) => `--verify ${shellWord(command)}`),
     ...(gate.verifyEach ? ['--verify-each'] : []),
     ...(gate.requireTasks ? ['--require-tasks'] : []),
-    ...(completionPromise === 'COMPLETE' ? [] : [`--completion-promise ${quoted(completionPromise)}`]),
-    ...(blockedPromise === 'BLOCKED' ? [] : [`--blocked-promise ${quoted(blockedPromise)}`]),
+    ...(completionPromise === 'COMPLETE' ? [] : [`--completion-promise ${shellWord(completionPromise)}`]),
+    ...(blockedPromise === 'BLOCKED' ? [] : [`--blocked-promise ${shellWord(blockedPromise)}`]),
     ...(commit ? [] : ['--no-commit']),
     ...(place?.worktree ? ['--worktree'] : []),
     // The flag that the sentence above it advises.
     ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),
   ].join(' ');
-
-const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -69,7 +69,7 @@ test('a tool that is denied twice in a row without progress blocks the run, with
   expect(result).toMatchObject({ code: 4 });
   const detail = `OpenCode isn't allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json`;
   expect(result.stderr).toContain(`Blocked: ${detail}.\n`);
-  expect(result.stderr).toMatch(/Go on with {2}spool ralph --change \S+ --verify 'true' --allow-all$/m);
+  expect(result.stderr).toMatch(/Go on with {2}spool ralph --change \S+ --verify true --allow-all$/m);
   expect(project.history()).toHaveLength(2);
   expect(project.state()).toMatchObject({ status: 'blocked', cause: 'denied', detail });
 

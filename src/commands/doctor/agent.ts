@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { onPath } from '../../harness/index.ts';
 import { ask, versionOf } from '../../harness/version.ts';
+import { readJson } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -59,12 +59,4 @@ const checkGrants = ({ harness, env, root, allowAll }: AgentQuestion): Check[] =
       `--allow-all${setting ? `, or ${setting}` : ''}`,
     ),
   ];
-};
-
-const readJson = (file: string): unknown => {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return null;
-  }
 };

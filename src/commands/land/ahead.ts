@@ -8,12 +8,9 @@ import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import { lockTree, newScratch, readState } from '../../project/state.ts';
-import { oneLine, shellWord } from '../../report/format.ts';
-import { bringHome, type Home, planHome } from './home.ts';
+import { shellWord, someOf } from '../../report/format.ts';
+import { writeEdits, type Edits, planEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
-
-/** How many files are named. */
-const shown = 5;
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
 export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
@@ -25,12 +22,12 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
   const release = folder === (await gitFolderOf(project.root)) ? () => {} : lockTree(folder, change);
   try {
     await putBackLeft(holder, [`${landing.prefix}.spool`]);
-    const home = await planHome(landing, holder, commit);
-    const aside = await makeWay(landing, { holder, commit, home });
+    const edits = await planEdits(landing, holder, commit);
+    const aside = await makeWay(landing, { holder, commit, edits });
     await forward(landing, commit, {
       ...aside,
       drop: () => {
-        bringHome(landing, home);
+        writeEdits(landing, edits);
         aside.drop();
       },
     });
@@ -43,47 +40,42 @@ const forward = async ({ project, base }: Landing, commit: string, aside: Aside 
   const moved = await fastForward(project.root, base, commit);
   if (moved.ok) return aside?.drop();
   aside?.putBack();
-  if (moved.files.length > 0) throw userError('land-blocked', named(moved.files), base);
+  if (moved.files.length > 0) throw userError('land-blocked', someOf(moved.files), base);
   throw userError('bad-branch', base, moved.why);
 };
 
 interface Way {
   readonly holder: string;
   readonly commit: string;
-  readonly home: Home;
+  readonly edits: Edits;
 }
 
 /**
  * The change, its module and the config file may be untracked or changed where the base is checked out, while the
  * branch has them too. They give way, once they are kept; anything else that is not committed does not.
  */
-const makeWay = async (landing: Landing, { holder, commit, home }: Way): Promise<Aside> => {
+const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promise<Aside> => {
   const { project, change, base, prefix, call } = landing;
   const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
-  if (others.length > 0) throw userError('land-blocked', named(others.map(readable)), base);
-  const modified = home.modified.map((name) => Buffer.from(name).toString('latin1'));
+  if (others.length > 0) throw userError('land-blocked', someOf(others.map(readable)), base);
+  const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept = found.kind === 'found' ? await keepPresent(found.tree, { change, run }) : null;
   if (kept === null) throw userError('not-kept', holder);
-  const files = [...own.map(readable), ...home.modified];
-  const isMerged = (name: string) => home.merged.has(name.slice(prefix.length));
+  const files = [...own.map(readable), ...edits.modified];
+  const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));
   const merged = files.filter(isMerged);
   const back = `git -C ${shellWord(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(shellWord).join(' ')}`;
   const done = [
-    ...(taken.length > 0 ? [`taken from the branch: ${named(taken)}`] : []),
-    ...(merged.length > 0 ? [`merged with the branch: ${named(merged)}`] : []),
+    ...(taken.length > 0 ? [`taken from the branch: ${someOf(taken)}`] : []),
+    ...(merged.length > 0 ? [`merged with the branch: ${someOf(merged)}`] : []),
   ];
   call.terminal.say(
     `Not committed on ${base} and ${done.join('; ')}. Yours is kept as ${kept.name}; back with: ${back}\n`,
   );
   return setAside(holder, [...own, ...modified]);
-};
-
-const named = (files: readonly string[]): string => {
-  const first = files.slice(0, shown).map((name) => oneLine(name));
-  return files.length > shown ? `${first.join(', ')} and ${files.length - shown} more` : first.join(', ');
 };

@@ -25,9 +25,9 @@ import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { readLanded, writeLanded } from '../../project/landed.ts';
-import { planned } from '../../project/planned.ts';
+import { isAmong, planned } from '../../project/planned.ts';
 import { lockChange, readRun, readState } from '../../project/state.ts';
-import { count, oneLine } from '../../report/format.ts';
+import { count, oneLine, shellWord } from '../../report/format.ts';
 import type { Call } from '../command.ts';
 import { resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
@@ -35,9 +35,6 @@ import { moveAhead } from './ahead.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { isConflictNote, tryOut } from './trial.ts';
-
-/** How long what a landing that was killed has left running may take to end. */
-const leftoverGraceMs = 2000;
 
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
 export const run = async (call: Call): Promise<number> => {
@@ -96,7 +93,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   if (tip === null) {
     const landed = await readLanded(project, change);
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
-    throw userError('no-branch', branch, `spool ralph --change ${change} --worktree`);
+    throw userError('no-branch', branch, `spool ralph --change ${shellWord(change)} --worktree`);
   }
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
@@ -120,7 +117,7 @@ const mayLand = async ({ project, change, branch, call }: Landing): Promise<bool
 };
 
 const removeTrial = async ({ project, call }: LandRequest, trial: string): Promise<void> => {
-  await endRun(familyAt(trial), leftoverGraceMs);
+  await endRun(familyAt(trial));
   const removed = await discardWorktree(project.root, trial);
   if (!removed.ok) call.terminal.say(`${relative(project.root, trial)} could not be removed: ${removed.why}.\n`);
 };
@@ -144,8 +141,7 @@ const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: s
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
   const copies = (await planned(project, change)).map((path) => `${prefix}${path}`);
-  const isCopied = (path: string) => copies.some((copy) => path === copy || path.startsWith(`${copy}/`));
-  const file = dirty.map(readable).find((path) => !isCopied(path));
+  const file = dirty.map(readable).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 

@@ -10,7 +10,7 @@ import { addContext, dropFromContext, loadContext } from '../../project/context.
 import { mergeCopies, tasksFile } from '../../project/copies.ts';
 import { hideWorktreesFromGit, makeRalphFolder, ralphFolder, readState } from '../../project/state.ts';
 import { createRedactor } from '../../redact.ts';
-import { oneLine } from '../../report/format.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
 import { setUp } from '../ralph/place.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
@@ -57,7 +57,7 @@ const conflict = async ({ project, change, branch, base }: Landing, files: strin
   dropFromContext(project, change, (line) => isConflictNote(line) && line !== note);
   const told = (await loadContext(project, change))?.split('\n').includes(note);
   if (!told) addContext(project, change, note);
-  throw userError('land-conflict', base, files, `spool ralph --change ${change} --worktree`);
+  throw userError('land-conflict', base, files, `spool ralph --change ${shellWord(change)} --worktree`);
 };
 
 export const isConflictNote = (line: string): boolean =>

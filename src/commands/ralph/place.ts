@@ -1,6 +1,6 @@
-import { cpSync, existsSync, mkdirSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { systemProblem, userError } from '../../errors.ts';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../../errors.ts';
 import {
   addWorktree,
   branchExists,
@@ -23,6 +23,7 @@ import type { Options } from '../../flags.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { bringWorkBack, keepWork, keptWork, takeOver } from '../../project/copies.ts';
+import { copy } from '../../project/files.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { planned } from '../../project/planned.ts';
@@ -30,7 +31,7 @@ import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import { oneLine, shellWord, someOf } from '../../report/format.ts';
-import { includeFile, isCopy, isFurnished, noteFurnished, resultsIn, type Room, staysFor } from './results.ts';
+import { includeFile, isPlannedCopy, isSetUp, noteSetUp, resultsIn, type Workspace, staysFor } from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
 
@@ -77,31 +78,28 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
-  await furnishOnce(request, { worktree, root, branch: there ?? branch, isNew });
+  await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
   emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
   return { root, branch: there ?? branch, worktree };
 };
 
-/** How long a setup whose Spool is gone may take to end. */
-const leftoverGraceMs = 2000;
-
-interface NewPlace extends Room {
+interface NewPlace extends Workspace {
   readonly branch: string;
   /** The branch was made for it just now. */
   readonly isNew: boolean;
 }
 
 /** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
-const furnishOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
-  if (await isFurnished(place.worktree)) return;
+const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
+  if (await isSetUp(place.worktree)) return;
   // Whoever was killed may have left a setup running.
-  await endRun(familyAt(place.worktree), leftoverGraceMs);
-  await furnish(request, place);
-  await noteFurnished(request.project, place, request.options.worktreeSetup !== null);
+  await endRun(familyAt(place.worktree));
+  await prepare(request, place);
+  await noteSetUp(request.project, place, request.options.worktreeSetup !== null);
 };
 
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
-const furnish = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
+const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
   const { project, change, options, folder, stops } = request;
   const copied = { project, change, root };
   const tip = await headOf(worktree);
@@ -147,15 +145,6 @@ export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
     stopGraceMs: options.stopGrace,
   });
   return outcome;
-};
-
-const copy = (from: string, to: string): void => {
-  try {
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(from, to, { recursive: true, force: true });
-  } catch (error) {
-    throw userError('io', to, systemProblem(error));
-  }
 };
 
 export interface Leaving {
@@ -208,11 +197,7 @@ const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Prom
   if (dirty === null) return 'git cannot tell what is in it';
   // The copy of the change itself is kept elsewhere, and comes home with what lands.
   const plans = isEmpty ? [] : await planned(project, change);
-  const isHeld = (path: string): boolean => {
-    const name = relative(root, join(worktree, path));
-    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
-    return isPlan || isCopy(join(project.root, name), join(worktree, path));
-  };
+  const isHeld = isPlannedCopy(project, { worktree, root }, plans);
   const left = dirty.map(readable).find((path) => !isHeld(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
 };

@@ -7,6 +7,7 @@ import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readRun } from '../../project/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../../ralph/events.ts';
+import { mapLimits } from '../../ralph/limits.ts';
 import { catchUp, type RunView } from '../../ralph/view.ts';
 import { changedSince, describeChanged } from './settings.ts';
 
@@ -125,12 +126,10 @@ const limitsOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView 
     maxStalled: ['maxStalled', options.maxStalled],
     maxWaitMs: ['maxWait', options.maxWait],
   };
-  return Object.fromEntries(
-    Object.entries(wanted).map(([name, [flag, value]]) => [
-      name,
-      kept && !asked.has(flag) ? (kept.limits[name as keyof Limits] ?? Infinity) : value,
-    ]),
-  ) as unknown as Limits;
+  return mapLimits((name) => {
+    const [flag, value] = wanted[name];
+    return kept && !asked.has(flag) ? (kept.limits[name] ?? Infinity) : value;
+  });
 };
 
 /** A resumed run keeps its gate; whoever resumes it may ask for another, but not lose it by saying nothing. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readable } from '../../git/git.ts';
-import { readNote, type Refreshed, refreshIndex } from '../../git/refresh.ts';
+import { readIndexNote, type Refreshed, refreshIndex } from '../../git/refresh.ts';
 import type { WorkTree } from '../../git/worktree.ts';
 import { someOf } from '../../report/format.ts';
 import type { Emit } from '../../ralph/events.ts';
@@ -27,7 +27,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
   const say = (text: string) => emit({ type: 'notice', text });
 
   const tryNow = async (tries: number): Promise<Refreshed | null> => {
-    const note = readNote(tree);
+    const note = readIndexNote(tree);
     const refreshed = note && (await refreshIndex(tree, note, { tries }));
     if (refreshed?.kind !== 'refreshed') return refreshed;
     isSaid = false;

@@ -5,6 +5,7 @@ import { keyName, partOf, splitKey } from '../../project/deciders/parts.ts';
 import { hashOfVersion } from '../../project/goal.ts';
 import type { Expectation, Guard, Moved } from '../../project/guard.ts';
 import { missingTasks, taskTitles } from '../../project/tasks.ts';
+import { shellWord } from '../../report/format.ts';
 import type { WorldParts } from './parts.ts';
 
 export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
@@ -27,16 +28,16 @@ const keyOf = (moved: Moved, guard: Guard) => guard.expects(moved).key;
 const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
   const { key } = parts.guard.expects(moved);
   const { path, part } = splitKey(key);
-  if (moved.kind === 'added') return part === null ? `rm ${quoted(path)}` : `take ${keyName(key)} out again`;
+  if (moved.kind === 'added') return part === null ? `rm ${shellWord(path)}` : `take ${keyName(key)} out again`;
   const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
   if (parts.tree === null) return `put ${name} back as it was (there is no git here that has it)`;
   const version = await expectedVersion(parts, moved);
   if (version === null) return `put ${name} back as it was (git has no version of it that fits)`;
-  if (moved.kind !== 'task' && part === null) return `git restore --source=${version.commit} -- ${quoted(path)}`;
+  if (moved.kind !== 'task' && part === null) return `git restore --source=${version.commit} -- ${shellWord(path)}`;
   const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
   if (value !== null && part?.startsWith('scripts.') && value.length <= longestValue)
     return `set ${keyName(key)} back to ${value}`;
-  return `put ${name} back as in: git show ${version.commit}:./${quoted(path)}`;
+  return `put ${name} back as in: git show ${version.commit}:./${shellWord(path)}`;
 };
 
 /** A commit that has the file as it should be; null when there is none. */
@@ -61,5 +62,3 @@ const fitsTo = (expectation: Expectation) => (bytes: Buffer) => {
       return missingTasks(expectation.titles, taskTitles(bytes.toString('utf8'))).length === 0;
   }
 };
-
-const quoted = (path: string) => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`);

@@ -4,51 +4,57 @@ import { filesNamedBy } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-files.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
+import { readJson } from '../../project/files.ts';
 import type { Project } from '../../project/find.ts';
-import { planned } from '../../project/planned.ts';
+import { isAmong, planned } from '../../project/planned.ts';
+import { mapOf, object, type Shape, text, validItems, wrongIs } from '../../project/shape.ts';
 import { shellWord, someOf } from '../../report/format.ts';
 
 /** A worktree, and the folder of the project in it. */
-export interface Room {
+export interface Workspace {
   readonly worktree: string;
   readonly root: string;
 }
 
 /** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
-const noteOf = async (worktree: string): Promise<string | null> => {
+const setupFileOf = async (worktree: string): Promise<string | null> => {
   const folder = await gitFolderOf(worktree);
   return folder === null ? null : join(folder, 'spool-furnished');
 };
 
-export const isFurnished = async (worktree: string): Promise<boolean> => {
-  const note = await noteOf(worktree);
-  return note !== null && existsSync(note);
+export const isSetUp = async (worktree: string): Promise<boolean> => {
+  const file = await setupFileOf(worktree);
+  return file !== null && existsSync(file);
 };
 
 /** Called when everything is there and no agent has worked yet. */
-export const noteFurnished = async (project: Project, room: Room, hasSetup: boolean): Promise<void> => {
-  const note = await noteOf(room.worktree);
-  if (note === null) return;
+export const noteSetUp = async (project: Project, workspace: Workspace, hasSetup: boolean): Promise<void> => {
+  const file = await setupFileOf(workspace.worktree);
+  if (file === null) return;
   const include = includeFile(project);
   const isBare = !hasSetup && include === null;
   const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(readable);
-  const prefix = relative(room.worktree, room.root);
+  const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
-  const baseline = isBare ? none : await takeBaseline(room.worktree, (path) => included.has(path));
-  writeFileSync(note, JSON.stringify(baseline));
+  const baseline = isBare ? none : await takeBaseline(workspace.worktree, (path) => included.has(path));
+  writeFileSync(file, JSON.stringify(baseline));
 };
 
 /** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
-export const resultsIn = async (project: Project, change: string, room: Room): Promise<string[]> => {
-  const note = await noteOf(room.worktree);
+export const resultsIn = async (project: Project, change: string, workspace: Workspace): Promise<string[]> => {
+  const file = await setupFileOf(workspace.worktree);
   const plans = await planned(project, change);
-  const isKept = (path: string): boolean => {
-    const name = relative(room.root, join(room.worktree, path));
-    const isPlan = plans.some((plan) => name === plan || name.startsWith(`${plan}/`));
-    return isPlan || isCopy(join(project.root, name), join(room.worktree, path));
-  };
-  return ignoredSince(room.worktree, note === null ? none : baselineIn(note), isKept);
+  const isKept = isPlannedCopy(project, workspace, plans);
+  return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
 };
+
+/** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */
+export const isPlannedCopy =
+  (project: Project, { worktree, root }: Workspace, plans: readonly string[]) =>
+  (path: string): boolean => {
+    const name = relative(root, join(worktree, path));
+    return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
+  };
 
 export const staysFor = (results: readonly string[], where: string): string =>
   `${where} stays: it has files that git ignores and no commit holds: ${someOf(results)}. To remove it with them: git worktree remove --force ${shellWord(where)}`;
@@ -59,7 +65,7 @@ export const includeFile = (project: Project): string | null => {
   return existsSync(file) ? file : null;
 };
 
-export const isCopy = (original: string, path: string): boolean => {
+const isCopy = (original: string, path: string): boolean => {
   const sizeOf = (file: string) => {
     const stats = statSync(file, { throwIfNoEntry: false });
     return stats?.isFile() ? stats.size : null;
@@ -70,12 +76,10 @@ export const isCopy = (original: string, path: string): boolean => {
 
 const none: Baseline = { folders: [], files: {} };
 
-/** A worktree of an older Spool has an empty note. */
-const baselineIn = (note: string): Baseline => {
-  try {
-    const { folders, files } = JSON.parse(readFileSync(note, 'utf8')) as Partial<Baseline>;
-    return { folders: Array.isArray(folders) ? folders : [], files: files ?? {} };
-  } catch {
-    return none;
-  }
-};
+/** A worktree of an older Spool has an empty file. */
+const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? none;
+
+const baseline: Shape<Baseline> = object<Baseline>({
+  folders: wrongIs([], validItems(text)),
+  files: wrongIs({}, mapOf(text)),
+});

@@ -68,9 +68,6 @@ interface Shared {
 /** How many names of what is guarded are announced. */
 const mostGuarded = 50;
 
-/** How long processes of a run whose Spool is gone may take to end. */
-const leftoverGraceMs = 2000;
-
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<number> => {
   const { project, change } = given;
@@ -220,7 +217,7 @@ const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonN
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
-  const ended = await endRun(run, leftoverGraceMs);
+  const ended = await endRun(run);
   if (ended > 0)
     emit({
       type: 'notice',

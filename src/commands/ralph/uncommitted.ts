@@ -1,6 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readable } from '../../git/git.ts';
+import { readJson } from '../../project/files.ts';
+import { flag, object, pairOf, required, text, validItems } from '../../project/shape.ts';
 import type { Uncommitted } from '../../ralph/events.ts';
 
 /** Work of a run that is in no commit, by the names that git gave. It is kept with the run, for when that is resumed. */
@@ -60,15 +62,7 @@ export const openLedger = (folder: string): Ledger => {
   };
 };
 
-const read = (file: string): Map<string, Reason> => {
-  try {
-    const entries = JSON.parse(readFileSync(file, 'utf8')) as [unknown, Partial<Reason> | null][];
-    return new Map(entries.filter(isEntry));
-  } catch {
-    return new Map();
-  }
-};
-
 /** An agent can write into the folder as well. */
-const isEntry = (entry: readonly [unknown, Partial<Reason> | null]): entry is [string, Reason] =>
-  typeof entry[0] === 'string' && typeof entry[1]?.why === 'string' && typeof entry[1].owed === 'boolean';
+const read = (file: string): Map<string, Reason> => new Map(entries(readJson(file)));
+
+const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(flag) })));

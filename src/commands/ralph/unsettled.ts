@@ -5,7 +5,7 @@ import type { WorkTree } from '../../git/worktree.ts';
 import type { Project } from '../../project/find.ts';
 import { describeMoved } from '../../project/guard.ts';
 import { ralphFolder } from '../../project/state.ts';
-import { count } from '../../report/format.ts';
+import { count, shellWord } from '../../report/format.ts';
 import { beatMs } from './emit.ts';
 import type { WorldParts } from './parts.ts';
 import { pathIn, waysBack } from './restore.ts';
@@ -40,6 +40,6 @@ export const sayUnsettled = async (parts: WorldParts): Promise<void> => {
   if (first === undefined) return;
   const [way] = await waysBack(parts, [first]);
   const others = more.length === 0 ? '' : ` (and ${count(more.length, 'change')} more)`;
-  const text = `No promise will be accepted while the goal is not as it was: ${describeMoved(first)}${others}. To put it back: ${way}. To accept it: spool accept ${plan.change}`;
+  const text = `No promise will be accepted while the goal is not as it was: ${describeMoved(first)}${others}. To put it back: ${way}. To accept it: spool accept ${shellWord(plan.change)}`;
   emit({ type: 'notice', text });
 };

@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
 import { loopOwner, readRun } from '../../project/state.ts';
 import { noTime, parseValue, wanted } from '../../values.ts';
-import { clockTime, dayOf } from '../../report/format.ts';
+import { clockTime, dayOf, shellWord } from '../../report/format.ts';
 import type { RunRequest } from './run.ts';
 
 /** A resumed run whose --until has passed would end before it begins: a person is asked for a new one, anybody else told. */
@@ -12,7 +12,7 @@ export const withNewUntil = async (request: RunRequest): Promise<RunRequest> => 
   const now = new Date();
   const when = `${clockTime(passed)}, ${dayOf(passed, now)}`;
   if (!options.interactive || options.json || shared || !call.terminal.canAsk)
-    throw userError('until-passed', when, `spool ralph --change ${change}`, clockTime(passed));
+    throw userError('until-passed', when, `spool ralph --change ${shellWord(change)}`, clockTime(passed));
   const until = await askForTime(`The --until of this run (${when}) has passed. Stop when? (Enter: no time)`);
   return { ...request, options: { ...options, until }, asked: new Set([...asked, 'until' as const]) };
 };

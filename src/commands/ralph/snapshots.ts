@@ -6,33 +6,33 @@ import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
 import { leftOutFile } from '../../project/state.ts';
-import { oneLine } from '../../report/format.ts';
+import { oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
 
 /** A work tree at one moment. */
-export interface Scene {
+export interface Snapshot {
   readonly id: string;
   readonly head: string | null;
   /** What is in the repositories inside of it. */
   readonly nested: NestedFiles;
 }
 
-export interface Scenes {
+export interface Snapshots {
   /** The work tree as it is now; null when git cannot tell. What it leaves out is named once, and kept with the run. */
-  look(): Promise<Scene | null>;
+  take(): Promise<Snapshot | null>;
   askHead(): Promise<string | null>;
   /** As TreeTaker has it. */
   committed(): void;
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
-  inside(scenes: readonly [Scene, Scene], changes: readonly Difference[]): Difference[];
+  inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
   /** What is left out may have been in a tree before: it is not gone. */
   isLeftOut(name: string): boolean;
 }
 
 /** `since` is the last tree of a run that was interrupted. */
-export const createScenes = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Scenes => {
+export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
   const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
   const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
@@ -55,7 +55,7 @@ export const createScenes = (parts: WorldParts, tree: WorkTree, since: TakerOpti
   };
 
   return {
-    async look() {
+    async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
@@ -79,18 +79,20 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const refused = of('refused');
   const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
   return [
-    ...together.map((list) => `Not in commits or checkpoints: ${listed(list)} (${list[0]!.why}).`),
-    ...of('large').map(({ name, why }) => `Not in checkpoints: ${shown(name)} (${why}).`),
+    ...together.map((list) => `Not in commits or checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
     ...refused
       .slice(0, mostNamed)
-      .map(({ name, why }) => `Git cannot add ${shown(name)}, so it is left out: ${oneLine(why)}`),
+      .map(({ name, why }) => `Git cannot add ${nameOf(name)}, so it is left out: ${oneLine(why)}`),
     ...more,
   ];
 };
 
-const listed = (list: readonly LeftOut[]): string => {
-  const names = list.slice(0, mostNamed).map(({ name }) => shown(name));
-  return list.length > mostNamed ? `${names.join(', ')} and ${list.length - mostNamed} more` : names.join(', ');
-};
+const namesOf = (list: readonly LeftOut[]): string =>
+  someOf(
+    list.map(({ name }) => readable(name)),
+    list.length,
+    mostNamed,
+  );
 
-const shown = (name: string) => oneLine(readable(name));
+const nameOf = (name: string) => oneLine(readable(name));

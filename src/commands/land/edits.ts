@@ -2,13 +2,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
-import { baseOf, bytesOf, filesBelow, keptWork, mergeCopies } from '../../project/copies.ts';
+import { baseOf, bytesOf, filesAmong, keptWork, mergeCopies } from '../../project/copies.ts';
 import { worktreePath } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import type { Landing } from './landing.ts';
 
 /** What becomes of the project's own copy of the change when the branch lands in its folder. */
-export interface Home {
+export interface Edits {
   /** Changed and not committed there, and changed by the branch too; from the root of the repository. */
   readonly modified: readonly string[];
   /** What files should be that a commit alone does not bring home, by their paths in the project. */
@@ -16,13 +16,13 @@ export interface Home {
 }
 
 /** A person may have edited the change, and a run may have ticked tasks, without a commit. Both are merged with the branch. */
-export const planHome = async (landing: Landing, holder: string, commit: string): Promise<Home> => {
+export const planEdits = async (landing: Landing, holder: string, commit: string): Promise<Edits> => {
   const { project, change, prefix } = landing;
   if (holder !== (await topOf(project.root))) return { modified: [], merged: new Map() };
   const plans = await planned(project, change);
   const work = await workRoot(landing);
   const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(readable));
-  const paths = new Set([...filesBelow(project.root, plans), ...(work === null ? [] : filesBelow(work, plans))]);
+  const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {
@@ -61,7 +61,7 @@ const withLooseWork = async (
 const workRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
   hasWorktree ? join(worktreePath(project, change), prefix) : keptWork(project, change, tip);
 
-export const bringHome = ({ project }: Landing, { merged }: Home): void => {
+export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
   for (const [path, bytes] of merged) {
     const file = join(project.root, path);
     mkdirSync(dirname(file), { recursive: true });
