@@ -27,8 +27,10 @@ export interface Snapshots {
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
   inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
+  leftOut(): readonly LeftOut[];
   /** What is left out may have been in a tree before: it is not gone. */
   isLeftOut(name: string): boolean;
+  leftOut(): readonly LeftOut[];
 }
 
 /** `since` is the last tree of a run that was interrupted. */
@@ -67,6 +69,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       const counted = new Set(changes.map(({ name }) => name));
       return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
+    leftOut: trees.leftOut,
     isLeftOut: (name) => existsSync(pathOf(tree.root, name)) && trees.leftOut().some((each) => covers(each, name)),
   };
 };
