@@ -10,7 +10,7 @@ export const whyNotBelow = (above: readonly string[], prefix: string): string | 
   if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it stood in a list of steps';
   if (endsInCode(above, last)) return null;
   const listed = startsBlock(words.at(-1)!);
-  return leadsUp(sentenceAbove(words), { listed }) ? 'the words before it lead up to it' : null;
+  return leadsUp(sentenceAbove(words), { listed }) ? 'it was announced, not stated' : null;
 };
 
 /** The last words are those of a block of code that was closed behind them. */

@@ -85,13 +85,13 @@ test.each([
     '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',
     'the agent had more to say after it',
   ],
-  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'the words before it lead up to it'],
+  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'it was announced, not stated'],
   [
     'written otherwise',
     '<promise>complete</promise>',
     'it must read <promise>COMPLETE</promise>, not <promise>complete</promise>',
   ],
-  ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it stood in code'],
+  ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it was quoted as code'],
 ])('a promise that is %s does not count, and the next prompt says why', async (_, words, why) => {
   const project = createProject({ agent: [says(words), promise] });
 

@@ -61,7 +61,7 @@ test('a killed run is found, said, and gone on with; --fresh starts anew', async
 
   // Eight at once: the dead owner's lock goes to exactly one of them.
   const results = await Promise.all(Array.from({ length: 8 }, () => project.spool(...run)));
-  const notice = 'The last run was interrupted; going on with iteration 2 (--fresh starts anew).';
+  const notice = 'The last run was interrupted. Resuming at iteration 2 (--fresh starts over).';
   expect(results.filter((result) => result.stderr.includes(notice))).toMatchObject([{ code: 0 }]);
   expect(
     project

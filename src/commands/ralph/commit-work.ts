@@ -34,7 +34,7 @@ export const commitWork = async (
   const { tree, options, plan, iteration, stops, emit, redactor, ledger, index } = work;
   const undone = await index.beforeCommit();
   if (!plan.commit) return { commit: null, commitProblem: null };
-  ledger.add(undone, { why: 'a later commit has undone it', owed: true });
+  ledger.add(undone, { why: 'a later commit reverted it', owed: true });
   const owed = ledger.owed();
   if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
   const busy = unfinished(tree);
@@ -49,7 +49,7 @@ export const commitWork = async (
   const withheld = await findWithheld(tree, [...open], redactor);
   for (const { name, why } of withheld) withhold(work, name, why);
   const nested = changes.filter(isNewNested).map(({ name }) => name);
-  for (const name of nested) withhold(work, name, 'a repository of its own');
+  for (const name of nested) withhold(work, name, 'nested repository');
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
   const own = namesOf(changes.filter(({ name }) => !kept.has(name)));
   const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
@@ -81,7 +81,7 @@ export const commitWork = async (
   if (yours.length > 0)
     emit({
       type: 'notice',
-      text: `${someOf(yours.map(readable))} had uncommitted changes of yours; they are in commit ${commit?.slice(0, 8)}.`,
+      text: `Your uncommitted changes to ${someOf(yours.map(readable))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
 };

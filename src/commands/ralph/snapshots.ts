@@ -6,7 +6,7 @@ import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
 import { leftOutFile } from '../../project/state.ts';
-import { oneLine, someOf } from '../../report/format.ts';
+import { count, oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
 
@@ -77,13 +77,12 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
   const refused = of('refused');
-  const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
+  const more =
+    refused.length > mostNamed ? [`Skipped ${count(refused.length - mostNamed, 'more file')}: git add failed.`] : [];
   return [
-    ...together.map((list) => `Not in commits or checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...together.map((list) => `Excluded from commits and checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
-    ...refused
-      .slice(0, mostNamed)
-      .map(({ name, why }) => `Git cannot add ${nameOf(name)}, so it is left out: ${oneLine(why)}`),
+    ...refused.slice(0, mostNamed).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),
     ...more,
   ];
 };

@@ -16,7 +16,7 @@ import { openLedger } from './uncommitted.ts';
 
 const unreadable = (snapshots: Snapshots): string => {
   const why = snapshots.problem();
-  const text = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
   return why === null ? text : `${text} git says: ${oneLine(why)}`;
 };
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
@@ -102,14 +102,14 @@ const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snap
   };
 };
 
-const gone = 'The repository is gone (.git): from here on nothing is counted, kept or committed.';
+const gone = '.git was deleted: changes are no longer tracked or committed.';
 
 const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
   // Without asking git. In the middle of a rebase nothing is committed.
   if (!isDetached(tree) || unfinished(tree) !== null) return;
   emit({
     type: 'notice',
-    text: 'HEAD is detached: commits go to no branch. To keep them: git switch -c <name>',
+    text: 'Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>',
   });
 };
 
@@ -150,11 +150,11 @@ const workSince = async (work: IterationWork, after: Snapshot): Promise<Work | n
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
-  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, ofItsOwn(name));
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, nestedNotice(name));
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };
 
 const repositoriesOf = (inside: readonly Difference[], { nested }: Snapshot): string[] =>
   [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
 
-const ofItsOwn = (name: string) => `Not committed: ${readable(name)} (a repository of its own).`;
+const nestedNotice = (name: string) => `Not committed: ${readable(name)} (nested repository).`;

@@ -185,8 +185,8 @@ export const counts: readonly Row[] = [
 const inSentence = 'it stood in the middle of a sentence';
 const onLine = 'there was more behind it on its line';
 const moreToSay = 'the agent had more to say after it';
-const inCode = 'it stood in code';
-const ledUpTo = 'the words before it lead up to it';
+const inCode = 'it was quoted as code';
+const ledUpTo = 'it was announced, not stated';
 const undone = 'it was marked as not done';
 const inSteps = 'it stood in a list of steps';
 
