@@ -108,7 +108,7 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toBe(`${name} was changed while the agent was running`);
   });
 
-  test('what was weakened while it did not decide is not forgotten', async () => {
+  test('a file that was weakened while no command ran it is still reported once a command runs it again', async () => {
     const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
     const project = createProject({
       files,
@@ -297,7 +297,7 @@ describe('spool accept', () => {
     expect(project.calls()[1]!.prompt).not.toContain('And also Z.');
   });
 
-  test('and when it does not; the next prompt has what was accepted', async () => {
+  test('works between two runs as well, and the next prompt has the accepted proposal', async () => {
     const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     const refused = await project.spool(...once);

@@ -546,7 +546,7 @@ describe('in all kinds of repositories', () => {
   });
 });
 
-describe('what is not known to be done', () => {
+describe('a change that is not complete', () => {
   const three = { [tasks]: '- [ ] one\n- [ ] two\n- [ ] three\n' };
   const tickOne = `sed -i 's/\\[ \\] one/[x] one/' '${tasks}'; echo x > x.txt`;
   const stopped = {
@@ -730,7 +730,7 @@ describe('tasks that both sides have changed', () => {
     expect(project.read(tasks)).toBe(added);
   });
 
-  test('ticks in a project that git ignores come home', async () => {
+  test('ticks in a tasks.md that git ignores are merged into the tasks.md of the project', async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
       agent: [`sed -i 's/\\[ \\]/[x]/' '${tasks}'; echo x > x.txt; ${promise}`],

@@ -248,7 +248,7 @@ describe('a very large untracked file', () => {
     expect(storeSize(project)).toBeLessThan(1_000_000);
   });
 
-  test('is taken as git has it from when it is committed on', async () => {
+  test('is counted like any other file once it is committed', async () => {
     const project = createProject({
       agent: ['git add data.bin; git commit -qm data', `echo x >> data.bin; ${promise}`],
     });

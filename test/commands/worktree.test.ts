@@ -468,7 +468,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
   });
 
-  test('during a run they are said once, and no promise is believed until the two are the same', async () => {
+  test('a conflict during a run is reported once, and promises are rejected until it is resolved', async () => {
     const mess = `echo '# Of the agent' > '${proposal}'; echo '# Of the person' > "$ROOT/${proposal}"`;
     const project = createProject({
       agent: [`${mess}; ${promise}`, promise, `cp "$ROOT/${proposal}" '${proposal}'; ${promise}`],
@@ -542,7 +542,7 @@ describe('nothing is lost with a worktree', () => {
     expect(project.git('show', '--format=', '--name-only')).toBe('x.txt');
   });
 
-  test('a setup that failed is done anew, and so is a worktree whose folder was deleted', async () => {
+  test('a setup that failed is run again, and a worktree whose folder was deleted is created again', async () => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
     expect(await project.spool(...run, ...setup)).toMatchObject({
@@ -561,7 +561,7 @@ describe('nothing is lost with a worktree', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('a setup that %s ends is done anew', async (signal, code) => {
+  ] as const)('a setup that is ended by %s is run again', async (signal, code) => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done; echo ready > setup.txt`;
     const args = [...run, '--worktree', '--worktree-setup', setup, '--fail-fast'];
@@ -579,7 +579,7 @@ describe('nothing is lost with a worktree', () => {
     expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
   });
 
-  test('a setup whose Spool was killed is ended before it is done anew', async () => {
+  test('a setup whose Spool was killed is ended before it is run again', async () => {
     const project = createProject({ agent: [promise] });
     const setup = `exec 2> /dev/null; trap 'rmdir "$HOME/only-one"; exit 1' TERM; mkdir "$HOME/only-one" || touch "$HOME/both"
       echo begun >> "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;

@@ -278,7 +278,7 @@ describe('a refused commit', () => {
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
   });
 
-  test('was none when the hook that is ended ran behind the commit', async () => {
+  test('is not reported when a post-commit hook is killed, as the commit was created before', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
     hook(project, 'post-commit', 'touch .git/hangs; trap "" TERM; while :; do sleep 0.05; done');
     const loop = project.start(run);

@@ -81,7 +81,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
 });
 
 describe('a damaged state.json', () => {
-  test('of a run that was complete is one of a run that was complete', async () => {
+  test('of a complete run is rebuilt as complete', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run);
     damage(project, 'torn');

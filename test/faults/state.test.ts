@@ -48,7 +48,7 @@ test('of eight loops that start at once on one change, one runs', async () => {
   expect(readdirSync(project.stateFile('.'))).not.toContainEqual(expect.stringMatching(/^lock/));
 });
 
-test('a killed run is found, said, and gone on with; --fresh starts anew', async () => {
+test('a killed run is found, reported and resumed; --fresh starts over', async () => {
   const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
   const killed = project.start(run);
   await killed.printed('waiting for never');

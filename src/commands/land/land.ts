@@ -107,7 +107,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   return ahead === 0 ? `${branch} has no commits beyond ${base}` : landing;
 };
 
-/** What is not known to be done lands only when somebody says so. */
+/** A change whose last run is not complete lands only with --force, or after a yes. */
 const mayLand = async ({ project, change, branch, call }: Landing): Promise<boolean> => {
   const why = call.typed.force ? null : await whyIncomplete(project, change, branch);
   if (why === null) return true;

@@ -44,7 +44,7 @@ export const commitWork = async (
     ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
     return { commit: null, commitProblem: why };
   }
-  // What is owed may have become a secret since, or was withheld before Spool was started anew.
+  // What is owed may have become a secret since, or was withheld before Spool was restarted.
   const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
   const withheld = await findWithheld(tree, [...open], redactor);
   for (const { name, why } of withheld) withhold(work, name, why);

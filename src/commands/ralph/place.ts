@@ -89,7 +89,7 @@ interface NewPlace extends Workspace {
   readonly isNew: boolean;
 }
 
-/** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
+/** Once all of it is there, that is noted where git keeps the worktree; a setup that was interrupted is run again. */
 const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
   if (await isSetUp(place.worktree)) return;
   // Whoever was killed may have left a setup running.

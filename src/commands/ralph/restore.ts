@@ -10,7 +10,7 @@ import type { WorldParts } from './parts.ts';
 
 export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
 
-/** Of how many it is said how to put them back. */
+/** For how many of them the way back is shown. */
 const most = 3;
 /** A value that is longer is shown by git. */
 const longestValue = 200;

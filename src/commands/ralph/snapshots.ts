@@ -27,7 +27,7 @@ export interface Snapshots {
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
   inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
-  /** What is left out may have been in a tree before: it is not gone. */
+  /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
   isLeftOut(name: string): boolean;
 }
 

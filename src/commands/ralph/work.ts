@@ -24,7 +24,7 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 export interface WorkWatch {
   readonly watch: World['watchWork'];
   readonly uncommitted: World['uncommitted'];
-  /** Somebody else may be at the files between two iterations: they are looked at anew before the next one. */
+  /** Somebody else may be at the files between two iterations: they are looked at again before the next one. */
   disturbed(): void;
 }
 
