@@ -64,7 +64,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
     const resumed = await project.spool(...run);
     expect(resumed).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`${said} The damaged file is kept as state.json.damaged-1.\n`),
+      stderr: expect.stringContaining(`${said} The damaged file is saved as state.json.damaged-1.\n`),
     });
     expect(resumed.stderr).toContain('Resuming at iteration 3');
     const aside = project.stateFile('state.json.damaged-1');

@@ -213,7 +213,7 @@ const openWorkTree = async (
 };
 
 const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
-  `${text} The damaged file is kept as ${replaceState(project, change, rebuilt)}.`;
+  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
