@@ -28,17 +28,17 @@ interface Shape {
 
 /** Secrets that can be recognised by their shape. */
 export const shapes: readonly Shape[] = [
-  { starts: ['sk-'], rest: String.raw`[\w-]{20,}` },
+  { starts: ['sk-'], rest: String.raw`(?=[\w-]*\d)[\w-]{20,}` },
   { starts: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], rest: String.raw`\w{36,}` },
   { starts: ['github_pat_'], rest: String.raw`\w{22,}` },
   { starts: ['glpat-'], rest: String.raw`[\w-]{20,}` },
   { starts: ['AKIA', 'ASIA'], rest: '[0-9A-Z]{16}' },
   { starts: ['AIza'], rest: String.raw`[\w-]{35}` },
   { starts: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], rest: String.raw`[\w-]{10,}` },
-  { starts: ['npm_'], rest: String.raw`\w{36}` },
+  { starts: ['npm_'], rest: String.raw`[A-Za-z0-9]{36}(?!\w)` },
   { starts: ['_authToken='], rest: String.raw`[^\s"'$]{8,}` },
   { starts: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'], rest: String.raw`\w{16,}` },
-  { starts: ['hf_', 'gsk_'], rest: String.raw`\w{30,}` },
+  { starts: ['hf_', 'gsk_'], rest: '[A-Za-z0-9]{30,}' },
   { starts: ['SG.'], rest: String.raw`[\w-]{22}\.[\w-]{43}` },
   { starts: ['dapi'], rest: '[0-9a-f]{32}' },
   { starts: ['lin_api_', 'lin_oauth_'], rest: String.raw`\w{40,}` },
@@ -48,6 +48,8 @@ export const shapes: readonly Shape[] = [
   { starts: ['GOCSPX-'], rest: String.raw`[\w-]{28}` },
   { starts: ['pypi-AgEI'], rest: String.raw`[\w-]{50,}` },
   { starts: ['ATATT3'], rest: String.raw`[\w=-]{50,}` },
+  { starts: ['xapp-', 'xai-', 'pplx-', 'figd_', 'sbp_'], rest: String.raw`(?=[\w-]*\d)[\w-]{30,}` },
+  { starts: ['AccountKey='], rest: '[A-Za-z0-9+/]{86}==' },
   { starts: ['whsec_'], rest: '[A-Za-z0-9+/]{32,}' },
   { starts: ['AGE-SECRET-KEY-1'], rest: '[0-9A-Z]{58}' },
   { starts: ['hooks.slack.com/services/T'], rest: String.raw`\w{6,}/B\w{6,}/\w{16,}` },
@@ -59,7 +61,7 @@ export const shapes: readonly Shape[] = [
     // A password in a URL, but not the `postgres:postgres@localhost` of an example, nor a variable in its place.
     starts: ['://'],
     needs: '@',
-    rest: String.raw`[^\s:/?#@"'<>\\]{0,100}:(?![$%{*])[^\s/?#@"'<>\\]{3,200}@(?!(?:[\w-]+\.)*example\.|(?:127|10|0)\.|192\.168\.)[\w-]+\.[\w.-]+`,
+    rest: String.raw`[^\s:/?#@"'<>(),\\]{0,100}:(?![$%{*])[^\s/?#@"'<>(),\\]{6,200}@(?!(?:[\w-]+\.)*example\.|(?:127|10|0)\.|192\.168\.)[\w-]+\.[\w.-]+`,
   },
   { starts: ['eyJ'], rest: String.raw`[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}` },
   {
@@ -116,11 +118,20 @@ const looksSecret = (value: string) =>
 
 const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
 
+/**
+ * A key does not begin in the middle of a word. A letter before it may be the end of an escape in JSON (`\\n`), or of a
+ * colour code.
+ */
+const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;
+
+const sourceOf = (start: string, rest: string): string =>
+  `${/^\w/.test(start) ? wordStart : ''}${literally(start)}${rest}`;
+
 const patternOf = (values: readonly string[]) =>
   new RegExp(
     [
       ...values.map(literally),
-      ...shapes.map(({ starts, rest }) => `(?:${starts.map(literally).join('|')})${rest}`),
+      ...shapes.flatMap(({ starts, rest }) => starts.map((start) => sourceOf(start, rest))),
     ].join('|'),
     'g',
   );
@@ -164,7 +175,7 @@ const createFinder = (values: readonly string[]): Finder => {
 const startOf = (text: string, { rest, needs }: Shape) => {
   // Not the first character: the one before it is compared as well.
   const char = rare.find((each) => text.includes(each, 1));
-  const whole = new RegExp(`${literally(text)}${rest}`, 'y');
+  const whole = new RegExp(sourceOf(text, rest), 'y');
   return {
     text,
     needs,

@@ -49,6 +49,9 @@ export const commitsBeyondBase = async (
 export type Checkout =
   { readonly ok: true; readonly hookProblem: string | null } | { readonly ok: false; readonly why: string };
 
+export const isOnBranch = async (cwd: string, commit: string): Promise<boolean> =>
+  (await git(['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads'], { cwd })).stdout !== '';
+
 /** Goes to a branch, which is created when there is none. A failed checkout leaves the folder as it was. */
 export const switchTo = async (cwd: string, branch: string): Promise<Checkout> => {
   const before = await currentBranch(cwd);

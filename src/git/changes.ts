@@ -14,6 +14,8 @@ export interface Difference {
   readonly nested: boolean;
   /** What the first tree has under its name, or under the name it had: `100644 <id>`, zeros for nothing. */
   readonly before: string;
+  /** The same of the second tree. */
+  readonly after: string;
 }
 
 /** What differs; null when git cannot tell. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
@@ -50,7 +52,7 @@ const parseDifferences = (output: string): Difference[] => {
   const states: Omit<Difference, 'insertions' | 'deletions'>[] = [];
   let at = 0;
   while (fields[at]?.startsWith(':')) {
-    const [oldMode, newMode, oldId, , letter = ''] = fields[at]!.split(' ');
+    const [oldMode, newMode, oldId, newId, letter = ''] = fields[at]!.split(' ');
     const moved = letter.startsWith('R') || letter.startsWith('C');
     const nested = oldMode === ':160000' || newMode === '160000';
     const name = fields[at + (moved ? 2 : 1)]!;
@@ -60,6 +62,7 @@ const parseDifferences = (output: string): Difference[] => {
       from: moved ? fields[at + 1]! : null,
       nested,
       before: `${oldMode?.slice(1)} ${oldId}`,
+      after: `${newMode} ${newId}`,
     });
     at += moved ? 3 : 2;
   }

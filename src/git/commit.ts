@@ -12,7 +12,7 @@ import {
   refreshIndex,
   writeIndexNote,
 } from './refresh.ts';
-import { copyIndex, isIntact, type WorkTree } from './worktree.ts';
+import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from './worktree.ts';
 
 export type CommitResult =
   | {
@@ -39,8 +39,20 @@ export interface CommitRequest {
  * staged. Hooks run. When git refuses, the user's index is as it was.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
-  const cwd = tree.root;
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
+  for (let moves = 0; moves < mostMoves; moves++) {
+    const result = await tryToCommit(tree, request);
+    if (result.kind !== 'moved') return result;
+  }
+  return { kind: 'refused', why: 'HEAD moved again and again' };
+};
+
+/** How often somebody else may commit in between. */
+const mostMoves = 5;
+
+/** `moved`: HEAD is another commit than the one from which the index was prepared, so that a commit would revert that. */
+const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult | { kind: 'moved' }> => {
+  const cwd = tree.root;
   // What the agent has committed itself is in HEAD already.
   const head = await headOf(cwd);
   const open = (await between(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
@@ -62,16 +74,40 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
     const args = ['commit', '--quiet', '-m', request.message];
     writeIndexNote(tree, note);
-    const commit = await patiently(() => git(args, { cwd, env, hooks: true, kill: request.kill }), triesToCommit);
+    const logged = headLogSize(tree);
+    let tried = false;
+    const commit = await patiently(async () => {
+      if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
+      tried = true;
+      return git(args, { cwd, env, hooks: true, kill: request.kill });
+    }, triesToCommit);
     const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
     // A hook that is ended behind the commit makes git fail as well.
     const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
-    if (!isMade && (moved === null || moved.size === 0)) restoreNote(tree, earlier);
-    if (!isMade) return { kind: 'refused', why: reasonOf(commit) };
+    if (!isMade) {
+      restoreNote(tree, earlier);
+      return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit) };
+    }
+    if (await takeBackIfMoved(tree, head.commit, logged)) {
+      restoreNote(tree, earlier);
+      return { kind: 'moved' };
+    }
   } finally {
     rmSync(scratch, { force: true });
   }
   return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
+};
+
+const hasMoved: GitResult = { code: 1, stdout: '', stderr: '' };
+
+/**
+ * Takes the commit back when it is not on top of that HEAD. Only the log of HEAD is read: it is one step long unless a
+ * hook has gone on from the commit, which then stays.
+ */
+const takeBackIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
+  const [step, ...more] = headLogSince(tree, logged);
+  if (step === undefined || more.length > 0 || step.from === (head ?? '0'.repeat(step.from.length))) return false;
+  return (await git(['update-ref', 'HEAD', step.from, step.to], { cwd: tree.root })).code === 0;
 };
 
 const triesToCommit = 20;

@@ -73,6 +73,7 @@ const inside = (status: Difference['status'], name: string): Difference => ({
   deletions: 0,
   nested: true,
   before: '',
+  after: '',
 });
 
 const filesOf = async (root: string, repository: string) => {

@@ -11,9 +11,9 @@ export const isNamedLikeSecret = (path: string, text: () => string): boolean => 
 const isExample = /\.(?:example|sample|template|dist|defaults?|pub)$/i;
 
 const always: readonly RegExp[] = [
-  /(?:^|\/)\.env[^/]*$|\.env$/,
-  /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)[^/]*$/i,
-  /\.(?:key|p12|pfx|jks|keystore|ppk|kdbx)$/i,
+  /(?:^|\/)\.env(?:rc|\.(?!.*\.?(?:d\.ts|[cm]?[jt]s|md|py)$)[\w.-]+)?$|[\w-]\.env$/,
+  /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)(?:[_-][\w-]+)?(?:\.(?:bak|old|orig|pem|key))?$/i,
+  /\.(?:p12|pfx|jks|keystore|ppk|kdbx)$/i,
   /(?:^|\/)[._]netrc$/,
   /(?:^|\/)\.(?:pgpass|git-credentials|htpasswd|vault-token)$/,
   /(?:^|\/)\.aws\/credentials$/,
@@ -21,6 +21,8 @@ const always: readonly RegExp[] = [
 ];
 
 const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string) => boolean }[] = [
+  // A presentation of Keynote is a ZIP file.
+  { name: /\.key$/i, holds: (text) => !text.startsWith('PK') },
   { name: /\.pem$/i, holds: (text) => !isPublicPem(text) },
   { name: /(?:^|\/)\.npmrc$/, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
   { name: /(?:^|\/)\.yarnrc\.yml$/, holds: holdsValue(/npmAuth(?:Token|Ident)\s*:/) },

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { git, readable } from './git.ts';
@@ -79,10 +79,25 @@ const headOf = async ({ root }: WorkTree): Promise<string | null> => {
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
   let [sign, head]: [string, string | null] = ['', null];
   return async () => {
-    const now = stampOf(join(tree.gitFolder, 'logs', 'HEAD'));
+    const now = stampOf(headLog(tree));
     if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
     return head;
   };
+};
+
+const headLog = ({ gitFolder }: WorkTree) => join(gitFolder, 'logs', 'HEAD');
+
+export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), { throwIfNoEntry: false })?.size ?? 0;
+
+/** How HEAD has moved since its log had that size; nothing where there is no log. */
+export const headLogSince = (tree: WorkTree, size: number): { readonly from: string; readonly to: string }[] => {
+  const file = headLog(tree);
+  if (!existsSync(file)) return [];
+  const steps = readFileSync(file, 'latin1').slice(size).split('\n').filter(Boolean);
+  return steps.map((step) => {
+    const [from = '', to = ''] = step.split(' ');
+    return { from, to };
+  });
 };
 
 const mostCommits = 100;
@@ -113,6 +128,15 @@ const isMade = (step: string): boolean =>
   /^\w+ (?:commit|cherry-pick|revert|am\b|rebase[^:]*\((?:pick|squash|fixup|reword|edit|continue)\)|.*: Merge made by)/.test(
     step,
   );
+
+/** HEAD is a commit and not a branch. Read without asking git. */
+export const isDetached = ({ gitFolder }: WorkTree): boolean => {
+  try {
+    return !readFileSync(join(gitFolder, 'HEAD'), 'utf8').startsWith('ref:');
+  } catch {
+    return false;
+  }
+};
 
 /** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
 export const unfinished = ({ gitFolder }: WorkTree): string | null =>

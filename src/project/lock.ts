@@ -1,6 +1,16 @@
-import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
-import { atPath } from '../errors.ts';
+import { atPath, userError } from '../errors.ts';
 import { processStart } from '../processes.ts';
 import { count, matching, object, orNull, required, type Shape, text, wrongIs } from './shape.ts';
 
@@ -39,11 +49,14 @@ export const acquireLock = (path: string, purpose: string): Locking => {
   for (;;) {
     if (link(path, mine)) return held(path, mine, null);
     const owner = readOwner(path);
+    if (owner === null && isLink(path)) throw userError('io', path, 'it is a symbolic link');
     if (owner === null) continue;
     if (isAlive(path, owner)) return { kind: 'taken', by: owner };
     if (replaceDead(path, owner, mine)) return held(path, mine, owner);
   }
 };
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
 /** The living owner of a lock; null when nobody holds it. Nobody can hold one that is a folder. */
 export const lockOwner = (path: string): LockOwner | null => {

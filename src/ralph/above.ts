@@ -7,7 +7,7 @@ export const whyNotBelow = (above: readonly string[], prefix: string): string | 
   const last = above.findLastIndex((line) => !saysNothing(line));
   if (last === -1) return null;
   const words = above.slice(0, last + 1);
-  if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it stood in a list of steps';
+  if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it was in a list of steps';
   if (endsInCode(above, last)) return null;
   const listed = startsBlock(words.at(-1)!);
   return leadsUp(sentenceAbove(words), { listed }) ? 'it was announced, not stated' : null;

@@ -67,7 +67,7 @@ const whyNotOnItsLine = (prefix: string, rest: string): string | null => {
   return decorationBehind.test(rest) && !/\.{2}/.test(rest) ? null : 'there was more behind it on its line';
 };
 
-const inSentence = 'it stood in the middle of a sentence';
+const inSentence = 'it was in the middle of a sentence';
 
 /** A fence is decoration when it is closed, and the tag is all that it holds. */
 const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: number): string | null => {

@@ -446,3 +446,84 @@ test('an agent that deletes the repository ends neither the iteration nor the ru
   expect(told).toEqual(['.git was deleted: changes are no longer tracked or committed.']);
   expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
 });
+
+describe('a commit of somebody else that comes in between', () => {
+  const hook = (script: string) => `#!/bin/sh\n[ -e "$HOME/once" ] && exit 0\ntouch "$HOME/once"\n${script}\n`;
+  const personCommits =
+    'unset GIT_INDEX_FILE GIT_DIR; echo p > person.txt; git add person.txt; git commit --no-verify -qm person';
+
+  test.each([
+    [
+      'while the branch is locked',
+      `(while kill -0 $PPID; do sleep 0.01; done; rm .git/refs/heads/main.lock; ${personCommits}) >/dev/null 2>&1 &`,
+    ],
+    ['while a hook runs', `(${personCommits}) >/dev/null 2>&1`],
+  ])('is not reverted: %s', async (name, script) => {
+    const lock = name.includes('locked') ? 'touch .git/refs/heads/main.lock;' : '';
+    const project = createProject({ agent: [`${lock} echo w > w1.txt; ${promise}`] });
+    project.write('.git/hooks/pre-commit', hook(script));
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+    expect(project.git('log', '--format=%s').split('\n')).toEqual([`ralph(${change}): iteration 1`, 'person', 'start']);
+    expect(project.git('show', '--format=', '--name-status')).toBe('A\tw1.txt');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('what the agent does to HEAD', () => {
+  test('commits on a HEAD that it detached are named, with the command that keeps them', async () => {
+    const project = createProject({
+      agent: ['git checkout -q --detach; echo 1 > w1.txt', `git checkout -q main; echo 2 > w2.txt; ${promise}`],
+    });
+
+    const result = await project.spool(...run);
+
+    const loose = project.history()[0]!.commit!.slice(0, 8);
+    expect(result.stderr).toContain(`Commit ${loose} is on no branch`);
+    expect(result.stderr).toContain(`git branch ralph-${loose} ${loose}`);
+    expect(project.state().uncommitted).toMatchObject([{ files: ['w1.txt'], count: 1 }]);
+  });
+
+  test('work that it takes out of HEAD again is named in the end', async () => {
+    const project = createProject({ agent: ['echo 1 > w1.txt', `git reset -q --soft HEAD~1; ${promise}`] });
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toMatch(/^ {2}Uncommitted 1 file: w1\.txt \(/m);
+  });
+
+  test('edits of a person that it stashes and brings back are not its work', async () => {
+    const project = createProject({
+      agent: ['git stash -uq; echo 1 > w1.txt', `git stash pop -q; echo 2 > w2.txt; ${promise}`],
+    });
+    project.write('README.md', 'edited by a person\n');
+    project.write('mine.txt', 'mine\n');
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+    expect(project.git('log', '--format=', '--name-only').split('\n').filter(Boolean)).not.toContain('mine.txt');
+    expect(project.git('status', '--porcelain')).toBe('M README.md\n?? mine.txt');
+  });
+});
+
+test('files that are in no commit are named in the summary: refused and very large ones', async () => {
+  const project = createProject({
+    files: { '.gitattributes': '*.bin filter=broken\n' },
+    agent: [`echo x > a.bin; truncate -s 52M large.dat; echo y > code.txt; ${promise}`],
+  });
+  project.git('config', 'filter.broken.clean', 'false');
+  project.git('config', 'filter.broken.required', 'true');
+
+  const result = await project.spool(...run);
+
+  expect(project.git('show', '--format=', '--name-only')).toBe('code.txt');
+  expect(
+    project
+      .state()
+      .uncommitted!.flatMap(({ files }) => files)
+      .toSorted(),
+  ).toEqual(['a.bin', 'large.dat']);
+  expect(result.stderr).toMatch(/Uncommitted 1 file: large\.dat/);
+});

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -223,6 +223,17 @@ test('a lock that is a folder is named, and hides nothing', async () => {
   });
   expect(await project.spool('list')).toMatchObject({ code: 0, stderr: '' });
   expect(await project.spool('ralph', '--status', '--change', change)).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a lock that is a link to nowhere is named', async () => {
+  const project = createProject({ agent: [promise] });
+  mkdirSync(dirname(project.stateFile('lock')), { recursive: true });
+  symlinkSync('/nowhere', project.stateFile('lock'));
+
+  expect(await project.spool(...run)).toMatchObject({
+    code: 1,
+    stderr: `spool: Cannot use ${project.stateFile('lock')}: it is a symbolic link.\n`,
+  });
 });
 
 test('the log of a cut-off iteration is kept when its number is run again', async () => {

@@ -54,6 +54,13 @@ describe('what is taken out', () => {
     'task-list',
     'sk-short',
     'It starts with -----BEGIN RSA PRIVATE KEY-----.',
+    'id: "task-550e8400-e29b-41d4-a716-446655440000"',
+    '.mask-image-linear-gradient-to-bottom {}',
+    'sk-image-linear-gradient-to-the-bottom',
+    'npm_config_registry_and_a_very_long_name_of_a_setting',
+    'hf_hub_download_with_retries_and_more_words',
+    'https://foo:bar@foo.com',
+    'see [it](http://localhost:3000),admin@corp.com',
   ])('not %s', (text) => {
     expect(redactor.text(text)).toBe(text);
   });
@@ -88,7 +95,7 @@ test('a line that has ended is not held back', () => {
 
 /** What follows each start in a real secret. */
 const rests: Readonly<Record<string, string>> = {
-  'sk-': 'ant-REST30',
+  'sk-': 'ant-1REST30',
   ghp_: 'REST36',
   gho_: 'REST36',
   ghu_: 'REST36',
@@ -130,6 +137,12 @@ const rests: Readonly<Record<string, string>> = {
   'pypi-AgEI': 'REST60',
   ATATT3: 'REST60',
   whsec_: 'REST36',
+  'xapp-': '1REST36',
+  'xai-': '1REST36',
+  'pplx-': '1REST36',
+  figd_: '1REST36',
+  sbp_: '1REST36',
+  'AccountKey=': 'REST43REST43==',
   'AGE-SECRET-KEY-1': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLMNOPQRSTUV',
   'hooks.slack.com/services/T': 'REST8/BREST8/REST22',
   aws_secret_access_key: ' = REST40',

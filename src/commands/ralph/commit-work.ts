@@ -4,7 +4,7 @@ import { type CommitResult, commitFiles, tellingLine } from '../../git/commit.ts
 import { readable } from '../../git/git.ts';
 import { between } from '../../git/raw.ts';
 import { findWithheld } from '../../git/withheld.ts';
-import { unfinished, type WorkTree } from '../../git/worktree.ts';
+import { isDetached, unfinished, type WorkTree } from '../../git/worktree.ts';
 import type { Work } from '../../ralph/loop.ts';
 import { count, lineChanges, oneLine, someOf } from '../../report/format.ts';
 import type { WorldParts } from './parts.ts';
@@ -23,6 +23,15 @@ export interface IterationWork extends Pick<WorldParts, 'plan' | 'options' | 'st
   readonly before: Snapshot;
   /** Files that were reported as not committed, each once. */
   readonly named: Set<string>;
+  /** What was uncommitted when the run started, as it was then. An agent that stashes it brings it back like that. */
+  readonly dirtyAtStart: ReadonlyMap<string, string>;
+  /** Commits that were created on a HEAD that the agent has detached. */
+  readonly loose: LooseCommit[];
+}
+
+interface LooseCommit {
+  readonly commit: string;
+  readonly names: readonly string[];
 }
 
 /** Commits what an iteration has changed, and what earlier ones owe. */
@@ -31,7 +40,7 @@ export const commitWork = async (
   after: Snapshot,
   { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
-  const { tree, options, plan, iteration, stops, emit, redactor, ledger, index } = work;
+  const { tree, options, plan, iteration, stops, emit, redactor, ledger, index, dirtyAtStart } = work;
   const undone = await index.beforeCommit();
   if (!plan.commit) return { commit: null, commitProblem: null };
   ledger.add(undone, { why: 'a later commit reverted it', owed: true });
@@ -51,7 +60,7 @@ export const commitWork = async (
   const nested = changes.filter(isNewNested).map(({ name }) => name);
   for (const name of nested) withhold(work, name, 'nested repository');
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
-  const own = namesOf(changes.filter(({ name }) => !kept.has(name)));
+  const own = namesOf(changes.filter(({ name, after: now }) => !kept.has(name) && dirtyAtStart.get(name) !== now));
   const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
   const result = await commitFiles(tree, {
     names,
@@ -77,6 +86,7 @@ export const commitWork = async (
   work.snapshots.committed();
   const commit = await work.snapshots.askHead();
   index.afterCommit(commit, result.index);
+  if (commit !== null && isDetached(tree)) sayLoose(work, commit, [...result.replaced.keys()]);
   const yours = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
   if (yours.length > 0)
     emit({
@@ -85,6 +95,15 @@ export const commitWork = async (
     });
   return { commit, commitProblem: null };
 };
+
+const sayLoose = (work: IterationWork, commit: string, names: readonly string[]): void => {
+  work.loose.push({ commit, names });
+  work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}` });
+};
+
+/** The command that keeps a commit that is on no branch. */
+export const howToKeep = (commit: string): string =>
+  `To keep it: git branch ralph-${commit.slice(0, 8)} ${commit.slice(0, 8)}`;
 
 interface Commit {
   readonly changes: readonly Difference[];

@@ -29,6 +29,7 @@ export interface Snapshots {
   inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
   /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
   isLeftOut(name: string): boolean;
+  leftOut(): readonly LeftOut[];
 }
 
 /** `since` is the last tree of a run that was interrupted. */
@@ -67,6 +68,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       const counted = new Set(changes.map(({ name }) => name));
       return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
+    leftOut: trees.leftOut,
     isLeftOut: (name) => existsSync(pathOf(tree.root, name)) && trees.leftOut().some((each) => covers(each, name)),
   };
 };

@@ -1,13 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { changesBetween, type Difference, summarise } from '../../git/changes.ts';
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
+import { isOnBranch } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
+import type { LeftOut } from '../../git/left-out.ts';
 import { between } from '../../git/raw.ts';
-import { commitsBetween, isIntact, unfinished, type WorkTree } from '../../git/worktree.ts';
+import { commitsBetween, isDetached, isIntact, unfinished, type WorkTree } from '../../git/worktree.ts';
+import type { Uncommitted } from '../../ralph/events.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { oneLine } from '../../report/format.ts';
-import { commitWork, type IterationWork, sayOnce } from './commit-work.ts';
+import { commitWork, howToKeep, type IterationWork, sayOnce } from './commit-work.ts';
 import { noteLeftBehind, recallWhatIsOpen } from './cut-off.ts';
 import type { WorldParts } from './parts.ts';
 import { keepIndex } from './refresh.ts';
@@ -38,8 +40,11 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
   const index = keepIndex(tree, emit);
   const ledger = openLedger(parts.folder);
   const complain = complainer(tree, emit);
+  const touched = new Set<string>();
+  const loose: IterationWork['loose'] = [];
   let opened: Opened | null = null;
   let known: Snapshot | null = null;
+  let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
   return {
     disturbed: () => {
       known = null;
@@ -53,6 +58,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         known = await snapshots.take();
         if (known !== null && unsureSince !== null)
           await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
+        if (known !== null && parts.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
         if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
       }
       const { checkpoints, snapshots } = opened;
@@ -63,7 +69,8 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const iterationWork = { ...parts, tree, snapshots, index, checkpoints, iteration, before, named, ledger };
+      const shared = { tree, snapshots, index, checkpoints, named, ledger, touched, loose, dirtyAtStart };
+      const iterationWork = { ...parts, ...shared, iteration, before };
       return async () => {
         const after = await snapshots.take();
         const work = after && (await workSince(iterationWork, after));
@@ -79,14 +86,47 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
     uncommitted: async () => {
       if (isGone(tree)) return [];
       await index.atEnd();
-      if (!parts.plan.commit || ledger.all().length === 0) return [];
-      const now = opened === null ? null : await opened.snapshots.take();
+      if (!parts.plan.commit || opened === null) return [];
+      const { snapshots } = opened;
+      const leftOut = uncommittedOf(snapshots.leftOut());
+      if (ledger.all().length + touched.size === 0) return leftOut;
+      const now = await snapshots.take();
       const open = now && (await between(tree.root, now.head ?? now.id, now.id));
-      return ledger.report(
-        new Set(ledger.all().filter((name) => open === null || now?.head === null || open.has(name))),
-      );
+      const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
+      const known = new Set(ledger.all());
+      const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
+      ledger.add(lost, { why: 'HEAD does not have it', owed: false });
+      return [...ledger.report(new Set(ledger.all().filter(isOpen))), ...leftOut, ...(await looseOf(tree, loose))];
     },
   };
+};
+
+/** What differs from HEAD, by name: `100644 <id>`. */
+const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
+  const open = head === null ? null : await between(tree.root, head, id);
+  return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
+};
+
+/** What git cannot add, and what is too large for a checkpoint, is in no commit either. */
+const uncommittedOf = (leftOut: readonly LeftOut[]): Uncommitted[] =>
+  (['refused', 'large'] as const)
+    .map((kind) => leftOut.filter((each) => each.kind === kind))
+    .filter(([first]) => first !== undefined)
+    .map((list) => ({
+      why: oneLine(list[0]!.why, 200),
+      files: list.slice(0, 20).map(({ name }) => readable(name)),
+      count: list.length,
+    }));
+
+/** Commits of the run that no branch has. */
+const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<Uncommitted[]> => {
+  const found: Uncommitted[] = [];
+  for (const { commit, names } of loose) {
+    if (await isOnBranch(tree.root, commit)) continue;
+    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}`;
+    found.push({ why, files: names.slice(0, 20).map(readable), count: names.length });
+  }
+  return found;
 };
 
 /** An agent has deleted it. */
@@ -113,14 +153,6 @@ const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
   });
 };
 
-const isDetached = ({ gitFolder }: WorkTree): boolean => {
-  try {
-    return !readFileSync(join(gitFolder, 'HEAD'), 'utf8').startsWith('ref:');
-  } catch {
-    return false;
-  }
-};
-
 interface Opened {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
@@ -141,11 +173,16 @@ const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
 };
 
 /** null when git cannot tell. */
-const workSince = async (work: IterationWork, after: Snapshot): Promise<Work | null> => {
+const workSince = async (
+  work: IterationWork & { readonly touched: Set<string> },
+  after: Snapshot,
+): Promise<Work | null> => {
   const { tree, snapshots, before, checkpoints, iteration } = work;
   const all = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
   if (all === null) return null;
   const changes = all.filter(({ name }) => !snapshots.isLeftOut(name));
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
   const inside = snapshots.inside([before, after], changes);
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
