@@ -85,7 +85,7 @@ const table = {
   'until-passed': {
     exit: 2,
     text: (when: string, command: string, clock: string) =>
-      `The --until of this run (${when}) has passed. Give a new one: ${command} --until ${clock}, or --until none to run without it.`,
+      `--until ${when} has passed. Resume with a new one: ${command} --until ${clock} (or --until none)`,
   },
   'no-proposal': {
     exit: 2,
@@ -99,11 +99,11 @@ const table = {
   'no-tasks': {
     exit: 2,
     text: (file: string, problem: string) =>
-      `--require-tasks needs a task, and ${file} ${problem}. Write one as "- [ ] …", or leave the flag out.`,
+      `--require-tasks: ${file} ${problem}. Write a task as "- [ ] …", or leave the flag out.`,
   },
   'in-iteration': {
     exit: 2,
-    text: () => 'An agent cannot accept its own changes of the goal. A person does that, in another terminal.',
+    text: () => 'Only a person can run "spool accept": use another terminal.',
   },
   'bad-prompt-file': {
     exit: 2,
@@ -141,14 +141,17 @@ const table = {
   'copies-differ': {
     exit: 2,
     text: (files: string, how: string) =>
-      `The project and the worktree of the change have both changed the same lines of ${files}. Make the two the same, for example with: ${how}`,
+      `Conflict in ${files}: the same lines were changed in the project and in the worktree. To use yours: ${how}`,
   },
   'setup-failed': {
     exit: 1,
     text: (command: string, log: string) =>
       `The setup of the worktree failed (${command}): see ${log}. Nothing was started.`,
   },
-  'no-branch': { exit: 2, text: (branch: string, how: string) => `No branch ${branch} to land. Make one with: ${how}` },
+  'no-branch': {
+    exit: 2,
+    text: (branch: string, how: string) => `No branch ${branch} to land. Create it with: ${how}`,
+  },
   'no-base': {
     exit: 2,
     text: (branch: string) => `Nobody knows where ${branch} began: give the branch to land on with --onto.`,
@@ -196,7 +199,7 @@ const table = {
   'in-the-way': {
     exit: 2,
     text: (files: string) =>
-      `Nothing was rewound: it would overwrite what no checkpoint holds (ignored, or in a repository of its own): ${files}. Move it away first.`,
+      `Nothing was rewound: it would overwrite what no checkpoint holds (ignored, or in a nested repository): ${files}. Move it away first.`,
   },
   'place-gone': {
     exit: 2,

@@ -45,7 +45,7 @@ const ownHarness = {
     trailer: {
       type: 'array',
       items: { type: 'string', pattern: '\\S' },
-      description: 'how lines begin that it prints of its own behind the words of the agent, with the decoder "plain"',
+      description: 'how lines begin that the CLI itself prints after the words of the agent, with the decoder "plain"',
     },
     install: { type: 'string', description: 'how to install it' },
   },

@@ -21,11 +21,11 @@ export const run = async ({ argument, cwd, terminal }: Call): Promise<number> =>
   const commands = view?.gate.verify ?? [];
   const moved = await acceptGoal({ project: { root }, change, commands, folder: ralphFolder(project, change) });
   if (moved.length === 0) {
-    terminal.out(`Nothing to accept: the goal of ${change} is as it should be.\n`);
+    terminal.out(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;
   }
   for (const each of moved.slice(0, shown)) terminal.out(`  ${oneLine(describeMoved(each))}\n`);
-  if (moved.length > shown) terminal.out(`  and ${count(moved.length - shown, 'change')} more\n`);
-  terminal.out(`Accepted: the next promise for ${change} is judged by the goal as it is now.\n`);
+  if (moved.length > shown) terminal.out(`  and ${count(moved.length - shown, 'more change')}\n`);
+  terminal.out(`Accepted the current goal of ${change}.\n`);
   return 0;
 };

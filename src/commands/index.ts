@@ -99,7 +99,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'accept',
-    summary: 'accept the goal of a change as it is now, after it was changed while an agent worked',
+    summary: 'accept edits made to the goal of a change during a run',
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },
     options: [],
     examples: ['spool accept 002-01'],
@@ -129,7 +129,7 @@ export const commands: readonly Command[] = [
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },
     options: [
       { name: 'onto', flags: '--onto <branch>', help: 'land on this branch; the one it began from without it' },
-      { name: 'force', flags: '--force', help: 'also when the last run is not complete' },
+      { name: 'force', flags: '--force', help: 'land even if the last run is not complete' },
       { name: 'keepBranch', flags: '--keep-branch', help: 'do not delete the branch that has landed' },
       ...ralphOptions
         .filter(({ name }) => ['verify', 'verifyTimeout'].includes(name))

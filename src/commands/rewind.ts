@@ -83,6 +83,6 @@ const show = ({ changes, left }: RewindPlan, terminal: Terminal): void => {
   if (changes.length > mostNamed) terminal.out(`and ${count(changes.length - mostNamed, 'file')} more\n`);
   for (const why of new Set(left.map((each) => each.why))) {
     const names = left.filter((each) => each.why === why).map(({ name }) => readable(name));
-    terminal.out(`Left as it is: ${listed(names)} (${why})\n`);
+    terminal.out(`Skipped: ${listed(names)} (${why})\n`);
   }
 };

@@ -132,7 +132,8 @@ const resetPaths = (cwd: string, names: readonly string[]): Promise<GitResult> =
 /** Nothing can be behind a branch without commits. */
 const headIsUnborn = async (tree: WorkTree): Promise<Refreshed> => {
   const { code, stderr } = await git(['rev-parse', '--verify', 'HEAD'], { cwd: tree.root });
-  if (code === 0 || !/Needed a single revision/.test(stderr)) return { kind: 'behind', why: 'git cannot read it' };
+  if (code === 0 || !/Needed a single revision/.test(stderr))
+    return { kind: 'behind', why: 'git cannot read the index' };
   forgetIndexNote(tree);
   return { kind: 'refreshed', names: [], undone: [] };
 };
@@ -182,7 +183,7 @@ const literally = (names: readonly string[]) => names.map((name) => `:(literal,t
 const isLocked = ({ stderr }: GitResult) => /\.lock'?: File exists/.test(stderr);
 
 const reasonOf = (tree: WorkTree, result: GitResult): string =>
-  isLocked(result) ? `${lockOf(tree)} is held` : result.stderr.split('\n')[0]!;
+  isLocked(result) ? `${lockOf(tree)} exists` : result.stderr.split('\n')[0]!;
 
 /** The lock of the index, as a person would type it. */
 const lockOf = ({ root, index }: WorkTree): string => {

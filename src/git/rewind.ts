@@ -34,13 +34,13 @@ export const planRewind = async (tree: WorkTree, present: Taken, target: string)
     left: [
       ...leftOut.map(({ name, kind }) => ({ name, why: reasons[kind] })),
       ...[...ignored].map((name) => ({ name, why: 'ignored in that checkpoint' })),
-      ...[...nested].map((name) => ({ name, why: 'a repository of its own' })),
+      ...[...nested].map((name) => ({ name, why: 'nested repository' })),
     ],
   };
 };
 
 const reasons = {
-  ignored: 'ignored before the ignore rules changed',
+  ignored: 'was ignored before the ignore rules changed',
   output: "Spool's own output",
   large: 'over 50 MB',
   refused: 'git cannot add it',

@@ -77,7 +77,7 @@ const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[
   return inFolders([...ignored], others).map((name) => ({
     name,
     kind: 'ignored',
-    why: 'ignored before the ignore rules changed',
+    why: 'was ignored before the ignore rules changed',
   }));
 };
 

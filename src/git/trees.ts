@@ -18,7 +18,7 @@ export interface TreeTaker {
   leftOut(): readonly LeftOut[];
   /** Repositories inside the repository, as far as they are known; some may be gone. */
   nested(): Iterable<string>;
-  /** What git said against the last tree, and what no single file explains; null when it said nothing. */
+  /** The error of git for the last tree that is not about a single file; null when there was none. */
   problem(): string | null;
 }
 

@@ -83,7 +83,7 @@ export interface Job {
 export interface Decoder {
   /** null for a line that it does not know: that is plain text then, never an error. */
   stdout(line: string): readonly AgentEvent[] | null;
-  /** What a line on stderr means beside itself, which is an event of its own in any case. */
+  /** Events that a line on stderr stands for, in addition to the event for the line itself. */
   stderr?(line: string): readonly AgentEvent[];
   /** Called once, after the last line. */
   end(): readonly AgentEvent[];

@@ -18,7 +18,7 @@ export const rebuildRun = async (project: Project, change: string, file: string)
     return { view: own && rebuildView(own, []), damage, isWhole: false };
   }
   const records = [first, ...others] as const;
-  const found = `${file} is damaged: the run was rebuilt from the history (${iterations(records.length)})`;
+  const found = `${file} is damaged; rebuilt from the history (${iterations(records.length)})`;
   if (own) return { view: rebuildView(own, records), damage: `${found}.`, isWhole: true };
   const damage = `${found}, but its settings are not known: the next start is a new run.`;
   return { view: viewOfRecords(change, records), damage, isWhole: false };

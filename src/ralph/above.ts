@@ -7,10 +7,10 @@ export const whyNotBelow = (above: readonly string[], prefix: string): string | 
   const last = above.findLastIndex((line) => !saysNothing(line));
   if (last === -1) return null;
   const words = above.slice(0, last + 1);
-  if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it stood in a list of steps';
+  if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it was in a list of steps';
   if (endsInCode(above, last)) return null;
   const listed = startsBlock(words.at(-1)!);
-  return leadsUp(sentenceAbove(words), { listed }) ? 'the words before it lead up to it' : null;
+  return leadsUp(sentenceAbove(words), { listed }) ? 'it was announced, not stated' : null;
 };
 
 /** The last words are those of a block of code that was closed behind them. */

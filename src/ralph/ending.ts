@@ -63,15 +63,15 @@ export const nothing: MayFollow = (lines) => lines.length === 0;
 const whyNotOnItsLine = (prefix: string, rest: string): string | null => {
   const lead = placeInLine(prefix);
   if (lead === 'undone' || undone.test(rest)) return 'it was marked as not done';
-  if (lead === 'sentence') return /`\s*$/.test(prefix) && !/`.*`/.test(prefix) ? 'it stood in code' : inSentence;
+  if (lead === 'sentence') return /`\s*$/.test(prefix) && !/`.*`/.test(prefix) ? 'it was quoted as code' : inSentence;
   return decorationBehind.test(rest) && !/\.{2}/.test(rest) ? null : 'there was more behind it on its line';
 };
 
-const inSentence = 'it stood in the middle of a sentence';
+const inSentence = 'it was in the middle of a sentence';
 
 /** A fence is decoration when it is closed, and the tag is all that it holds. */
 const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: number): string | null => {
-  const inCode = 'it stood in code';
+  const inCode = 'it was quoted as code';
   const last = above.findLastIndex((line) => line.trim() !== '');
   const opener = last === -1 ? null : fenceIn(above[last]!);
   const paragraph = above.slice(above.findLastIndex((line) => line.trim() === '') + 1);

@@ -27,7 +27,7 @@ export const refusalOf = (gate: GateReport): string => {
   const { tamperingCount = tampering.length, openTaskCount = openTasks.length } = gate;
   return [
     ...tampering.slice(0, named),
-    ...(tamperingCount > named ? [`${grouped(tamperingCount - named)} more parts of the goal were changed`] : []),
+    ...(tamperingCount > named ? [`and ${grouped(tamperingCount - named)} more`] : []),
     ...conflicts.slice(0, named),
     ...(openTaskCount === 0
       ? []

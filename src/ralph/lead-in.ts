@@ -17,7 +17,7 @@ export const introduces = (words: string): boolean => {
   return isAboutTheEnd(label) && !putsOff.test(label);
 };
 
-/** It names the case that the promise is for: "On success:", "How I signal that all is done:". */
+/** A heading that says when the promise is printed: "On success:", "How I signal that all is done:". */
 const condition =
   /^(?:at|by|during|for|how|in(?! (?:conclusion|short|summary|total))|on|to|upon|what|where|with)(?![-\w])/i;
 

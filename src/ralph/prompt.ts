@@ -91,7 +91,7 @@ const forAgent = (reason: string | undefined, { denied }: IterationRecord): stri
 
 const putBack = (gate: GateReport | null): string[] => {
   const ways = gate?.restore ?? [];
-  return ways.length === 0 ? [] : [`How to put it back:\n\n${ways.map((way) => `- ${way}`).join('\n')}`];
+  return ways.length === 0 ? [] : [`How to restore it:\n\n${ways.map((way) => `- ${way}`).join('\n')}`];
 };
 
 /** From how many on it is more than chance. */

@@ -181,7 +181,7 @@ const waysOut = ({ gate }: IterationRecord, { place }: RunView): string[] => {
   if (!gate?.accept) return [];
   const where = place?.worktree ? ` (in ${place.root})` : '';
   return [
-    ...(gate.restore ?? []).map((way) => `  To put it back${where}: ${oneLine(way)}`),
+    ...(gate.restore ?? []).map((way) => `  To restore it${where}: ${oneLine(way)}`),
     `  To accept it: ${gate.accept}`,
   ];
 };
@@ -240,7 +240,7 @@ const summary = (record: IterationRecord, { paint }: Terminal): string => {
   const facts = [took, work, ...commit, ...(used ? [used] : []), ...denied].join(', ');
   if (record.completionFound) return paint('green', `Promise found: ${facts}`);
   if (record.blocked !== null) return paint('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
-  if (record.rejected !== null) return paint('red', `Promise rejected, ${oneLine(record.rejected)}: ${facts}`);
+  if (record.rejected !== null) return paint('red', `Promise rejected: ${oneLine(record.rejected)} (${facts})`);
   const gate = record.gate?.passed === false ? paint('red', `; the gate is red: ${refusalOf(record.gate)}`) : '';
   if (failed(record)) return paint('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
   return `No promise yet: ${facts}${gate}`;

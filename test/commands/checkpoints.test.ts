@@ -177,7 +177,7 @@ describe('checkpoints go on', () => {
 
     const { stderr } = await project.spool(...run, '--no-commit');
 
-    expect(stderr).toContain('git cannot read the work tree: this iteration is not counted');
+    expect(stderr).toContain('git cannot read the work tree: no checkpoint or commit');
     expect(project.history().map(({ checkpoint }) => checkpoint !== null)).toEqual([true, false, true]);
     expect(project.history()[2]).toMatchObject({ git: { files: ['c.txt'] } });
     expect((await project.spool('diff', change, '3')).stdout).toContain('+c');
@@ -507,7 +507,7 @@ describe('a rewind loses nothing', () => {
     const back = await project.spool('rewind', change, '0');
 
     expect(back).toMatchObject({ code: 0 });
-    expect(back.stdout).toContain('Left as it is: a.txt (git cannot add it)');
+    expect(back.stdout).toContain('Skipped: a.txt (git cannot add it)');
     expect(project.read('a.txt')).toBe('precious\r\n');
     expect(project.exists('b.txt')).toBe(false);
   });

@@ -100,7 +100,7 @@ test.each([
 
   expect(result.code).toBe(0);
   const warning =
-    'warn  claude        its edits and commands will be denied, iteration after iteration; mend it with: --allow-all, or add "Bash", "Edit", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts\n';
+    'warn  claude        edits and commands will be denied; mend it with: --allow-all, or add "Bash", "Edit", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts\n';
   expect(result.stdout.includes(warning)).toBe(denied);
 });
 

@@ -106,7 +106,7 @@ describe('--verify', () => {
       const resumed = await project.spool(...run);
 
       expect(resumed).toMatchObject({ code: 0 });
-      expect(resumed.stderr).toContain('running the gate of iteration 1 again');
+      expect(resumed.stderr).toContain('Running the gate of iteration 1 again');
       expect(project.calls()).toHaveLength(1);
       expect(project.history()).toMatchObject([
         {
@@ -234,19 +234,19 @@ describe('an agent that moves the goal', () => {
     [
       'changes the proposal',
       `echo less >> ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
-      `${proposal} was changed during an iteration`,
+      `${proposal} was changed while the agent was running`,
     ],
     [
       'changes the gate',
       `echo 'exit 0 # ok' > check.sh; sed -i 's/ ]/x]/' ${tasks}`,
-      'check.sh was changed during an iteration',
+      'check.sh was changed while the agent was running',
     ],
     [
       'makes a folder of the proposal',
       `rm ${proposal}; mkdir ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
-      `${proposal} was changed during an iteration`,
+      `${proposal} was changed while the agent was running`,
     ],
-    ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted during an iteration'],
+    ['deletes the gate', `rm check.sh; sed -i 's/ ]/x]/' ${tasks}`, 'check.sh was deleted while the agent was running'],
   ])('%s', async (_, trick, reason) => {
     const project = createProject({ files, agent: [`${trick}; ${promise}`] });
 
@@ -275,7 +275,7 @@ describe('an agent that moves the goal', () => {
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
     expect(project.history()).toMatchObject([
       { rejected: null },
-      { rejected: `${proposal} was changed during an iteration` },
+      { rejected: `${proposal} was changed while the agent was running` },
       { completionFound: true },
     ]);
 
@@ -305,7 +305,7 @@ describe('an agent that moves the goal', () => {
     await loop.result;
 
     expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 3 });
-    expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed during an iteration` }]);
+    expect(project.history()).toMatchObject([{ rejected: `${proposal} was changed while the agent was running` }]);
   });
 });
 
@@ -338,7 +338,7 @@ test.each([
   });
 
   expect(await project.spool(...run, '--max-iterations', '1', '--verify', command)).toMatchObject({ code: 3 });
-  expect(project.history()[0]!.rejected).toContain(`${file} was changed during an iteration`);
+  expect(project.history()[0]!.rejected).toContain(`${file} was changed while the agent was running`);
 });
 
 test('settings for a change are found by a prefix, and an id that is none is an error', async () => {

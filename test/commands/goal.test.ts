@@ -36,8 +36,8 @@ describe('what decides a verify command is guarded', () => {
   const writes = (file: string, text: string) => `cat > '${file}' <<'END'\n${text}\nEND\n`;
 
   test.each([
-    ['"test": "true"', packageJson({ test: 'true' }), '"test" in package.json was changed during an iteration'],
-    ['no test', packageJson({}), '"test" in package.json was deleted during an iteration'],
+    ['"test": "true"', packageJson({ test: 'true' }), '"test" in package.json was changed while the agent was running'],
+    ['no test', packageJson({}), '"test" in package.json was deleted while the agent was running'],
     [
       'a script that the test runs',
       packageJson({ test: 'npm run unit', unit: 'true' }),
@@ -105,10 +105,10 @@ describe('what decides a verify command is guarded', () => {
     const project = createProject({ files, agent: [`${writes(file, text)}${promise}`] });
 
     expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 3 });
-    expect(project.history()[0]!.rejected).toBe(`${name} was changed during an iteration`);
+    expect(project.history()[0]!.rejected).toBe(`${name} was changed while the agent was running`);
   });
 
-  test('what was weakened while it did not decide is not forgotten', async () => {
+  test('a file that was weakened while no command ran it is still reported once a command runs it again', async () => {
     const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
     const project = createProject({
       files,
@@ -120,7 +120,7 @@ describe('what decides a verify command is guarded', () => {
     });
 
     expect(await project.spool(...run, '--max-iterations', '3', '--verify', 'npm test')).toMatchObject({ code: 3 });
-    expect(project.history()[2]!.rejected).toBe('check.sh was changed during an iteration');
+    expect(project.history()[2]!.rejected).toBe('check.sh was changed while the agent was running');
   });
 });
 
@@ -132,8 +132,8 @@ describe('the goal is guarded as a whole', () => {
     [proposal]: '# Log in\n\n## Done When\n\n- [ ] it works\n',
   };
   test.each([
-    ['a scenario is changed', `echo less > ${scenario}`, `${scenario} was changed during an iteration`],
-    ['a scenario is deleted', `rm -r ${folder}/specs`, `${scenario} was deleted during an iteration`],
+    ['a scenario is changed', `echo less > ${scenario}`, `${scenario} was changed while the agent was running`],
+    ['a scenario is deleted', `rm -r ${folder}/specs`, `${scenario} was deleted while the agent was running`],
     ['the design is changed', `echo less > ${folder}/design.md`, `${folder}/design.md was changed`],
     ['the module is changed', `echo less > ${module}`, `${module} was changed`],
     ['settings are added', `echo '{}' > .spool/config.json`, '.spool/config.json was added'],
@@ -181,7 +181,7 @@ describe('the goal is guarded as a whole', () => {
     expect(result.code).toBe(3);
     const [first] = project.history();
     expect(first!.rejected).toBe(
-      'the task "task 0" was deleted or reworded instead of ticked; the task "task 1" was deleted or reworded instead of ticked; the task "task 2" was deleted or reworded instead of ticked; 9,997 more parts of the goal were changed',
+      'the task "task 0" was deleted or reworded instead of ticked; the task "task 1" was deleted or reworded instead of ticked; the task "task 2" was deleted or reworded instead of ticked; and 9,997 more',
     );
     expect(first!.gate).toMatchObject({ tamperingCount: 10_000 });
     expect(first!.gate!.tampering).toHaveLength(20);
@@ -218,9 +218,9 @@ describe('what was changed can be put back', () => {
     const [way] = project.history()[0]!.gate!.restore!;
     expect(way).toMatch(new RegExp(`^git restore --source=[0-9a-f]{12} -- ${proposal}$`));
     expect(project.history()[0]!.gate!.accept).toBe(`spool accept ${change}`);
-    expect(result.stderr).toContain(`  To put it back: ${way}\n  To accept it: spool accept ${change}\n`);
+    expect(result.stderr).toContain(`  To restore it: ${way}\n  To accept it: spool accept ${change}\n`);
     const { prompt } = project.calls()[1]!;
-    expect(prompt).toContain(`How to put it back:\n\n- ${way}\n`);
+    expect(prompt).toContain(`How to restore it:\n\n- ${way}\n`);
     expect(prompt).toContain('This says nothing about the rest of your work');
     expect(prompt).not.toContain('spool accept');
     // The next agent works on the goal as it should be.
@@ -240,7 +240,7 @@ describe('what was changed can be put back', () => {
       'tasks',
       `echo '- [x] one' > ${tasks}`,
       { [tasks]: '- [ ] one\n- [ ] two\n' },
-      `put the wording of the tasks in ${tasks} back as in: git show `,
+      `restore the wording of the tasks in ${tasks} as in: git show `,
     ],
     ['what was added', `echo '{}' > .spool/config.json`, {}, 'rm .spool/config.json'],
   ])('%s', async (_, trick, files, way) => {
@@ -255,9 +255,7 @@ describe('what was changed can be put back', () => {
     const project = createProject({ git: false, agent: [`echo less > ${proposal}; ${promise}`] });
 
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
-    expect(project.history()[0]!.gate!.restore).toEqual([
-      `put ${proposal} back as it was (there is no git here that has it)`,
-    ]);
+    expect(project.history()[0]!.gate!.restore).toEqual([`restore ${proposal} by hand (there is no git repository)`]);
   });
 });
 
@@ -287,25 +285,25 @@ describe('spool accept', () => {
     const accepted = await project.spool('accept', '002-01');
     expect(accepted).toMatchObject({ code: 0, stderr: '' });
     expect(accepted.stdout).toBe(
-      `  ${proposal} was changed\n  the task "two" was deleted or reworded instead of ticked\nAccepted: the next promise for ${change} is judged by the goal as it is now.\n`,
+      `  ${proposal} was changed\n  the task "two" was deleted or reworded instead of ticked\nAccepted the current goal of ${change}.\n`,
     );
     project.write('../home/on', '');
 
     expect(await loop.result).toMatchObject({ code: 0 });
     expect(project.history()).toMatchObject([
-      { rejected: expect.stringContaining(`${proposal} was changed during an iteration`) },
+      { rejected: expect.stringContaining(`${proposal} was changed while the agent was running`) },
       { completionFound: true },
     ]);
     expect(project.calls()[1]!.prompt).not.toContain('And also Z.');
   });
 
-  test('and when it does not; the next prompt has what was accepted', async () => {
+  test('works between two runs as well, and the next prompt has the accepted proposal', async () => {
     const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     const refused = await project.spool(...once);
     expect(refused).toMatchObject({ code: 3 });
     expect(refused.stderr).toMatch(
-      /No promise will be accepted while the goal is not as it was: \S+proposal\.md was changed\. To put it back: git restore --source=\w+ -- \S+proposal\.md\. To accept it: spool accept 002-01/,
+      /Promises are rejected until the changed goal is restored or accepted: \S+proposal\.md was changed\. To restore it: git restore --source=\w+ -- \S+proposal\.md\. To accept it: spool accept 002-01/,
     );
     expect(project.calls()[1]!.prompt).toContain('The proposal of the loop.');
 
@@ -313,7 +311,7 @@ describe('spool accept', () => {
     expect((await project.spool('accept', change)).stdout).toContain('Accepted');
     const next = await project.spool(...once);
     expect(next).toMatchObject({ code: 0 });
-    expect(next.stderr).not.toContain('No promise will be accepted');
+    expect(next.stderr).not.toContain('Promises are rejected until');
     expect(project.calls()[2]!.prompt).toContain('# Another');
     expect(project.calls()[2]!.prompt).not.toContain('The proposal of the loop.');
   });
@@ -323,8 +321,8 @@ describe('spool accept', () => {
     const first = await project.spool(...once, '--worktree');
     expect(first).toMatchObject({ code: 3 });
     const root = project.path(`.spool/worktrees/${change}`);
-    expect(first.stderr).toContain(`  To put it back (in ${root}): git restore --source=`);
-    expect((await project.spool(...once, '--worktree')).stderr).toContain('No promise will be accepted');
+    expect(first.stderr).toContain(`  To restore it (in ${root}): git restore --source=`);
+    expect((await project.spool(...once, '--worktree')).stderr).toContain('Promises are rejected until');
 
     expect((await project.spool('accept', change)).stdout).toContain(`  ${proposal} was changed\n`);
     expect(await project.spool(...once, '--worktree')).toMatchObject({ code: 0 });
@@ -332,7 +330,7 @@ describe('spool accept', () => {
 
   test('has nothing to accept where nothing was changed', async () => {
     const project = createProject({ agent: ['true'] });
-    const nothing = { code: 0, stdout: `Nothing to accept: the goal of ${change} is as it should be.\n` };
+    const nothing = { code: 0, stdout: `Nothing to accept: the goal of ${change} is unchanged.\n` };
     expect(await project.spool('accept', change)).toMatchObject(nothing);
     await project.spool(...once);
     expect(await project.spool('accept', change)).toMatchObject(nothing);
@@ -347,7 +345,7 @@ describe('spool accept', () => {
 
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(project.read('../home/said')).toBe(
-      'spool: An agent cannot accept its own changes of the goal. A person does that, in another terminal.\n2\n',
+      'spool: Only a person can run "spool accept": use another terminal.\n2\n',
     );
   });
 });
@@ -390,9 +388,9 @@ describe('after a kill', () => {
     const resumed = await project.spool(...once);
     expect(resumed).toMatchObject({ code: 3 });
     expect(resumed.stderr).toMatch(
-      /proposal\.md was changed\. To put it back: git restore .*To accept it: spool accept/,
+      /proposal\.md was changed\. To restore it: git restore .*To accept it: spool accept/,
     );
-    expect(project.history()[0]!.rejected).toBe(`${proposal} was changed during an iteration`);
+    expect(project.history()[0]!.rejected).toBe(`${proposal} was changed while the agent was running`);
     expect(project.calls()[1]!.prompt).toContain('The proposal of the loop.');
   });
 });
@@ -412,16 +410,16 @@ test('what a person changes between two iterations reaches the next prompt', asy
 
 describe('--require-tasks', () => {
   test.each([
-    ['is not there', null],
-    ['has none', '# Tasks\n\nNone yet.\n'],
-    ['has none', '- [ ]* an optional one\n'],
+    ['not found', null],
+    ['has no tasks', '# Tasks\n\nNone yet.\n'],
+    ['has no tasks', '- [ ]* an optional one\n'],
   ])('needs a task: tasks.md %s', async (problem, text) => {
     const project = createProject({ files: { [tasks]: text }, agent: [promise] });
 
     expect(await project.spool(...run, '--require-tasks')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `spool: --require-tasks needs a task, and ${tasks} ${problem}. Write one as "- [ ] …", or leave the flag out.\n`,
+      stderr: `spool: --require-tasks: ${tasks} ${problem}. Write a task as "- [ ] …", or leave the flag out.\n`,
     });
     expect(project.exists('.spool/.state')).toBe(false);
     expect(project.calls()).toEqual([]);

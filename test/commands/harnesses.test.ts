@@ -187,7 +187,7 @@ test('--verbose says why a mention of the promise was not counted, and what the 
   const plain = await project.spool(...args);
   const verbose = await project.spool(...args, '--verbose');
 
-  const why = 'it stood in the middle of a sentence';
+  const why = 'it was in the middle of a sentence';
   const mention = 'I will print <promise>COMPLETE</promise>';
   expect(plain.stderr).not.toContain('Not counted');
   expect(plain.stdout).not.toContain('What now?');

@@ -144,7 +144,7 @@ describe('what is untracked where the base is checked out', () => {
     expect(project.git('show', `HEAD:${tasks}`)).toBe('- [x] a');
     expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
     const back =
-      /Not committed on main and merged with the branch: .*tasks\.md\. Yours is kept as r1; back with: (git .*)\n/.exec(
+      /Not committed on main and merged with the branch: .*tasks\.md\. Your version is saved as r1; restore it with: (git .*)\n/.exec(
         result.stderr,
       );
     execFileSync('/bin/sh', ['-c', back![1]!], { cwd: project.folder, env: project.env });
@@ -546,7 +546,7 @@ describe('in all kinds of repositories', () => {
   });
 });
 
-describe('what is not known to be done', () => {
+describe('a change that is not complete', () => {
   const three = { [tasks]: '- [ ] one\n- [ ] two\n- [ ] three\n' };
   const tickOne = `sed -i 's/\\[ \\] one/[x] one/' '${tasks}'; echo x > x.txt`;
   const stopped = {
@@ -615,7 +615,7 @@ describe('what is not known to be done', () => {
 
   test.each([
     ['y', 0, 'Landed'],
-    ['n', 0, 'Nothing was landed.'],
+    ['n', 0, 'Cancelled.'],
   ])('on a terminal it asks: %s', async (key, code, said) => {
     const project = createProject({ agent: ['echo x > x.txt'] });
     await project.spool(...run, '--worktree', '--max-iterations', '1');
@@ -678,7 +678,7 @@ test('a branch that is checked out, or has moved meanwhile, is kept', async () =
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--branch', 'feature');
 
-  expect((await project.spool('land', change)).stdout).toContain('Branch kept, as it is checked out.');
+  expect((await project.spool('land', change)).stdout).toContain('Branch kept: it is checked out.');
   expect(project.git('rev-parse', 'feature')).toBe(project.git('rev-parse', 'main'));
 });
 
@@ -711,7 +711,7 @@ describe('tasks that both sides have changed', () => {
 
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toMatch(
-      /^Not committed on main and merged with the branch: .*tasks\.md\. Yours is kept as r1;/,
+      /^Not committed on main and merged with the branch: .*tasks\.md\. Your version is saved as r1;/,
     );
     expect(project.read(tasks)).toBe(all);
     expect(project.git('status', '--porcelain')).toBe(`M ${tasks}`);
@@ -730,7 +730,7 @@ describe('tasks that both sides have changed', () => {
     expect(project.read(tasks)).toBe(added);
   });
 
-  test('ticks in a project that git ignores come home', async () => {
+  test('ticks in a tasks.md that git ignores are merged into the tasks.md of the project', async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
       agent: [`sed -i 's/\\[ \\]/[x]/' '${tasks}'; echo x > x.txt; ${promise}`],

@@ -41,9 +41,9 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
     for (const name of Object.keys(ignored)) expect(filesIn(project, checkpoint(project, '2'))).not.toContain(name);
     expect(result.stderr).toContain(
-      'Not in commits or checkpoints: .env, data/, local.db, private.txt (ignored before the ignore rules changed).',
+      'Excluded from commits and checkpoints: .env, data/, local.db, private.txt (was ignored before the ignore rules changed).',
     );
-    expect(result.stderr.match(/Not in commits/g)).toHaveLength(1);
+    expect(result.stderr.match(/Excluded from commits/g)).toHaveLength(1);
 
     const back = await project.spool('rewind', change, '0');
 
@@ -51,7 +51,7 @@ describe('what was ignored before the agent changed the rules', () => {
     for (const name of Object.keys(ignored)) expect(project.exists(name)).toBe(true);
     expect(project.read('data/users.csv')).toBe('u\nmore\n');
     expect(project.exists('w.txt')).toBe(false);
-    expect(back.stdout).toContain('Left as it is: .env, data/, local.db, private.txt');
+    expect(back.stdout).toContain('Skipped: .env, data/, local.db, private.txt');
     expect(back.stdout).toContain('The rest of the work tree is as it was at 0;');
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(project.read('w.txt')).toBe('w\n');
@@ -79,7 +79,7 @@ describe('what was ignored before the agent changed the rules', () => {
 
     expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'a.txt'], ['a.txt']]);
     expect(filesIn(project, 'HEAD').filter((name) => /node_modules|sqlite/.test(name))).toEqual([]);
-    expect(result.stderr).not.toContain('Not in commits');
+    expect(result.stderr).not.toContain('Excluded from commits');
     expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
     expect(project.read('node_modules/p19/f399')).toBe('399\n');
     expect(project.read('dev.sqlite')).toBe('db\n');
@@ -152,7 +152,7 @@ describe('what was ignored before the agent changed the rules', () => {
     const back = await project.spool('rewind', change, '0');
 
     expect(back).toMatchObject({ code: 0, stderr: '' });
-    expect(back.stdout).toContain('Left as it is: data/users.csv (ignored in that checkpoint)');
+    expect(back.stdout).toContain('Skipped: data/users.csv (ignored in that checkpoint)');
     expect(project.read('data/users.csv')).toBe('u\n');
     expect(project.exists('a.txt')).toBe(false);
   });
@@ -205,10 +205,10 @@ describe("Spool's own output in the project", () => {
 
     expect(filesIn(project, 'HEAD')).not.toContain('night.log');
     expect(project.history().map(({ git }) => git!.files)).toEqual([['a.txt'], ['b.txt']]);
-    expect(project.read('night.log').match(/Not in commits or checkpoints: night\.log/g)).toHaveLength(1);
+    expect(project.read('night.log').match(/Excluded from commits and checkpoints: night\.log/g)).toHaveLength(1);
     const back = await project.spool('rewind', change, '0');
     expect(back).toMatchObject({ code: 0 });
-    expect(back.stdout).toContain('Left as it is: night.log');
+    expect(back.stdout).toContain('Skipped: night.log');
     expect(project.exists('night.log')).toBe(true);
     expect(project.exists('a.txt')).toBe(false);
   });
@@ -241,14 +241,14 @@ describe('a very large untracked file', () => {
     const back = await project.spool('rewind', change, '0');
 
     expect(back).toMatchObject({ code: 0 });
-    expect(back.stdout).toContain('Left as it is: data.bin, noise.bin, made.bin');
+    expect(back.stdout).toContain('Skipped: data.bin, noise.bin, made.bin');
     expect(project.exists('made.bin')).toBe(true);
     expect(project.exists('data.bin')).toBe(true);
     expect(project.exists('a.txt')).toBe(false);
     expect(storeSize(project)).toBeLessThan(1_000_000);
   });
 
-  test('is taken as git has it from when it is committed on', async () => {
+  test('is counted like any other file once it is committed', async () => {
     const project = createProject({
       agent: ['git add data.bin; git commit -qm data', `echo x >> data.bin; ${promise}`],
     });
@@ -288,11 +288,11 @@ describe('a file that git cannot add', () => {
     expect(filesIn(project, 'HEAD')).not.toContain('big.bin');
     expect(project.history().map(({ git }) => git!.files)).toEqual([['code.txt'], ['code.txt']]);
     expect(project.history().every((record) => record.checkpoint !== null && record.commit !== null)).toBe(true);
-    expect(result.stderr).toContain("Git cannot add big.bin, so it is left out: big.bin: clean filter 'lfs' failed");
-    expect(result.stderr.match(/Git cannot add/g)).toHaveLength(2);
+    expect(result.stderr).toContain("Skipped big.bin: git add failed: big.bin: clean filter 'lfs' failed");
+    expect(result.stderr.match(/git add failed/g)).toHaveLength(2);
     const back = await project.spool('rewind', change, '0');
     expect(back).toMatchObject({ code: 0 });
-    expect(back.stdout).toMatch(/Left as it is: .*big\.bin/);
+    expect(back.stdout).toMatch(/Skipped: .*big\.bin/);
     expect(project.exists('big.bin')).toBe(true);
     expect(project.exists('code.txt')).toBe(false);
   });
@@ -308,9 +308,7 @@ describe('a file that git cannot add', () => {
 
     expect(project.history().map(({ git }) => git!.files)).toEqual([['code.txt'], ['crlf.txt']]);
     expect(project.history().every(({ commit }) => commit !== null)).toBe(true);
-    expect(result.stderr).toContain(
-      'Git cannot add crlf.txt, so it is left out: CRLF would be replaced by LF in crlf.txt',
-    );
+    expect(result.stderr).toContain('Skipped crlf.txt: git add failed: CRLF would be replaced by LF in crlf.txt');
   });
 });
 
@@ -349,11 +347,11 @@ describe('a repository inside the repository', () => {
     );
     expect(project.calls()[1]!.prompt).not.toContain('changed no file');
     expect(project.git('rev-parse', 'HEAD')).toBe(head);
-    expect(result.stderr.match(/Not committed: lib \(a repository of its own\)/g)).toHaveLength(1);
+    expect(result.stderr.match(/Not committed: lib \(nested repository\)/g)).toHaveLength(1);
 
     const back = await project.spool('rewind', change, '0');
     expect(back).toMatchObject({ code: 0 });
-    expect(back.stdout).toContain('Left as it is: lib (a repository of its own)');
+    expect(back.stdout).toContain('Skipped: lib (nested repository)');
     expect(back.stdout).not.toContain('The work tree is as it was');
   });
 
@@ -394,7 +392,7 @@ describe('a repository inside the repository', () => {
     const result = await project.spool(...run);
 
     expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore'], []]);
-    expect(result.stderr).toContain('Not in commits or checkpoints: lib/ (ignored before');
+    expect(result.stderr).toContain('Excluded from commits and checkpoints: lib/ (was ignored before');
   });
 
   test('an agent that does nothing is stopped all the same', async () => {

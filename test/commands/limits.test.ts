@@ -95,9 +95,9 @@ describe('a limit that cannot be checked', () => {
     const { code, stderr } = await project.start(args, { env }).result;
 
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^--max-cost does not apply to Codex, which reports no cost\.$/m);
+    expect(stderr).toMatch(/^--max-cost is not enforced for Codex: it reports no cost\.$/m);
     expect(stderr).toMatch(/^Limits .*, \$5 \(not for Codex\), 1,000,000 tokens,/m);
-    expect(stderr).not.toContain('--max-tokens does not apply');
+    expect(stderr).not.toContain('--max-tokens is not enforced');
   });
 
   test('is refused for a resumed run', async () => {

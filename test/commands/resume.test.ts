@@ -96,7 +96,7 @@ describe('an --until that has passed when the run is resumed', () => {
 
     expect(await project.spool(...run)).toMatchObject({
       code: 2,
-      stderr: `spool: The --until of this run (07:00, yesterday) has passed. Give a new one: spool ralph --change ${change} --until 07:00, or --until none to run without it.\n`,
+      stderr: `spool: --until 07:00 (yesterday) has passed. Resume with a new one: spool ralph --change ${change} --until 07:00 (or --until none)\n`,
     });
     expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(before);
     expect(project.calls()).toHaveLength(2);
@@ -119,7 +119,7 @@ describe('an --until that has passed when the run is resumed', () => {
   ])('is asked for on a terminal: %s', async (_, keys, until) => {
     const project = await interruptedAt(yesterday());
     const terminal = openTerminal(project, run);
-    await terminal.shows('The --until of this run (07:00, yesterday) has passed.');
+    await terminal.shows('--until 07:00 (yesterday) has passed.');
     terminal.type(keys);
 
     expect(await terminal.exitCode).toBe(0);
@@ -132,7 +132,7 @@ describe('an --until that has passed when the run is resumed', () => {
   test('may be answered wrongly first, and cancelled', async () => {
     const project = await interruptedAt(Date.UTC(2026, 0, 2, 3, 4));
     const terminal = openTerminal(project, run);
-    await terminal.shows('(03:04, 2026-01-02)');
+    await terminal.shows('03:04 (2026-01-02)');
     terminal.type('late\r');
     await terminal.shows('takes a time of day such as 07:00, or "none"');
     terminal.type('\u0003');

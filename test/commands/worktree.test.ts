@@ -29,7 +29,7 @@ test('--worktree works in a place of its own, and leaves the commits on a branch
   expect(project.git('status', '--porcelain')).toBe(before);
   expect(project.git('rev-parse', 'HEAD')).toBe(head);
   expect(project.calls()[0]!.prompt).toContain('# Not committed yet');
-  expect(result.stderr).toContain(`${worktree} stays: there is uncommitted work in it, such as setup.txt.`);
+  expect(result.stderr).toContain(`Kept ${worktree}: there is uncommitted work in it, such as setup.txt.`);
 });
 
 test('a worktree is removed after success when it is clean, and kept with its path said otherwise', async () => {
@@ -254,7 +254,7 @@ describe('ignored files in a worktree', () => {
     const result = await project.spool(...run, '--worktree', ...setup);
 
     expect(result).toMatchObject({ code: 0 });
-    const stays = `${worktree} stays: it has files that git ignores and no commit holds: ${name}. To remove it with them: git worktree remove --force ${worktree}`;
+    const stays = `Kept ${worktree}: it has ignored files: ${name}. To remove it anyway: git worktree remove --force ${worktree}`;
     expect(result.stderr).toContain(stays);
     expect(result.stderr).toContain(`land it with: spool land ${change}`);
 
@@ -287,7 +287,7 @@ describe('ignored files in a worktree', () => {
 
     const result = await project.spool(...run, '--worktree');
 
-    expect(result.stderr).toContain('no commit holds: 1.db, 2.db, 3.db, 4.db, 5.db and 3 more.');
+    expect(result.stderr).toContain('it has ignored files: 1.db, 2.db, 3.db, 4.db, 5.db and 3 more.');
     expect(result.stderr).not.toContain('land it with');
   });
 });
@@ -316,7 +316,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const result = await project.spool(...run, ...gate);
 
     expect(result).toMatchObject({ code: 0 });
-    expect(result.stderr).toContain(`Taken over from the project: ${tasks}.`);
+    expect(result.stderr).toContain(`Copied your changes to the worktree: ${tasks}.`);
     expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 of the tasks is open: "three"', null]);
     expect(project.state().tasks).toEqual({ done: 3, all: 3 });
     expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
@@ -461,14 +461,14 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const how = `cp ${proposal} ${worktree}/${proposal}`;
     expect(result).toMatchObject({ code: 2 });
     expect(result.stderr).toContain(
-      `The project and the worktree of the change have both changed the same lines of ${proposal}. Make the two the same, for example with: ${how}\n`,
+      `Conflict in ${proposal}: the same lines were changed in the project and in the worktree. To use yours: ${how}\n`,
     );
     expect(project.calls()).toHaveLength(1);
     project.write(`${worktree}/${proposal}`, '# Of the person\n');
     expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
   });
 
-  test('during a run they are said once, and no promise is believed until the two are the same', async () => {
+  test('a conflict during a run is reported once, and promises are rejected until it is resolved', async () => {
     const mess = `echo '# Of the agent' > '${proposal}'; echo '# Of the person' > "$ROOT/${proposal}"`;
     const project = createProject({
       agent: [`${mess}; ${promise}`, promise, `cp "$ROOT/${proposal}" '${proposal}'; ${promise}`],
@@ -478,7 +478,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const result = await project.start(args, { env: { ROOT: project.folder } }).result;
 
     expect(result).toMatchObject({ code: 0 });
-    const why = `${proposal} was changed in the project and in the worktree; make the two the same: cp ${proposal} ${worktree}/${proposal}`;
+    const why = `Conflict in ${proposal}: it was changed in the project and in the worktree; to use yours: cp ${proposal} ${worktree}/${proposal}`;
     expect(project.history().map(({ rejected }) => rejected)).toEqual([why, why, null]);
     expect(project.calls()[1]!.prompt).toContain(why);
   });
@@ -527,7 +527,7 @@ describe('nothing is lost with a worktree', () => {
 
     const result = await project.spool(...run, '--worktree');
 
-    expect(result.stderr).toContain(`${worktree} stays: ${why}`);
+    expect(result.stderr).toContain(`Kept ${worktree}: ${why}`);
     expect(project.exists(worktree)).toBe(true);
   });
 
@@ -538,11 +538,11 @@ describe('nothing is lost with a worktree', () => {
 
     const result = await project.spool(...run);
 
-    expect(result.stderr).toContain('Not committed: nested (a repository of its own).');
+    expect(result.stderr).toContain('Not committed: nested (nested repository).');
     expect(project.git('show', '--format=', '--name-only')).toBe('x.txt');
   });
 
-  test('a setup that failed is done anew, and so is a worktree whose folder was deleted', async () => {
+  test('a setup that failed is run again, and a worktree whose folder was deleted is created again', async () => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
     expect(await project.spool(...run, ...setup)).toMatchObject({
@@ -561,7 +561,7 @@ describe('nothing is lost with a worktree', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('a setup that %s ends is done anew', async (signal, code) => {
+  ] as const)('a setup that is ended by %s is run again', async (signal, code) => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done; echo ready > setup.txt`;
     const args = [...run, '--worktree', '--worktree-setup', setup, '--fail-fast'];
@@ -579,7 +579,7 @@ describe('nothing is lost with a worktree', () => {
     expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
   });
 
-  test('a setup whose Spool was killed is ended before it is done anew', async () => {
+  test('a setup whose Spool was killed is ended before it is run again', async () => {
     const project = createProject({ agent: [promise] });
     const setup = `exec 2> /dev/null; trap 'rmdir "$HOME/only-one"; exit 1' TERM; mkdir "$HOME/only-one" || touch "$HOME/both"
       echo begun >> "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;

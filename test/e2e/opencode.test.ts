@@ -126,7 +126,7 @@ describe('the real OpenCode', () => {
     expect(readFileSync(outside, 'utf8')).toBe('x\n');
   });
 
-  test('that a rule forbids a command goes on without it, and its promise counts', async () => {
+  test('whose command is denied by a rule may continue without it, and its promise counts', async () => {
     const project = await createAgentProject(
       'opencode',
       ({ step }, folder) => {

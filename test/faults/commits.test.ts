@@ -44,14 +44,14 @@ describe('a commit that the index does not know yet', () => {
       agent: [`echo a > a.txt; touch ${lock}`, `${commitsOwn('b.txt')}; ${promise}`],
     });
     const loop = project.start(run);
-    await loop.printed(`${lock} is held`);
+    await loop.printed(`${lock} exists`);
     rmSync(project.path(lock));
 
     const result = await loop.result;
 
     expect(result.code).toBe(0);
-    expect(result.stderr).toMatch(/The index could not be updated after commit [\da-f]{8}: \.git\/index\.lock is held/);
-    expect(result.stderr).toContain('The index is up to date with the last commit again: a.txt.');
+    expect(result.stderr).toMatch(/The index could not be updated after commit [\da-f]{8}: \.git\/index\.lock exists/);
+    expect(result.stderr).toContain('Index updated to the last commit: a.txt.');
     expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt']));
     expect(project.git('show', '--format=', '--name-status', 'HEAD')).toBe('A\tb.txt');
     expect(project.git('status', '--porcelain')).toBe('');
@@ -80,7 +80,7 @@ describe('a commit that the index does not know yet', () => {
     const result = await project.spool(...next);
 
     expect(result.code).toBe(0);
-    expect(result.stderr).toContain('The index is up to date with the last commit again: ');
+    expect(result.stderr).toContain('Index updated to the last commit: ');
     const own = project.git('log', '--format=%H', '--grep=own b.txt');
     expect(project.git('show', '--format=', '--name-status', own).split('\n')).toEqual(['A\tb.txt', 'A\tstaged.txt']);
     expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt', 'hook.txt', 'old.txt']));
@@ -112,7 +112,7 @@ describe('a commit that the index does not know yet', () => {
     await loop.printed('delete that file');
     project.write('.git/saved', '');
     await person.result;
-    await loop.printed('The index is up to date with the last commit again: a.txt.');
+    await loop.printed('Index updated to the last commit: a.txt.');
     project.git('commit', '-qam', 'notes');
     expect(project.git('show', '--format=', '--name-status', 'HEAD')).toBe('M\tnotes.txt');
     project.write('.git/committed', '');
@@ -131,11 +131,11 @@ describe('a commit that the index does not know yet', () => {
     const first = await project.spool(...run);
 
     expect(first.code).toBe(0);
-    expect(first.stderr).toContain(`The index lacks the last commit: ${lock} is held.`);
+    expect(first.stderr).toContain(`${lock} exists, so the index does not include the last commit.`);
     expect(existsSync(project.path('.git/spool-index.json'))).toBe(true);
     rmSync(project.path(lock));
     const next = await project.spool(...run);
-    expect(next.stderr).toContain('The index is up to date with the last commit again: a.txt.');
+    expect(next.stderr).toContain('Index updated to the last commit: a.txt.');
     expect(project.git('status', '--porcelain')).toBe('');
     expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt']));
   });
@@ -171,7 +171,7 @@ describe('a commit that the index does not know yet', () => {
     const result = await project.spool(...run);
 
     expect(project.git('show', '--format=%s', '--name-status', 'HEAD~1')).toContain('D\ta.txt');
-    expect(result.stderr).toContain('A commit from an index that was behind has undone committed work: a.txt.');
+    expect(result.stderr).toContain('A commit from a stale index reverted committed work: a.txt.');
     expect(filesInHead(project)).toContain('a.txt');
     expect(project.git('status', '--porcelain')).toBe('');
   });
@@ -278,7 +278,7 @@ describe('a refused commit', () => {
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
   });
 
-  test('was none when the hook that is ended ran behind the commit', async () => {
+  test('is not reported when a post-commit hook is killed, as the commit was created before', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
     hook(project, 'post-commit', 'touch .git/hangs; trap "" TERM; while :; do sleep 0.05; done');
     const loop = project.start(run);
@@ -304,10 +304,12 @@ describe('work of an iteration that was cut off', () => {
 
     const result = await project.spool(...run);
 
-    expect(result.stderr).toContain('Left uncommitted by iteration 1, which was cut off: feature.txt, sub/old.txt.');
+    expect(result.stderr).toContain(
+      'Uncommitted from interrupted iteration 1: feature.txt, sub/old.txt (included in the next commit).',
+    );
     expect(filesInHead(project)).toContain('feature.txt');
     expect(filesInHead(project)).not.toContain('sub/old.txt');
-    expect(result.stderr).not.toContain('Uncommitted ');
+    expect(result.stderr).not.toContain('  Uncommitted ');
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
@@ -319,8 +321,10 @@ describe('work of an iteration that was cut off', () => {
 
     const result = await project.spool(...run);
 
-    expect(result.stderr).toContain('Left uncommitted by iteration 1, which was cut off: feature.txt, sub/old.txt.');
-    expect(result.stderr).toContain('Changed since iteration 1 was cut off, by the agent or by you: person.txt.');
+    expect(result.stderr).toContain(
+      'Uncommitted from interrupted iteration 1: feature.txt, sub/old.txt (included in the next commit).',
+    );
+    expect(result.stderr).toContain('Changed after iteration 1 was interrupted: person.txt.');
     expect(result.stderr).toMatch(/Uncommitted 1 file: person\.txt/);
     expect(filesInHead(project)).toContain('feature.txt');
     expect(project.git('status', '--porcelain')).toBe('?? before.txt\n?? person.txt');
@@ -358,7 +362,7 @@ describe('a commit with changes of a person', () => {
     const result = await project.spool(...run);
 
     const commit = project.history()[0]!.commit!.slice(0, 8);
-    expect(result.stderr).toContain(`f.txt, new.txt had uncommitted changes of yours; they are in commit ${commit}.`);
+    expect(result.stderr).toContain(`Your uncommitted changes to f.txt, new.txt are in commit ${commit}.`);
     expect(project.git('show', 'HEAD:f.txt')).toBe('one\nstaged\nnot staged\nagent');
     expect(project.git('status', '--porcelain')).toBe('M h.txt');
   });
@@ -377,7 +381,7 @@ describe('a commit with changes of a person', () => {
 
     const result = await project.spool(...run);
 
-    expect(result.stderr).not.toContain('of yours');
+    expect(result.stderr).not.toContain('Your uncommitted changes');
     expect(project.git('show', 'HEAD:g.txt')).toBe('one\nagent\nagent');
     expect(project.git('status', '--porcelain')).toBe('?? elsewhere.txt');
   });
@@ -421,10 +425,10 @@ test('a detached HEAD is named at the start, once, with the way to keep the comm
 
   const result = await project.spool(...run);
 
-  const lines = result.stderr.split('\n').filter((line) => line.includes('detached'));
-  expect(lines).toEqual(['HEAD is detached: commits go to no branch. To keep them: git switch -c <name>']);
-  expect(result.stderr.indexOf('HEAD is detached')).toBeLessThan(result.stderr.indexOf('Iteration 1'));
-  expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('detached');
+  const lines = result.stderr.split('\n').filter((line) => line.includes('Detached'));
+  expect(lines).toEqual(['Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>']);
+  expect(result.stderr.indexOf('Detached HEAD')).toBeLessThan(result.stderr.indexOf('Iteration 1'));
+  expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('Detached');
 });
 
 test('an agent that deletes the repository ends neither the iteration nor the run', async () => {
@@ -439,7 +443,7 @@ test('an agent that deletes the repository ends neither the iteration nor the ru
     { iteration: 3, git: null, completionFound: true },
   ]);
   const told = result.stderr.split('\n').filter((line) => /git/.test(line) && !line.includes('no git'));
-  expect(told).toEqual(['The repository is gone (.git): from here on nothing is counted, kept or committed.']);
+  expect(told).toEqual(['.git was deleted: changes are no longer tracked or committed.']);
   expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
 });
 

@@ -44,7 +44,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
     await project.spool(...run, 'Mind the gap.', '--max-iterations', '7', '--verify', 'test -e done');
     const before = project.state();
     const damaged = damage(project, how);
-    const said = `${name} is damaged: the run was rebuilt from the history (2 iterations).`;
+    const said = `${name} is damaged; rebuilt from the history (2 iterations).`;
 
     for (const [args, answer] of [
       [
@@ -64,9 +64,9 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
     const resumed = await project.spool(...run);
     expect(resumed).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`${said} The damaged file is kept as state.json.damaged-1.\n`),
+      stderr: expect.stringContaining(`${said} The damaged file is saved as state.json.damaged-1.\n`),
     });
-    expect(resumed.stderr).toContain('going on with iteration 3');
+    expect(resumed.stderr).toContain('Resuming at iteration 3');
     const aside = project.stateFile('state.json.damaged-1');
     if (damaged === null) expect(statSync(aside).isDirectory()).toBe(true);
     else expect(readFileSync(aside).equals(damaged)).toBe(true);
@@ -81,7 +81,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
 });
 
 describe('a damaged state.json', () => {
-  test('of a run that was complete is one of a run that was complete', async () => {
+  test('of a complete run is rebuilt as complete', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run);
     damage(project, 'torn');

@@ -77,21 +77,21 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
 });
 
 test.each([
-  ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
-  ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it stood in the middle of a sentence'],
+  ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
+  ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
   ['followed by a code', '<promise>COMPLETE</promise> :tada:', 'there was more behind it on its line'],
   [
     'followed by words',
     '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',
     'the agent had more to say after it',
   ],
-  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'the words before it lead up to it'],
+  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'it was announced, not stated'],
   [
     'written otherwise',
     '<promise>complete</promise>',
     'it must read <promise>COMPLETE</promise>, not <promise>complete</promise>',
   ],
-  ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it stood in code'],
+  ['quoted', 'I print `<promise>COMPLETE</promise>`', 'it was quoted as code'],
 ])('a promise that is %s does not count, and the next prompt says why', async (_, words, why) => {
   const project = createProject({ agent: [says(words), promise] });
 

@@ -48,7 +48,7 @@ test('of eight loops that start at once on one change, one runs', async () => {
   expect(readdirSync(project.stateFile('.'))).not.toContainEqual(expect.stringMatching(/^lock/));
 });
 
-test('a killed run is found, said, and gone on with; --fresh starts anew', async () => {
+test('a killed run is found, reported and resumed; --fresh starts over', async () => {
   const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
   const killed = project.start(run);
   await killed.printed('waiting for never');
@@ -61,7 +61,7 @@ test('a killed run is found, said, and gone on with; --fresh starts anew', async
 
   // Eight at once: the dead owner's lock goes to exactly one of them.
   const results = await Promise.all(Array.from({ length: 8 }, () => project.spool(...run)));
-  const notice = 'The last run was interrupted; going on with iteration 2 (--fresh starts anew).';
+  const notice = 'The last run was interrupted. Resuming at iteration 2 (--fresh starts over).';
   expect(results.filter((result) => result.stderr.includes(notice))).toMatchObject([{ code: 0 }]);
   expect(
     project

@@ -52,11 +52,5 @@ const checkGrants = ({ harness, env, root, allowAll }: AgentQuestion): Check[] =
   const { isGranted, advice } = harness;
   if (!isGranted || allowAll || isGranted({ root, env, readJson })) return [];
   const setting = advice?.permission?.([]);
-  return [
-    warn(
-      harness.name,
-      'its edits and commands will be denied, iteration after iteration',
-      `--allow-all${setting ? `, or ${setting}` : ''}`,
-    ),
-  ];
+  return [warn(harness.name, 'edits and commands will be denied', `--allow-all${setting ? `, or ${setting}` : ''}`)];
 };

@@ -75,7 +75,7 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
     ...(merged.length > 0 ? [`merged with the branch: ${someOf(merged)}`] : []),
   ];
   call.terminal.say(
-    `Not committed on ${base} and ${done.join('; ')}. Yours is kept as ${kept.name}; back with: ${back}\n`,
+    `Not committed on ${base} and ${done.join('; ')}. Your version is saved as ${kept.name}; restore it with: ${back}\n`,
   );
   return setAside(holder, [...own, ...modified]);
 };

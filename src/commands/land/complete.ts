@@ -4,7 +4,7 @@ import { countTasks } from '../../project/tasks.ts';
 import { currentTasks } from '../../project/work-copy.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 
-/** Why what is on a branch is not known to be done; null when its last run is complete. */
+/** Why the change on a branch is not complete; null when its last run is. */
 export const whyIncomplete = async (project: Project, change: string, branch: string): Promise<string | null> => {
   const view = await readState(project, change);
   if (view === null) return 'it was never run';

@@ -59,7 +59,7 @@ const land = async (request: LandRequest): Promise<number> => {
   await removeTrial(request, trial);
   const landing = await planLanding(request, trial);
   if (typeof landing === 'string') return answer(call, `Nothing to land: ${landing}.`);
-  if (!(await mayLand(landing))) return answer(call, 'Nothing was landed.');
+  if (!(await mayLand(landing))) return answer(call, 'Cancelled.');
   const { base, baseTip, branch } = landing;
   try {
     const commit = await tryOut(landing);
@@ -107,7 +107,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   return ahead === 0 ? `${branch} has no commits beyond ${base}` : landing;
 };
 
-/** What is not known to be done lands only when somebody says so. */
+/** A change whose last run is not complete lands only with --force, or after a yes. */
 const mayLand = async ({ project, change, branch, call }: Landing): Promise<boolean> => {
   const why = call.typed.force ? null : await whyIncomplete(project, change, branch);
   if (why === null) return true;
@@ -149,11 +149,11 @@ const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: s
 const tidy = async (landing: Landing, commit: string): Promise<string> => {
   const { project, change, branch, tip, prefix, call } = landing;
   const worktree = worktreePath(project, change);
-  if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept, as it has moved.';
+  if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept: it has new commits.';
   if (await isWorktree(project.root, worktree)) {
     const where = relative(project.root, worktree);
     if ((await looseIn(landing, worktree)) !== null || (await holdsRepositories(worktree)))
-      return `Branch kept, as there is work in ${where}.`;
+      return `Branch kept: there is work in ${where}.`;
     const results = await resultsIn(project, change, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {
       call.terminal.say(`${staysFor(results, where)}\n`);
@@ -162,10 +162,10 @@ const tidy = async (landing: Landing, commit: string): Promise<string> => {
     }
     await removeWorktree(project.root, worktree);
   }
-  if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept, as it is checked out.';
+  if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept: it is checked out.';
   dropCopies(project, change);
   if (call.typed.keepBranch) return 'Branch kept.';
   return (await deleteBranch(project.root, branch, commit))
     ? 'Branch deleted.'
-    : 'Branch kept, as git refuses to delete it.';
+    : 'Branch kept: git refuses to delete it.';
 };

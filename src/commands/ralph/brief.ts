@@ -22,8 +22,8 @@ export const checkBrief = async (
     throw userError('empty-proposal', change, join(folder, 'proposal.md'), change.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   if (!gate.requireTasks) return;
   const tasks = await readTasks(project, change);
-  if (tasks === null) throw userError('no-tasks', join(folder, 'tasks.md'), 'is not there');
-  if (countTasks(tasks).all === 0) throw userError('no-tasks', join(folder, 'tasks.md'), 'has none');
+  if (tasks === null) throw userError('no-tasks', join(folder, 'tasks.md'), 'not found');
+  if (countTasks(tasks).all === 0) throw userError('no-tasks', join(folder, 'tasks.md'), 'has no tasks');
 };
 
 /**

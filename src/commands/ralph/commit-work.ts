@@ -43,7 +43,7 @@ export const commitWork = async (
   const { tree, options, plan, iteration, stops, emit, redactor, ledger, index, dirtyAtStart } = work;
   const undone = await index.beforeCommit();
   if (!plan.commit) return { commit: null, commitProblem: null };
-  ledger.add(undone, { why: 'a later commit has undone it', owed: true });
+  ledger.add(undone, { why: 'a later commit reverted it', owed: true });
   const owed = ledger.owed();
   if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
   const busy = unfinished(tree);
@@ -53,12 +53,12 @@ export const commitWork = async (
     ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
     return { commit: null, commitProblem: why };
   }
-  // What is owed may have become a secret since, or was withheld before Spool was started anew.
+  // What is owed may have become a secret since, or was withheld before Spool was restarted.
   const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
   const withheld = await findWithheld(tree, [...open], redactor);
   for (const { name, why } of withheld) withhold(work, name, why);
   const nested = changes.filter(isNewNested).map(({ name }) => name);
-  for (const name of nested) withhold(work, name, 'a repository of its own');
+  for (const name of nested) withhold(work, name, 'nested repository');
   const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
   const own = namesOf(changes.filter(({ name, after: now }) => !kept.has(name) && dirtyAtStart.get(name) !== now));
   const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
@@ -91,7 +91,7 @@ export const commitWork = async (
   if (yours.length > 0)
     emit({
       type: 'notice',
-      text: `${someOf(yours.map(readable))} had uncommitted changes of yours; they are in commit ${commit?.slice(0, 8)}.`,
+      text: `Your uncommitted changes to ${someOf(yours.map(readable))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
 };

@@ -29,7 +29,7 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
       const synced = await bringIn();
       tellTaken(synced.taken, emit);
       const sentences = synced.conflicts.map(
-        (path) => `${path} was changed in the project and in the worktree; make the two the same: ${how(path)}`,
+        (path) => `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${how(path)}`,
       );
       for (const text of sentences.filter((sentence) => !told.has(sentence))) emit({ type: 'notice', text });
       for (const text of sentences) told.add(text);
@@ -39,5 +39,5 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
 };
 
 const tellTaken = (taken: readonly string[], emit: Emit): void => {
-  if (taken.length > 0) emit({ type: 'notice', text: `Taken over from the project: ${taken.join(', ')}.` });
+  if (taken.length > 0) emit({ type: 'notice', text: `Copied your changes to the worktree: ${taken.join(', ')}.` });
 };

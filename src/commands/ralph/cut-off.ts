@@ -54,13 +54,10 @@ export const noteLeftBehind = async (
   const say = (names: readonly string[], text: string) => {
     if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(readable))) });
   };
-  ledger.add(own.filter(isOpen), { why: `${which} was cut off`, owed: true });
-  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was cut off`, owed: false });
-  say(own.filter(isOpen), `Left uncommitted by ${which}, which was cut off: {}. The next commit has it.`);
-  say(
-    unsure.filter(isOpen),
-    `Changed since ${which} was cut off, by the agent or by you: {}. It is left uncommitted unless an iteration changes it.`,
-  );
+  ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
+  say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
+  say(unsure.filter(isOpen), `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`);
 };
 
 /** Of how many iterations the work is made up for when only the history knows it. */

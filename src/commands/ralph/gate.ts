@@ -42,7 +42,8 @@ const unique = (moved: readonly Moved[]): Moved[] => [
 
 /** What was changed, whoever did, and both ways to put that right. */
 const tamperingOf = async (parts: WorldParts, moved: readonly Moved[]) => {
-  const sentence = (each: Moved) => `${describeMoved(each)}${each.kind === 'task' ? '' : ' during an iteration'}`;
+  const sentence = (each: Moved) =>
+    `${describeMoved(each)}${each.kind === 'task' ? '' : ' while the agent was running'}`;
   return {
     tampering: moved.slice(0, mostListed).map(sentence),
     tamperingCount: moved.length,

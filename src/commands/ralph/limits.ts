@@ -39,7 +39,8 @@ export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] =
       const titles = silent.map(({ title }) => title).join(' and ');
       const lacks = `${silent.length === 1 ? 'reports' : 'report'} no ${report}`;
       if (silent.length === 0) return [];
-      if (silent.length < harnesses.length) return [`${flag} does not apply to ${titles}, which ${lacks}.`];
+      if (silent.length < harnesses.length)
+        return [`${flag} is not enforced for ${titles}: ${silent.length === 1 ? 'it' : 'they'} ${lacks}.`];
       throw userError('unchecked-limit', flag, `${titles} ${lacks}`, insteadOf(report, harnesses));
     });
 };

@@ -89,7 +89,7 @@ interface NewPlace extends Workspace {
   readonly isNew: boolean;
 }
 
-/** Once all of it is there, that is noted where git keeps the worktree; a setup that was cut off is done anew. */
+/** Once all of it is there, that is noted where git keeps the worktree; a setup that was interrupted is run again. */
 const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
   if (await isSetUp(place.worktree)) return;
   // Whoever was killed may have left a setup running.
@@ -163,14 +163,14 @@ export const leavePlace = async ({ project, change, place, done }: Leaving): Pro
   if (!done) return [`The work is in ${where}, on branch ${branch}.`];
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
   const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
-  if (why !== null) return [`${where} stays: ${why}.`];
+  if (why !== null) return [`Kept ${where}: ${why}.`];
   const landing = `The work is on branch ${branch}; land it with: spool land ${shellWord(change)}`;
   const results = await resultsIn(project, change, { worktree, root });
   if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
   await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
   const outputs = await outputsIn(worktree);
   const removed = await removeWorktree(project.root, worktree);
-  if (!removed.ok) return [`${where} stays: ${removed.why}.`];
+  if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
   return [
     ...(outputs.length === 0 ? [] : [`Deleted with the worktree, as build output: ${someOf(outputs)}.`]),
     isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing,

@@ -83,8 +83,8 @@ const lastCutOff = async ({ project, change }: PlanRequest, view: RunView): Prom
 
 const resumed = ({ finished }: RunView, what: 'gate' | 'iteration') =>
   what === 'gate'
-    ? `The last run was interrupted while its gate ran; running the gate of iteration ${finished + 1} again (--fresh starts anew).`
-    : `The last run was interrupted; going on with iteration ${finished + 1} (--fresh starts anew).`;
+    ? `The last run was interrupted. Running the gate of iteration ${finished + 1} again (--fresh starts over).`
+    : `The last run was interrupted. Resuming at iteration ${finished + 1} (--fresh starts over).`;
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
 const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | null): RunPlan => {

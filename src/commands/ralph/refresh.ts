@@ -31,11 +31,10 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
     const refreshed = note && (await refreshIndex(tree, note, { tries }));
     if (refreshed?.kind !== 'refreshed') return refreshed;
     isSaid = false;
-    if (refreshed.names.length > 0)
-      say(`The index is up to date with the last commit again: ${shown(refreshed.names)}.`);
+    if (refreshed.names.length > 0) say(`Index updated to the last commit: ${shown(refreshed.names)}.`);
     for (const name of refreshed.undone) undone.add(name);
     if (refreshed.undone.length > 0)
-      say(`A commit from an index that was behind has undone committed work: ${shown(refreshed.undone)}.`);
+      say(`A commit from a stale index reverted committed work: ${shown(refreshed.undone)}.`);
     return refreshed;
   };
 
@@ -65,7 +64,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
       if (refreshed?.kind !== 'behind') return;
       if (!isSaid)
         say(
-          `The index still lacks the last commit: ${refreshed.why}. If no git command is running, delete that file; the index is updated as soon as it is gone.`,
+          `${refreshed.why}, so the index does not include the last commit yet. If no git command is running, delete that file; the index is updated as soon as it is gone.`,
         );
       isSaid = true;
       tryLater();
@@ -81,7 +80,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
       if (refreshed.kind !== 'behind' || isSaid) return;
       const which = commit === null ? 'the commit' : `commit ${commit.slice(0, 8)}`;
       say(
-        `The index could not be updated after ${which}: ${refreshed.why}; it is tried again before the next iteration.`,
+        `The index could not be updated after ${which}: ${refreshed.why}. Spool tries again before the next iteration.`,
       );
     },
     async atEnd() {
@@ -89,7 +88,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
       const refreshed = await tryNow(shortPatience);
       if (refreshed?.kind !== 'behind') return;
       say(
-        `The index lacks the last commit: ${refreshed.why}. If no git command is running, delete that file; then run git reset, or start Spool again, before you commit.`,
+        `${refreshed.why}, so the index does not include the last commit. If no git command is running, delete that file; then run git reset, or start Spool again, before you commit.`,
       );
     },
   };

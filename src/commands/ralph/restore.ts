@@ -10,7 +10,7 @@ import type { WorldParts } from './parts.ts';
 
 export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
 
-/** Of how many it is said how to put them back. */
+/** For how many of them the way back is shown. */
 const most = 3;
 /** A value that is longer is shown by git. */
 const longestValue = 200;
@@ -28,16 +28,16 @@ const keyOf = (moved: Moved, guard: Guard) => guard.expects(moved).key;
 const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
   const { key } = parts.guard.expects(moved);
   const { path, part } = splitKey(key);
-  if (moved.kind === 'added') return part === null ? `rm ${shellWord(path)}` : `take ${keyName(key)} out again`;
+  if (moved.kind === 'added') return part === null ? `rm ${shellWord(path)}` : `remove ${keyName(key)}`;
   const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
-  if (parts.tree === null) return `put ${name} back as it was (there is no git here that has it)`;
+  if (parts.tree === null) return `restore ${name} by hand (there is no git repository)`;
   const version = await expectedVersion(parts, moved);
-  if (version === null) return `put ${name} back as it was (git has no version of it that fits)`;
+  if (version === null) return `restore ${name} by hand (no matching version in git)`;
   if (moved.kind !== 'task' && part === null) return `git restore --source=${version.commit} -- ${shellWord(path)}`;
   const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
   if (value !== null && part?.startsWith('scripts.') && value.length <= longestValue)
     return `set ${keyName(key)} back to ${value}`;
-  return `put ${name} back as in: git show ${version.commit}:./${shellWord(path)}`;
+  return `restore ${name} as in: git show ${version.commit}:./${shellWord(path)}`;
 };
 
 /** A commit that has the file as it should be; null when there is none. */

@@ -57,7 +57,7 @@ export const isPlannedCopy =
   };
 
 export const staysFor = (results: readonly string[], where: string): string =>
-  `${where} stays: it has files that git ignores and no commit holds: ${someOf(results)}. To remove it with them: git worktree remove --force ${shellWord(where)}`;
+  `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: git worktree remove --force ${shellWord(where)}`;
 
 /** .worktreeinclude; null when there is none. */
 export const includeFile = (project: Project): string | null => {

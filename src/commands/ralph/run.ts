@@ -174,7 +174,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
     if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
     return exitCode(reason, stops);
   } catch (error) {
-    // The run can be gone on with, so its state is left as it is; but nobody should wait for it in vain.
+    // The run can be resumed, so its state stays; but whoever waits for its end is told.
     const view = { ...emitter.view(), status: 'failed', cause: null, detail: systemProblem(error) } as const;
     if (options.notify !== null) await notify(options.notify, { ...parts, view });
     throw error;
@@ -213,7 +213,7 @@ const openWorkTree = async (
 };
 
 const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
-  `${text} The damaged file is kept as ${replaceState(project, change, rebuilt)}.`;
+  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<number> => {

@@ -6,7 +6,7 @@ import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
 import { leftOutFile } from '../../project/state.ts';
-import { oneLine, someOf } from '../../report/format.ts';
+import { count, oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
 
@@ -27,8 +27,7 @@ export interface Snapshots {
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
   inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
-  leftOut(): readonly LeftOut[];
-  /** What is left out may have been in a tree before: it is not gone. */
+  /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
   isLeftOut(name: string): boolean;
   leftOut(): readonly LeftOut[];
 }
@@ -80,13 +79,12 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
   const refused = of('refused');
-  const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
+  const more =
+    refused.length > mostNamed ? [`Skipped ${count(refused.length - mostNamed, 'more file')}: git add failed.`] : [];
   return [
-    ...together.map((list) => `Not in commits or checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...together.map((list) => `Excluded from commits and checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
-    ...refused
-      .slice(0, mostNamed)
-      .map(({ name, why }) => `Git cannot add ${nameOf(name)}, so it is left out: ${oneLine(why)}`),
+    ...refused.slice(0, mostNamed).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),
     ...more,
   ];
 };

@@ -39,7 +39,7 @@ export const sayUnsettled = async (parts: WorldParts): Promise<void> => {
   const [first, ...more] = guard.unsettled;
   if (first === undefined) return;
   const [way] = await waysBack(parts, [first]);
-  const others = more.length === 0 ? '' : ` (and ${count(more.length, 'change')} more)`;
-  const text = `No promise will be accepted while the goal is not as it was: ${describeMoved(first)}${others}. To put it back: ${way}. To accept it: spool accept ${shellWord(plan.change)}`;
+  const others = more.length === 0 ? '' : ` (and ${count(more.length, 'more change')})`;
+  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeMoved(first)}${others}. To restore it: ${way}. To accept it: spool accept ${shellWord(plan.change)}`;
   emit({ type: 'notice', text });
 };

@@ -10,10 +10,10 @@ export const withNewUntil = async (request: RunRequest): Promise<RunRequest> => 
   if (passed === null) return request;
   const { change, options, asked, call, shared } = request;
   const now = new Date();
-  const when = `${clockTime(passed)}, ${dayOf(passed, now)}`;
+  const when = `${clockTime(passed)} (${dayOf(passed, now)})`;
   if (!options.interactive || options.json || shared || !call.terminal.canAsk)
     throw userError('until-passed', when, `spool ralph --change ${shellWord(change)}`, clockTime(passed));
-  const until = await askForTime(`The --until of this run (${when}) has passed. Stop when? (Enter: no time)`);
+  const until = await askForTime(`--until ${when} has passed. New stop time (empty for none):`);
   return { ...request, options: { ...options, until }, asked: new Set([...asked, 'until' as const]) };
 };
 

@@ -18,7 +18,7 @@ import { openLedger } from './uncommitted.ts';
 
 const unreadable = (snapshots: Snapshots): string => {
   const why = snapshots.problem();
-  const text = 'git cannot read the work tree: this iteration is not counted, kept or committed.';
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
   return why === null ? text : `${text} git says: ${oneLine(why)}`;
 };
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
@@ -26,7 +26,7 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 export interface WorkWatch {
   readonly watch: World['watchWork'];
   readonly uncommitted: World['uncommitted'];
-  /** Somebody else may be at the files between two iterations: they are looked at anew before the next one. */
+  /** Somebody else may be at the files between two iterations: they are looked at again before the next one. */
   disturbed(): void;
 }
 
@@ -142,14 +142,14 @@ const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snap
   };
 };
 
-const gone = 'The repository is gone (.git): from here on nothing is counted, kept or committed.';
+const gone = '.git was deleted: changes are no longer tracked or committed.';
 
 const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
   // Without asking git. In the middle of a rebase nothing is committed.
   if (!isDetached(tree) || unfinished(tree) !== null) return;
   emit({
     type: 'notice',
-    text: 'HEAD is detached: commits go to no branch. To keep them: git switch -c <name>',
+    text: 'Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>',
   });
 };
 
@@ -187,11 +187,11 @@ const workSince = async (
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
-  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, ofItsOwn(name));
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, nestedNotice(name));
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };
 
 const repositoriesOf = (inside: readonly Difference[], { nested }: Snapshot): string[] =>
   [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
 
-const ofItsOwn = (name: string) => `Not committed: ${readable(name)} (a repository of its own).`;
+const nestedNotice = (name: string) => `Not committed: ${readable(name)} (nested repository).`;

@@ -121,11 +121,18 @@ describe('an echo of the prompt', () => {
     expect(judge([plain(`${sent}\nI fixed one half.\n`)], { sent })).toMatchObject({ rejected: null, mentions: [] });
   });
 
-  test('with fifty thousand equal lines takes no longer', () => {
-    const lines = `${'the same line\n'.repeat(50_000)}${tag}\n`;
-    const started = process.cpuUsage();
-    expect(judge([plain(lines)], { sent: lines }).completionFound).toBe(false);
-    expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000);
+  test('with fifty thousand equal lines takes about as long as with different ones', () => {
+    const cpuTime = (lines: readonly string[]): number => {
+      const text = `${lines.join('\n')}\n${tag}\n`;
+      const started = process.cpuUsage();
+      expect(judge([plain(text)], { sent: text }).completionFound).toBe(false);
+      return process.cpuUsage(started).user;
+    };
+    const different = Array.from({ length: 50_000 }, (_, index) => `line number ${index}`);
+    const equal = different.map(() => 'the same line');
+    // The first call also compiles.
+    cpuTime(different);
+    expect(cpuTime(equal)).toBeLessThan(20 * cpuTime(different));
   });
 
   test('may be followed by the promise at once', () => {

@@ -182,13 +182,13 @@ export const counts: readonly Row[] = [
   ['as Codex ends', `Implemented the flag and its tests; \`npm test\` is green.\n\n${tag}`],
 ];
 
-const inSentence = 'it stood in the middle of a sentence';
+const inSentence = 'it was in the middle of a sentence';
 const onLine = 'there was more behind it on its line';
 const moreToSay = 'the agent had more to say after it';
-const inCode = 'it stood in code';
-const ledUpTo = 'the words before it lead up to it';
+const inCode = 'it was quoted as code';
+const ledUpTo = 'it was announced, not stated';
 const undone = 'it was marked as not done';
-const inSteps = 'it stood in a list of steps';
+const inSteps = 'it was in a list of steps';
 
 export const talk: readonly TalkRow[] = [
   [

@@ -133,7 +133,7 @@ describe('long outputs', () => {
     for (const size of [1000, 16_384, text.length])
       expect(judge(cut(text, [size]).map(plain))).toMatchObject({
         completionFound: false,
-        rejected: 'it stood in the middle of a sentence',
+        rejected: 'it was in the middle of a sentence',
         mentions: [{ words: `I will print ${tag}` }],
       });
   });
