@@ -718,6 +718,48 @@ describe('tasks that both sides have changed', () => {
     expect(project.git('show', `HEAD:${tasks}`)).toBe('- [x] one\n- [x] two');
   });
 
+  test.each([
+    ['Windows line ends', '- [ ] one\r\n- [ ] two\r\n', '- [x] one\r\n- [x] two\r\n'],
+    ['a note behind a task', '- [ ] one\n- [ ] two (see #12)\n', '- [x] one\n- [x] two (see #12)\n'],
+  ])('%s of the person undo no tick', async (_, edited, landed) => {
+    const project = await ticked();
+    project.write(tasks, edited);
+
+    expect((await project.spool('list')).stdout).toContain(' 2/2 ');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe(landed);
+    expect((await project.spool('list')).stdout).toContain(' 2/2 ');
+  });
+
+  test('a task that was reworded during the run, and ticked since, stays ticked', async () => {
+    const reword = `sed -i 's/two/two, with tests/; s/one/eins/' "$ROOT/${tasks}"; echo 1 > 1.txt`;
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [reword, `sed -i 's/\\[ \\]/[x]/' '${tasks}'; ${promise}`],
+    });
+    const started = project.start([...run, '--worktree', '--require-tasks'], { env: { ROOT: project.folder } });
+    expect(await started.result).toMatchObject({ code: 0 });
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [x] eins\n- [x] two, with tests\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a task that the person opens again after the run had taken over their edit is open', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [
+        `sed -i 's/one/eins/; s/\\[ \\]/[x]/' "$ROOT/${tasks}"; echo 1 > 1.txt`,
+        `echo '- [x] three' >> '${tasks}'; ${promise}`,
+      ],
+    });
+    await project.start([...run, '--worktree'], { env: { ROOT: project.folder } }).result;
+    project.write(tasks, '- [ ] eins\n- [x] two\n');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [ ] eins\n- [x] two\n- [x] three\n');
+  });
+
   test('what is staged is left alone, and named', async () => {
     const project = await ticked();
     project.write(tasks, added);
