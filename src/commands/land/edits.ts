@@ -38,7 +38,8 @@ export const planEdits = async (landing: Landing, holder: string, commit: string
     };
     const withoutShared = await landed(before ?? shared);
     // What a run has taken over already is no edit any more; its copy has that, even where its branch has not.
-    const withShared = work !== null && isEdited && shared !== undefined ? await landed(shared) : withoutShared;
+    const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
+    const withShared = isTaken ? await landed(shared) : withoutShared;
     const best = await firstMerged([
       () => withLooseWork(landing, path, { landed: withShared, work }),
       () => withLooseWork(landing, path, { landed: withoutShared, work }),
