@@ -248,6 +248,8 @@ describe('ignored files in a worktree', () => {
     ['a file that came with it and was changed', 'echo MORE=1 >> .env', '.env'],
     ['a new file in a folder that came with it', 'echo more > data/more.csv', 'data/more.csv'],
     ['a file of the setup that was changed', 'echo rows >> setup.db', 'setup.db'],
+    ['a new file in a folder of the setup', 'echo r > deps/report.md', 'deps/report.md'],
+    ['a file that was changed in a folder of the setup', 'echo more >> deps/lib.txt', 'deps/'],
   ])('%s keeps it, is named, and survives a landing', async (_, script, name) => {
     const project = createProject({ files, agent: [`echo x > x.txt; ${script}; ${promise}`] });
 
@@ -270,7 +272,7 @@ describe('ignored files in a worktree', () => {
     const project = createProject({
       files,
       agent: [
-        `echo x > x.txt; echo more > deps/more.txt; mkdir -p node_modules/a dist; echo a > node_modules/a/i.js; echo a > dist/a.js; ${promise}`,
+        `echo x > x.txt; mkdir -p node_modules/a dist; echo a > node_modules/a/i.js; echo a > dist/a.js; ${promise}`,
       ],
     });
 
@@ -278,6 +280,18 @@ describe('ignored files in a worktree', () => {
 
     expect(result.stderr).toContain('Deleted with the worktree, as build output: dist/.');
     expect(result.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+    expect(project.exists(worktree)).toBe(false);
+  });
+
+  test('a folder of the setup with too many files to look at is named when it is deleted', async () => {
+    const project = createProject({ files, agent: [`echo x > x.txt; echo more > deps/more.txt; ${promise}`] });
+    const many = 'mkdir deps; n=0; while [ $n -le 5000 ]; do : > deps/$n; n=$((n + 1)); done';
+
+    const result = await project.spool(...run, '--worktree', '--worktree-setup', many);
+
+    expect(result.stderr).toContain(
+      'Deleted with the worktree, created by its setup and too large to look for changes in: deps/.',
+    );
     expect(project.exists(worktree)).toBe(false);
   });
 

@@ -29,7 +29,7 @@ import { isAmong, planned } from '../../project/planned.ts';
 import { lockChange, readRun, readState } from '../../project/state.ts';
 import { count, oneLine, shellWord } from '../../report/format.ts';
 import type { Call } from '../command.ts';
-import { resultsIn, staysFor } from '../ralph/results.ts';
+import { deletedWith, resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
 import { moveAhead } from './ahead.ts';
 import { whyIncomplete } from './complete.ts';
@@ -173,7 +173,9 @@ const tidy = async (landing: Landing, commit: string): Promise<string> => {
       await resetKeeping(worktree, commit);
       return 'Branch kept.';
     }
-    await removeWorktree(project.root, worktree);
+    const deleted = await deletedWith(worktree);
+    const removed = await removeWorktree(project.root, worktree);
+    if (removed.ok) for (const line of deleted) call.terminal.say(`${line}\n`);
   }
   if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept, as it is checked out.';
   dropCopies(project, change);
