@@ -482,6 +482,49 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
   });
 
+  test.each([
+    ['not committed', false],
+    ['committed', true],
+  ])('once the two are the same it lands, with the version of the person %s', async (_, isCommitted) => {
+    const project = createProject({ agent: [`echo '# Of the agent' > '${proposal}'; echo x > x.txt`, promise] });
+    await project.spool(...run, '--worktree', '--max-iterations', '1', '--allow-tampering');
+    project.write(proposal, '# Of the person\n');
+    project.write(`${worktree}/${proposal}`, '# Of the person\n');
+
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+
+    expect(project.git('show', `${branch}:${proposal}`)).toBe('# Of the person');
+    if (isCommitted) project.git('commit', '-qam', 'mine');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('show', `HEAD:${proposal}`)).toBe('# Of the person');
+    expect(project.read(proposal)).toBe('# Of the person\n');
+    expect(project.read('x.txt')).toBe('x\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('an edit that is taken over is committed with the next commit, if git tracks the file', async () => {
+    const config = '.spool/config.json';
+    const project = createProject({
+      files: { [tasks]: two, [config]: '{ "maxIterations": 9 }\n' },
+      agent: ['echo x > x.txt', `echo y > y.txt; ${promise}`],
+    });
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+    project.write(tasks, `${two}- [ ] three\n`);
+    project.write(`.spool/changes/${change}/design.md`, '# Not tracked\n');
+    project.write(config, '{}\n');
+
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+
+    expect(project.git('show', '--format=', '--name-only', branch).split('\n')).toEqual([tasks, 'y.txt']);
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
+    expect(project.read(config)).toBe('{}\n');
+    expect(project.git('status', '--porcelain').split('\n')).toEqual([
+      `M ${config}`,
+      `?? .spool/changes/${change}/design.md`,
+    ]);
+  });
+
   test('during a run they are said once, and no promise is believed until the two are the same', async () => {
     const mess = `echo '# Of the agent' > '${proposal}'; echo '# Of the person' > "$ROOT/${proposal}"`;
     const project = createProject({

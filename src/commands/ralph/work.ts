@@ -8,6 +8,7 @@ import { commitsBetween, isIntact, unfinished, type WorkTree } from '../../git/w
 import type { Work, World } from '../../ralph/loop.ts';
 import { oneLine } from '../../report/format.ts';
 import { commitWork, type IterationWork, sayOnce } from './commit-work.ts';
+import { oweSettled } from './copies.ts';
 import { noteLeftBehind, recallWhatIsOpen } from './cut-off.ts';
 import type { WorldParts } from './parts.ts';
 import { keepIndex } from './refresh.ts';
@@ -66,6 +67,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       const iterationWork = { ...parts, tree, snapshots, index, checkpoints, iteration, before, named, ledger };
       return async () => {
         const after = await snapshots.take();
+        if (after !== null && parts.plan.commit) await oweSettled(parts, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
           complain(snapshots);
