@@ -76,11 +76,20 @@ export const setAside = (root: string, names: readonly string[]): Aside => {
   return { putBack, drop: () => moved.forEach((name) => rmSync(pathOf(root, name + mark), { force: true })) };
 };
 
-/** Puts back what somebody who was killed had set aside below these paths. */
-export const putBackLeft = async (root: string, paths: readonly string[]): Promise<void> => {
-  for (const name of await untrackedBelow(root, paths)) {
-    const at = name.lastIndexOf(asideMark);
-    const original = pathOf(root, name.slice(0, at));
-    if (at > 0 && !existsSync(original)) renameSync(pathOf(root, name), original);
-  }
+/** What somebody who was killed had set aside; names as git gave them. */
+export interface LeftAside {
+  readonly name: string;
+  readonly original: string;
+}
+
+export const leftAside = async (root: string, paths: readonly string[]): Promise<LeftAside[]> =>
+  (await untrackedBelow(root, paths))
+    .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(asideMark))) }))
+    .filter(({ original }) => original !== '');
+
+/** Puts it back as it was; false when there is another file by now. */
+export const putBackLeft = (root: string, { name, original }: LeftAside): boolean => {
+  if (existsSync(pathOf(root, original))) return false;
+  renameSync(pathOf(root, name), pathOf(root, original));
+  return true;
 };

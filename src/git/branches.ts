@@ -379,5 +379,12 @@ export const stagedAmong = async (root: string, paths: readonly string[]): Promi
   return new Set(readable(stdout).split('\0').filter(Boolean));
 };
 
+/** Of these paths, from the root of the work tree, those that are tracked and differ from HEAD; names as git gave them. */
+export const changedAmong = async (root: string, paths: readonly string[]): Promise<string[]> => {
+  const literal = paths.map((path) => `:(literal)${path}`);
+  const { stdout } = await git(['diff', '--name-only', '--no-renames', '-z', 'HEAD', '--', ...literal], { cwd: root });
+  return stdout.split('\0').filter(Boolean);
+};
+
 export const topOf = async (cwd: string): Promise<string> =>
   readable((await git(['rev-parse', '--show-toplevel'], { cwd })).stdout).trimEnd();

@@ -4,19 +4,22 @@ import { git, readable } from './git.ts';
 
 /** What git ignored in a work tree before an agent worked there. Paths are relative to its root; folders end with `/`. */
 export interface Baseline {
-  /** Not looked into: whoever creates a whole folder of them can create it again. */
+  /** Not looked into, as there are too many files in them: whoever creates so many can create them again. */
   readonly folders: readonly string[];
   /** Signatures by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** `isKnown` names files that are not the doing of the setup: folders with such files are looked into. */
+/** A folder that a setup has created with more files than this is not looked into. */
+const mostOfSetup = 5000;
+
+/** `isKnown` names files that are not the doing of the setup: folders with such files are always looked into. */
 export const takeBaseline = async (root: string, isKnown: (path: string) => boolean): Promise<Baseline> => {
   const folders: string[] = [];
   const files: Record<string, string> = {};
   for (const entry of (await listIgnored(root)).filter((path) => !isCache(path) && !isOutput(path))) {
     const inside = entry.endsWith('/') ? await filesBelow(root, entry) : [entry];
-    if (entry.endsWith('/') && !inside.some(isKnown)) folders.push(entry);
+    if (inside.length > mostOfSetup && !inside.some(isKnown)) folders.push(entry);
     else for (const path of inside) files[path] = signatureOf(root, path);
   }
   return { folders, files };

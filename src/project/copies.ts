@@ -31,21 +31,34 @@ export interface Synced {
 export interface Copies {
   /** Brings what has changed in the project over. Looks at times and sizes only while nothing has. */
   sync(): Promise<Synced>;
+  /** Files in which the copy has got edits of the person since this was asked last, by whatever way. */
+  takeSettled(): string[];
 }
 
-const nothing: Synced = { taken: [], conflicts: [] };
+interface SyncedOnce extends Synced {
+  readonly settled: readonly string[];
+}
+
+const nothing: SyncedOnce = { taken: [], conflicts: [], settled: [] };
 
 /** Of a run in the project's own folder there is one copy only. */
-export const oneCopy: Copies = { sync: async () => nothing };
+export const oneCopy: Copies = { sync: async () => nothing, takeSettled: () => [] };
 
 export const openCopies = (copied: Copied): Copies => {
   let seen: string | null = null;
+  const settled = new Set<string>();
   return {
+    takeSettled: () => {
+      const paths = [...settled];
+      settled.clear();
+      return paths;
+    },
     async sync() {
       const present = signatureOf(copied.project.root, await planned(copied.project, copied.change));
       if (present === seen) return nothing;
       const synced = await syncOnce(copied);
       seen = synced.conflicts.length === 0 ? present : null;
+      for (const path of synced.settled) settled.add(path);
       return synced;
     },
   };
@@ -108,17 +121,18 @@ export const mergedTasks = async (project: Project, change: string, theirs: Buff
   return best?.toString() ?? null;
 };
 
-const syncOnce = async (copied: Copied): Promise<Synced> => {
+const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const { project, change, root } = copied;
   const plans = await planned(project, change);
   // A change that is gone, because another branch is checked out or it was archived, is nothing to take over.
   if (!existsSync(join(project.root, '.spool', 'changes', change))) return nothing;
   const isKnown = existsSync(baseFolder(project, change));
   const paths = new Set([...filesAmong(project.root, plans), ...filesAmong(baseFolder(project, change), ['.spool'])]);
-  const [taken, conflicts]: [string[], string[]] = [[], []];
+  const [taken, conflicts, settled]: [string[], string[], string[]] = [[], [], []];
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
-    const merged = await mergeCopies(path, { base: baseOf(project, change, path), mine, theirs });
+    const base = baseOf(project, change, path);
+    const merged = await mergeCopies(path, { base, mine, theirs });
     if (merged.kind === 'conflict' || isBlocked(root, path)) {
       conflicts.push(path);
       continue;
@@ -127,10 +141,11 @@ const syncOnce = async (copied: Copied): Promise<Synced> => {
       put(join(root, path), merged.bytes);
       taken.push(path);
     }
+    if (base !== undefined && !isSame(mine, base)) settled.push(path);
     if (isKnown) put(join(baseFolder(project, change), path), mine);
   }
   if (!isKnown) await keepBase(copied);
-  return { taken, conflicts };
+  return { taken, conflicts, settled };
 };
 
 type Bytes = Buffer | null;

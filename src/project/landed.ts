@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson } from './files.ts';
 import type { Project } from './find.ts';
@@ -27,6 +27,40 @@ export const writeLanded = (project: Project, change: string, landed: Landed): v
 export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
   return landed(readJson(landedFile(project, change))) ?? null;
 };
+
+/** A landing that is about to move its base. What it leaves when it is killed is finished by the next one. */
+export interface Underway {
+  readonly v: 1;
+  readonly branch: string;
+  readonly base: string;
+  /** Where the branch is. */
+  readonly tip: string;
+  /** Where the base was, and where it goes. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const underwayFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landing.json');
+
+export const writeUnderway = (project: Project, change: string, present: Underway): void => {
+  makeRalphFolder(project, change);
+  writeFileSync(underwayFile(project, change), `${JSON.stringify(present, null, 2)}\n`, { mode: 0o600 });
+};
+
+export const readUnderway = (project: Project, change: string): Underway | null =>
+  underway(readJson(underwayFile(project, change))) ?? null;
+
+export const dropUnderway = (project: Project, change: string): void =>
+  rmSync(underwayFile(project, change), { force: true });
+
+const underway: Shape<Underway> = object<Underway>({
+  v: required(oneOf([1])),
+  branch: required(text),
+  base: required(text),
+  tip: required(text),
+  from: required(text),
+  to: required(text),
+});
 
 const landed: Shape<Landed> = object<Landed>({
   v: required(oneOf([1])),

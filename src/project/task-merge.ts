@@ -16,7 +16,8 @@ export type MergeLines = (versions: { base: string; mine: string; theirs: string
  * Merges two versions of a tasks.md by task: a tick of the one and a task that the other has added, in the next line,
  * are no conflict. null when they are: then a task of one of them would be lost.
  */
-export const mergeTasks = async ({ base, mine, theirs }: Versions, mergeLines: MergeLines): Promise<string | null> => {
+export const mergeTasks = async (versions: Versions, mergeLines: MergeLines): Promise<string | null> => {
+  const { base, mine, theirs } = versions;
   const known = base === null ? null : read(base, null);
   const [person, agent] = [read(mine, known), read(theirs, known)];
   const texts = { base: (known ?? agent).plain, mine: person.plain, theirs: agent.plain };
@@ -25,7 +26,21 @@ export const mergeTasks = async ({ base, mine, theirs }: Versions, mergeLines: M
   const added = missingTasks(titlesIn(agent.plain), known === null ? [] : titlesIn(known.plain));
   const isLost = (titles: readonly string[]) => missingTasks(titles, titlesIn(merged)).length > 0;
   if (isLost(titlesIn(person.plain)) || isLost(added)) return null;
-  return tick(merged, { base: known?.lines ?? null, mine: person.lines, theirs: agent.lines });
+  const ticked = tick(merged, { base: known?.lines ?? null, mine: person.lines, theirs: agent.lines });
+  return ticked.replaceAll('\n', lineEndFor(versions));
+};
+
+/** Line ends are no part of a task. Those of a merge are the ones that somebody has changed to; when both did, the person's. */
+const lineEndFor = ({ base, mine, theirs }: Versions): string => {
+  const [before, own, agents] = [lineEndOf(base ?? ''), lineEndOf(mine), lineEndOf(theirs)];
+  return (own !== before ? own : null) ?? agents ?? before ?? '\n';
+};
+
+/** What most lines end with; null when no line ends. */
+const lineEndOf = (text: string): string | null => {
+  const all = text.split('\n').length - 1;
+  if (all === 0) return null;
+  return (text.split('\r\n').length - 1) * 2 > all ? '\r\n' : '\n';
 };
 
 const mergePlain = async (
@@ -45,7 +60,7 @@ interface Ticked {
 
 /** A note behind a title does not make it another task: then its plain line is that of `known`. */
 const read = (text: string, known: Ticked | null): Ticked => {
-  const own = text.split('\n');
+  const own = text.replaceAll('\r\n', '\n').split('\n');
   const present = new Set(own.map(plainLine));
   const before = new Set(known?.plain.split('\n'));
   const missing = [...before].filter((line) => isBox(line) && !present.has(line));
@@ -101,15 +116,25 @@ const tick = (plain: string, sides: Sides): string => {
     .join('\n');
 };
 
-/** Who changed it since the base is right; when both did, the person. */
+/** Who changed a mark since the base is right, and so is who changed what stands behind it; when both did, the person. */
 const lineOf = (key: string, { base, mine, theirs }: Sides): string | undefined => {
   const [before, own, agents] = [base?.get(key), mine.get(key), theirs.get(key)];
   if (own === undefined || agents === undefined) return own ?? agents;
-  if (before === undefined) return isTicked(agents) ? agents : own;
-  if (agents === before) return own;
-  return own === before || isTicked(own) === isTicked(agents) ? agents : own;
+  if (before === undefined) return stateOf(cut(agents).mark) === 'x' ? agents : own;
+  const [first, person, agent] = [cut(before), cut(own), cut(agents)];
+  const mark = stateOf(person.mark) === stateOf(first.mark) ? agent.mark : person.mark;
+  const rest = person.rest === first.rest ? agent.rest : person.rest;
+  return person.start + mark + rest;
 };
 
-const isTicked = (line: string): boolean => /\[\s*[xX]\s*\]/.test(line);
+/** A line with a box or a status, at its mark. */
+const cut = (line: string): { start: string; mark: string; rest: string } => {
+  const from = isBox(line) ? line.indexOf('[') : (status.exec(line)?.[1]?.length ?? 1) - 1;
+  const to = line.indexOf(']', from) + 1;
+  return { start: line.slice(0, from), mark: line.slice(from, to), rest: line.slice(to) };
+};
+
+/** `[]` is `[ ]`, and `[X]` is `[x]`. */
+const stateOf = (mark: string): string => mark.slice(1, -1).trim().toLowerCase();
 
 const titlesIn = (text: string): string[] => parseTasks(text).map(({ title }) => title);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -716,6 +716,94 @@ describe('tasks that both sides have changed', () => {
     expect(project.read(tasks)).toBe(all);
     expect(project.git('status', '--porcelain')).toBe(`M ${tasks}`);
     expect(project.git('show', `HEAD:${tasks}`)).toBe('- [x] one\n- [x] two');
+  });
+
+  test.each([
+    ['Windows line ends', '- [ ] one\r\n- [ ] two\r\n', '- [x] one\r\n- [x] two\r\n'],
+    ['a note behind a task', '- [ ] one\n- [ ] two (see #12)\n', '- [x] one\n- [x] two (see #12)\n'],
+  ])('%s of the person undo no tick', async (_, edited, landed) => {
+    const project = await ticked();
+    project.write(tasks, edited);
+
+    expect((await project.spool('list')).stdout).toContain(' 2/2 ');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe(landed);
+    expect((await project.spool('list')).stdout).toContain(' 2/2 ');
+  });
+
+  test('a task that was reworded during the run, and ticked since, stays ticked', async () => {
+    const reword = `sed -i 's/two/two, with tests/; s/one/eins/' "$ROOT/${tasks}"; echo 1 > 1.txt`;
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [reword, `sed -i 's/\\[ \\]/[x]/' '${tasks}'; ${promise}`],
+    });
+    const started = project.start([...run, '--worktree', '--require-tasks'], { env: { ROOT: project.folder } });
+    expect(await started.result).toMatchObject({ code: 0 });
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [x] eins\n- [x] two, with tests\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a task that the person opens again after the run had taken over their edit is open', async () => {
+    const project = createProject({
+      files: { [tasks]: '- [ ] one\n- [ ] two\n' },
+      agent: [
+        `sed -i 's/one/eins/; s/\\[ \\]/[x]/' "$ROOT/${tasks}"; echo 1 > 1.txt`,
+        `echo '- [x] three' >> '${tasks}'; ${promise}`,
+      ],
+    });
+    await project.start([...run, '--worktree'], { env: { ROOT: project.folder } }).result;
+    project.write(tasks, '- [ ] eins\n- [x] two\n');
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe('- [ ] eins\n- [x] two\n- [x] three\n');
+  });
+
+  describe('a landing that is killed right behind the merge', () => {
+    const killed = async (project: TestProject) => {
+      project.write('.git/hooks/post-merge', '#!/bin/sh\nkill -9 $(ps -o ppid= -p $PPID)\n');
+      chmodSync(project.path('.git/hooks/post-merge'), 0o755);
+      expect(await project.spool('land', change)).toMatchObject({ signal: 'SIGKILL' });
+      rmSync(project.path('.git/hooks/post-merge'));
+    };
+
+    test('is finished by the next one, with the edits of the person', async () => {
+      const project = await ticked();
+      commit(project, 'b.txt', 'meanwhile\n');
+      project.write(tasks, added);
+      project.write(`.spool/changes/${change}/proposal.md`, '# Mine\n');
+      await killed(project);
+
+      const result = await project.spool('land', change);
+
+      expect(result).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Landed .* on main: 1 commit, .* Branch deleted\. Not pushed\.\n$/),
+      });
+      expect(project.read(tasks)).toBe(all);
+      expect(project.read(`.spool/changes/${change}/proposal.md`)).toBe('# Mine\n');
+      expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
+      expect((await project.spool('list')).stdout).toMatch(/ 2\/3 +landed/);
+      expect((await project.spool('land', change)).stdout).toContain('has landed on main already');
+      nothingLeft(project);
+    });
+
+    test('leaves what cannot be merged where it is, and says so', async () => {
+      const project = await ticked();
+      project.write(tasks, added);
+      await killed(project);
+      project.write(tasks, '- [x] eins\n- [x] two\n');
+      const aside = readdirSync(project.path(`.spool/changes/${change}`)).find((name) => name.includes('.before-'))!;
+      project.write(`.spool/changes/${change}/${aside}`, '- [ ] uno\n- [ ] two\n');
+
+      const result = await project.spool('land', change);
+
+      expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('Landed') });
+      expect(result.stderr).toContain(`${tasks} was set aside`);
+      expect(project.read(tasks)).toBe('- [x] eins\n- [x] two\n');
+      expect(project.read(`.spool/changes/${change}/${aside}`)).toBe('- [ ] uno\n- [ ] two\n');
+    });
   });
 
   test('what is staged is left alone, and named', async () => {

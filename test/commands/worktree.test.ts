@@ -248,6 +248,8 @@ describe('ignored files in a worktree', () => {
     ['a file that came with it and was changed', 'echo MORE=1 >> .env', '.env'],
     ['a new file in a folder that came with it', 'echo more > data/more.csv', 'data/more.csv'],
     ['a file of the setup that was changed', 'echo rows >> setup.db', 'setup.db'],
+    ['a new file in a folder of the setup', 'echo r > deps/report.md', 'deps/report.md'],
+    ['a file that was changed in a folder of the setup', 'echo more >> deps/lib.txt', 'deps/'],
   ])('%s keeps it, is named, and survives a landing', async (_, script, name) => {
     const project = createProject({ files, agent: [`echo x > x.txt; ${script}; ${promise}`] });
 
@@ -270,7 +272,7 @@ describe('ignored files in a worktree', () => {
     const project = createProject({
       files,
       agent: [
-        `echo x > x.txt; echo more > deps/more.txt; mkdir -p node_modules/a dist; echo a > node_modules/a/i.js; echo a > dist/a.js; ${promise}`,
+        `echo x > x.txt; mkdir -p node_modules/a dist; echo a > node_modules/a/i.js; echo a > dist/a.js; ${promise}`,
       ],
     });
 
@@ -278,6 +280,18 @@ describe('ignored files in a worktree', () => {
 
     expect(result.stderr).toContain('Deleted with the worktree, as build output: dist/.');
     expect(result.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+    expect(project.exists(worktree)).toBe(false);
+  });
+
+  test('a folder of the setup with too many files to look at is named when it is deleted', async () => {
+    const project = createProject({ files, agent: [`echo x > x.txt; echo more > deps/more.txt; ${promise}`] });
+    const many = 'mkdir deps; n=0; while [ $n -le 5000 ]; do : > deps/$n; n=$((n + 1)); done';
+
+    const result = await project.spool(...run, '--worktree', '--worktree-setup', many);
+
+    expect(result.stderr).toContain(
+      'Deleted with the worktree, created by its setup and too large to look for changes in: deps/.',
+    );
     expect(project.exists(worktree)).toBe(false);
   });
 
@@ -466,6 +480,49 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.calls()).toHaveLength(1);
     project.write(`${worktree}/${proposal}`, '# Of the person\n');
     expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['not committed', false],
+    ['committed', true],
+  ])('once the two are the same it lands, with the version of the person %s', async (_, isCommitted) => {
+    const project = createProject({ agent: [`echo '# Of the agent' > '${proposal}'; echo x > x.txt`, promise] });
+    await project.spool(...run, '--worktree', '--max-iterations', '1', '--allow-tampering');
+    project.write(proposal, '# Of the person\n');
+    project.write(`${worktree}/${proposal}`, '# Of the person\n');
+
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+
+    expect(project.git('show', `${branch}:${proposal}`)).toBe('# Of the person');
+    if (isCommitted) project.git('commit', '-qam', 'mine');
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.git('show', `HEAD:${proposal}`)).toBe('# Of the person');
+    expect(project.read(proposal)).toBe('# Of the person\n');
+    expect(project.read('x.txt')).toBe('x\n');
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+
+  test('an edit that is taken over is committed with the next commit, if git tracks the file', async () => {
+    const config = '.spool/config.json';
+    const project = createProject({
+      files: { [tasks]: two, [config]: '{ "maxIterations": 9 }\n' },
+      agent: ['echo x > x.txt', `echo y > y.txt; ${promise}`],
+    });
+    await project.spool(...run, '--worktree', '--max-iterations', '1');
+    project.write(tasks, `${two}- [ ] three\n`);
+    project.write(`.spool/changes/${change}/design.md`, '# Not tracked\n');
+    project.write(config, '{}\n');
+
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+
+    expect(project.git('show', '--format=', '--name-only', branch).split('\n')).toEqual([tasks, 'y.txt']);
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
+    expect(project.read(config)).toBe('{}\n');
+    expect(project.git('status', '--porcelain').split('\n')).toEqual([
+      `M ${config}`,
+      `?? .spool/changes/${change}/design.md`,
+    ]);
   });
 
   test('a conflict during a run is reported once, and promises are rejected until it is resolved', async () => {

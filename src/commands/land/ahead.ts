@@ -1,27 +1,26 @@
 import { relative } from 'node:path';
 import { userError } from '../../errors.ts';
-import { type Aside, putBackLeft, setAside, untrackedInTheWay } from '../../git/aside.ts';
+import { type Aside, setAside, untrackedInTheWay } from '../../git/aside.ts';
 import { fastForward, holderOf } from '../../git/branches.ts';
 import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
-import { findWorkTree, gitFolderOf } from '../../git/worktree.ts';
+import { findWorkTree } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
+import { writeUnderway } from '../../project/landed.ts';
 import { planned } from '../../project/planned.ts';
-import { lockTree, newScratch, readState } from '../../project/state.ts';
+import { newScratch, readState } from '../../project/state.ts';
 import { shellWord, someOf } from '../../report/format.ts';
 import { writeEdits, type Edits, planEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
+import { whileLocked } from './recover.ts';
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
 export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
-  const { project, change, base } = landing;
+  const { project, change, branch, base, tip, baseTip } = landing;
+  writeUnderway(project, change, { v: 1, branch, base, tip, from: baseTip, to: commit });
   const holder = await holderOf(project.root, base);
   if (holder === null) return forward(landing, commit, null);
-  const folder = (await gitFolderOf(holder))!;
-  // Our own is locked already.
-  const release = folder === (await gitFolderOf(project.root)) ? () => {} : lockTree(folder, change);
-  try {
-    await putBackLeft(holder, [`${landing.prefix}.spool`]);
+  await whileLocked(landing, holder, async () => {
     const edits = await planEdits(landing, holder, commit);
     const aside = await makeWay(landing, { holder, commit, edits });
     await forward(landing, commit, {
@@ -31,9 +30,7 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
         aside.drop();
       },
     });
-  } finally {
-    release();
-  }
+  });
 };
 
 const forward = async ({ project, base }: Landing, commit: string, aside: Aside | null): Promise<void> => {

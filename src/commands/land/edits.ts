@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
-import { baseOf, bytesOf, filesAmong, keptWork, mergeCopies } from '../../project/copies.ts';
+import { baseOf, bytesOf, filesAmong, keptWork, type Merged, mergeCopies } from '../../project/copies.ts';
 import { worktreePath } from '../../project/find.ts';
 import { planned } from '../../project/planned.ts';
 import type { Landing } from './landing.ts';
@@ -31,30 +31,48 @@ export const planEdits = async (landing: Landing, holder: string, commit: string
     const before = await blobAt(holder, landing.baseTip, name);
     const after = await blobAt(holder, commit, name);
     const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
-    const base = before ?? baseOf(project, change, path);
-    const own = isEdited ? await mergeCopies(path, { base, mine, theirs: after }) : null;
-    if (own?.kind === 'conflict') continue;
-    if (own !== null && before !== null && !before.equals(after!)) modified.push(name);
-    const landed = own === null ? (after ?? mine) : own.bytes;
-    const final = await withLooseWork(landing, path, { landed, work });
-    if (final !== null && !final.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, final);
+    const shared = baseOf(project, change, path);
+    const landed = async (base: Buffer | null | undefined): Promise<Merged> => {
+      if (!isEdited) return { kind: 'merged', bytes: after ?? mine };
+      return mergeCopies(path, { base, mine, theirs: after });
+    };
+    const withoutShared = await landed(before ?? shared);
+    // What a run has taken over already is no edit any more; its copy has that, even where its branch has not.
+    const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
+    const withShared = isTaken ? await landed(shared) : withoutShared;
+    const best = await firstMerged([
+      () => withLooseWork(landing, path, { landed: withShared, work }),
+      () => withLooseWork(landing, path, { landed: withoutShared, work }),
+      async () => withoutShared,
+    ]);
+    if (best === null) continue;
+    if (isEdited && before !== null && !before.equals(after)) modified.push(name);
+    if (best.bytes !== null && !best.bytes.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, best.bytes);
   }
   const staged = modified.length > 0 ? await stagedAmong(holder, modified) : new Set<string>();
   return { modified: modified.filter((name) => !staged.has(name)), merged };
+};
+
+const firstMerged = async (attempts: readonly (() => Promise<Merged>)[]) => {
+  for (const attempt of attempts) {
+    const merged = await attempt();
+    if (merged.kind === 'merged') return merged;
+  }
+  return null;
 };
 
 /** What the copy of the run has and its branch has not, such as ticks in a file that git ignores. */
 const withLooseWork = async (
   { project, change, prefix, tip }: Landing,
   path: string,
-  { landed, work }: { landed: Buffer | null; work: string | null },
-): Promise<Buffer | null> => {
+  { landed, work }: { landed: Merged; work: string | null },
+): Promise<Merged> => {
   const theirs = work === null ? null : bytesOf(join(work, path));
+  if (landed.kind === 'conflict' || theirs === null) return landed;
   const onBranch = await blobAt(project.root, tip, `${prefix}${path}`);
-  if (theirs === null || onBranch?.equals(theirs)) return landed;
+  if (onBranch?.equals(theirs)) return landed;
   const base = onBranch ?? baseOf(project, change, path);
-  const all = await mergeCopies(path, { base, mine: landed, theirs });
-  return all.kind === 'conflict' ? landed : all.bytes;
+  return mergeCopies(path, { base, mine: landed.bytes, theirs });
 };
 
 /** Where the copy of the run is: in its worktree, or kept since that is gone. */

@@ -24,16 +24,17 @@ import { dropCopies } from '../../project/copies.ts';
 import { dropFromContext } from '../../project/context.ts';
 import { findProject, trialPath, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
-import { readLanded, writeLanded } from '../../project/landed.ts';
+import { dropUnderway, readLanded, writeLanded } from '../../project/landed.ts';
 import { isAmong, planned } from '../../project/planned.ts';
 import { lockChange, readRun, readState } from '../../project/state.ts';
 import { count, oneLine, shellWord } from '../../report/format.ts';
 import type { Call } from '../command.ts';
-import { resultsIn, staysFor } from '../ralph/results.ts';
+import { deletedWith, resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
 import { moveAhead } from './ahead.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
+import { finishMove, recoverAside } from './recover.ts';
 import { isConflictNote, tryOut } from './trial.ts';
 
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
@@ -59,23 +60,35 @@ const land = async (request: LandRequest): Promise<number> => {
   await removeTrial(request, trial);
   const landing = await planLanding(request, trial);
   if (typeof landing === 'string') return answer(call, `Nothing to land: ${landing}.`);
+  const { base, baseTip, branch, tip } = landing;
+  const earlier = await finishMove(landing);
+  if (earlier !== null) return answer(call, await conclude(landing, [earlier.from, earlier.to]));
+  if ((await commitsBeyond(project.root, baseTip, tip)) === 0)
+    return answer(call, `Nothing to land: ${branch} has no commits beyond ${base}.`);
   if (!(await mayLand(landing))) return answer(call, 'Cancelled.');
-  const { base, baseTip, branch } = landing;
   try {
     const commit = await tryOut(landing);
-    const range = await rangeBetween(project.root, baseTip, commit);
-    if (range.commits === 0) return answer(call, `Nothing to land: ${base} has what is on ${branch} already.`);
+    if ((await commitsBeyond(project.root, baseTip, commit)) === 0)
+      return answer(call, `Nothing to land: ${base} has what is on ${branch} already.`);
     await moveAhead(landing, commit);
-    const run = (await readState(project, change))?.run ?? null;
-    writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
-    const fate = await tidy(landing, commit);
-    dropFromContext(project, change, isConflictNote);
-    const lines = `+${range.insertions} −${range.deletions}`;
-    const size = `${count(range.commits, 'commit')}, ${count(range.files, 'file')} (${lines})`;
-    return answer(call, `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`);
+    return answer(call, await conclude(landing, [baseTip, commit]));
   } finally {
     await removeTrial(request, trial);
   }
+};
+
+/** What there is to do once the base has moved; says what has landed. */
+const conclude = async (landing: Landing, [from, commit]: readonly [string, string]): Promise<string> => {
+  const { project, change, base, branch } = landing;
+  const run = (await readState(project, change))?.run ?? null;
+  writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
+  const range = await rangeBetween(project.root, from, commit);
+  const fate = await tidy(landing, commit);
+  dropUnderway(project, change);
+  dropFromContext(project, change, isConflictNote);
+  const lines = `+${range.insertions} −${range.deletions}`;
+  const size = `${count(range.commits, 'commit')}, ${count(range.files, 'file')} (${lines})`;
+  return `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`;
 };
 
 const answer = (call: Call, text: string): number => {
@@ -102,9 +115,9 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
   const prefix = await prefixOf(project.root);
   const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, trial };
+  await recoverAside(landing);
   await refuseDirty(landing);
-  const ahead = await commitsBeyond(project.root, baseTip, tip);
-  return ahead === 0 ? `${branch} has no commits beyond ${base}` : landing;
+  return landing;
 };
 
 /** A change whose last run is not complete lands only with --force, or after a yes. */
@@ -160,7 +173,9 @@ const tidy = async (landing: Landing, commit: string): Promise<string> => {
       await resetKeeping(worktree, commit);
       return 'Branch kept.';
     }
-    await removeWorktree(project.root, worktree);
+    const deleted = await deletedWith(worktree);
+    const removed = await removeWorktree(project.root, worktree);
+    if (removed.ok) for (const line of deleted) call.terminal.say(`${line}\n`);
   }
   if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept: it is checked out.';
   dropCopies(project, change);

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
-import { addDetached, type Conflict, rebaseOnto } from '../../git/branches.ts';
+import { addDetached, blobAt, type Conflict, rebaseOnto } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
@@ -24,7 +24,7 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   const added = await addDetached(project.root, [trial, tip], stoppable);
   endIfStopped(stops);
   if (!added.ok) throw userError('bad-branch', branch, added.why);
-  const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveTasks(landing) });
+  const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveConflict(landing) });
   endIfStopped(stops);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
   if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', '));
@@ -33,10 +33,15 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   return rebased.commit;
 };
 
-/** Ticks of the agent and tasks that were added on the base meanwhile are no conflict. */
-const resolveTasks =
-  ({ change, prefix }: Landing) =>
+/**
+ * Ticks of the agent and tasks that were added on the base meanwhile are no conflict, and neither are commits on the way
+ * to a file that the base has by now.
+ */
+const resolveConflict =
+  ({ project, change, prefix, tip, baseTip }: Landing) =>
   async (file: string, { base, upstream, own }: Conflict): Promise<Buffer | null> => {
+    const [before, after] = [await blobAt(project.root, baseTip, file), await blobAt(project.root, tip, file)];
+    if (before !== null && after?.equals(before)) return before;
     if (file !== `${prefix}${tasksFile(change)}` || upstream === null || own === null) return null;
     const merged = await mergeCopies(file, { base, mine: upstream, theirs: own });
     return merged.kind === 'merged' ? merged.bytes : null;

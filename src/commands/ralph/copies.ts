@@ -1,10 +1,13 @@
 import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
+import { changedAmong } from '../../git/branches.ts';
 import { type Copies, oneCopy, openCopies, type Synced } from '../../project/copies.ts';
 import type { Project } from '../../project/find.ts';
 import type { Guard } from '../../project/guard.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import { shellWord } from '../../report/format.ts';
+import type { WorldParts } from './parts.ts';
+import type { Ledger } from './uncommitted.ts';
 
 export interface PlaceCopies {
   readonly project: Project;
@@ -25,6 +28,7 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
   tellTaken(taken, emit);
   return {
+    takeSettled: () => copies.takeSettled(),
     async sync(): Promise<Synced> {
       const synced = await bringIn();
       tellTaken(synced.taken, emit);
@@ -36,6 +40,21 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
       return { ...synced, conflicts: sentences };
     },
   };
+};
+
+/**
+ * Edits of the person that a worktree has got go into its next commit where git tracks the file: otherwise its branch
+ * would stand against them when it lands. The config file is not part of the work.
+ */
+export const oweSettled = async ({ copies, place }: Pick<WorldParts, 'copies' | 'place'>, ledger: Ledger) => {
+  const { worktree, root } = place;
+  const settled = copies.takeSettled().filter((path) => path !== join('.spool', 'config.json'));
+  if (worktree === null || settled.length === 0) return;
+  const names = await changedAmong(
+    worktree,
+    settled.map((path) => relative(worktree, join(root, path))),
+  );
+  ledger.add(names, { why: 'it was taken over from the project', owed: true });
 };
 
 const tellTaken = (taken: readonly string[], emit: Emit): void => {

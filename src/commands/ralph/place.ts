@@ -17,7 +17,6 @@ import {
   switchTo,
 } from '../../git/branches.ts';
 import { git, readable } from '../../git/git.ts';
-import { outputsIn } from '../../git/ignored-files.ts';
 import { findWorkTree, isIntact, unfinished } from '../../git/worktree.ts';
 import type { Options } from '../../flags.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
@@ -30,8 +29,17 @@ import { planned } from '../../project/planned.ts';
 import { hideWorktreesFromGit } from '../../project/state.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
-import { oneLine, shellWord, someOf } from '../../report/format.ts';
-import { includeFile, isPlannedCopy, isSetUp, noteSetUp, resultsIn, type Workspace, staysFor } from './results.ts';
+import { oneLine, shellWord } from '../../report/format.ts';
+import {
+  deletedWith,
+  includeFile,
+  isPlannedCopy,
+  isSetUp,
+  noteSetUp,
+  resultsIn,
+  type Workspace,
+  staysFor,
+} from './results.ts';
 import type { RunRequest } from './run.ts';
 import { exitCodeOf, type Stops } from './signals.ts';
 
@@ -168,13 +176,10 @@ export const leavePlace = async ({ project, change, place, done }: Leaving): Pro
   const results = await resultsIn(project, change, { worktree, root });
   if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
   await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
-  const outputs = await outputsIn(worktree);
+  const deleted = await deletedWith(worktree);
   const removed = await removeWorktree(project.root, worktree);
   if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
-  return [
-    ...(outputs.length === 0 ? [] : [`Deleted with the worktree, as build output: ${someOf(outputs)}.`]),
-    isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing,
-  ];
+  return [...deleted, isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
 };
 
 interface Finished extends Omit<Leaving, 'done'> {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { filesNamedBy } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
-import { type Baseline, ignoredSince, takeBaseline } from '../../git/ignored-files.ts';
+import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/ignored-files.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
 import { readJson } from '../../project/files.ts';
 import type { Project } from '../../project/find.ts';
@@ -46,6 +46,19 @@ export const resultsIn = async (project: Project, change: string, workspace: Wor
   const plans = await planned(project, change);
   const isKept = isPlannedCopy(project, workspace, plans);
   return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
+};
+
+/** What goes with a worktree although nobody has looked into it, a line for each kind. Asked before it is removed. */
+export const deletedWith = async (worktree: string): Promise<string[]> => {
+  const file = await setupFileOf(worktree);
+  const outputs = await outputsIn(worktree);
+  const large = file === null ? [] : baselineIn(file).folders.filter((folder) => existsSync(join(worktree, folder)));
+  const line = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`Deleted with the worktree, ${what}: ${someOf(names)}.`];
+  return [
+    ...line('as build output', outputs),
+    ...line('created by its setup and too large to look for changes in', large),
+  ];
 };
 
 /** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */

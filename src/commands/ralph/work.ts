@@ -10,6 +10,7 @@ import type { Uncommitted } from '../../ralph/events.ts';
 import type { Work, World } from '../../ralph/loop.ts';
 import { oneLine } from '../../report/format.ts';
 import { commitWork, howToKeep, type IterationWork, sayOnce } from './commit-work.ts';
+import { oweSettled } from './copies.ts';
 import { noteLeftBehind, recallWhatIsOpen } from './cut-off.ts';
 import type { WorldParts } from './parts.ts';
 import { keepIndex } from './refresh.ts';
@@ -73,6 +74,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       const iterationWork = { ...parts, ...shared, iteration, before };
       return async () => {
         const after = await snapshots.take();
+        if (after !== null && parts.plan.commit) await oweSettled(parts, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
           complain(snapshots);
