@@ -27,12 +27,39 @@ export const covers = ({ name }: LeftOut, path: string): boolean =>
 export const skipping = (names: readonly string[]): string =>
   names.map((name) => `:(exclude,top,literal)${name}`).join('\0');
 
-/** The same files with fewer names: a folder in which there is none of the others stands for its files. */
-export const inFolders = (names: readonly string[], others: Iterable<string>): string[] => {
+/** Tells of many paths whether one of these covers them. */
+export const coveredBy = (list: readonly LeftOut[]): ((path: string) => boolean) => {
+  const names = new Set(list.map(({ name }) => name));
+  const folders = list.filter(({ name }) => name.endsWith('/'));
+  return (path) => names.has(path) || folders.some((each) => covers(each, path));
+};
+
+/** How many files of one folder, and of all folders, are named before a folder stands for its files. */
+const mostNamed = { inFolder: 1000, inAll: 2000 };
+
+/**
+ * The same files with fewer names: a large folder in which there is none of the others stands for its files. Files of
+ * smaller folders keep their names, so that they can be told from what is created there later.
+ */
+export const inFolders = (names: readonly string[], others: Iterable<string>, most = mostNamed): string[] => {
   const own = new Set(names);
   const shared = new Set<string>();
   for (const name of others) if (!own.has(name)) for (const folder of foldersOf(name)) shared.add(folder);
-  return [...new Set(names.map((name) => foldersOf(name).find((folder) => !shared.has(folder)) ?? name))];
+  const groups = new Map<string, string[]>();
+  for (const name of own) {
+    const group = foldersOf(name).find((folder) => !shared.has(folder)) ?? name;
+    const inside = groups.get(group);
+    if (inside) inside.push(name);
+    else groups.set(group, [name]);
+  }
+  const whole = new Set<string>();
+  let named = 0;
+  for (const [group, { length }] of [...groups].toSorted(([, a], [, b]) => a.length - b.length)) {
+    const isFolder = group.endsWith('/');
+    if (isFolder && (length > most.inFolder || named + length > most.inAll)) whole.add(group);
+    else if (isFolder) named += length;
+  }
+  return [...groups].flatMap(([group, inside]) => (whole.has(group) ? [group] : inside));
 };
 
 /** `a/b/c` is in `a/` and `a/b/`. */

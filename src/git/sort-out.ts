@@ -75,7 +75,7 @@ const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[
   const ignored = await ignoredBy(tree, moment, paths);
   const others = [...known, ...seen.map(fileOf)];
   return inFolders([...ignored], others).map((name) => ({
-    name,
+    name: name.replace(/\/\.git$/, '/'),
     kind: 'ignored',
     why: 'ignored before the ignore rules changed',
   }));

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
-import { covers, type LeftOut, skipping } from './left-out.ts';
+import { coveredBy, type LeftOut, skipping } from './left-out.ts';
 import { readRefusals } from './refusals.ts';
 import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
 import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
@@ -64,7 +64,6 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   let problem: string | null = null;
   /** Differs also when the repository was made anew. */
   const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
-  const isLeftOut = (name: string) => left.has(name) || [...left.values()].some((each) => covers(each, name));
 
   /** Files that are not what they were left out for any more. */
   const dropStale = async () => {
@@ -113,7 +112,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const makeTree = async (): Promise<string | null> => {
     await copyIndex(tree.index, tree.scratch);
     const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
-    if (ignored.length > 0) await unstage(tree, (name) => ignored.some((each) => covers(each, name)));
+    if (ignored.length > 0) await unstage(tree, coveredBy(ignored));
     return (await add()) === null ? null : writeTree(tree);
   };
 
@@ -123,7 +122,8 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
     for (const name of sorted.nested) nested.add(name);
-    const isSame = last !== null && stamp() === start && news.removed === 0 && news.names.every(isLeftOut);
+    const isSame =
+      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredBy([...left.values()]));
     if (isSame && existsSync(tree.scratch)) return last;
     start = stamp();
     return makeTree();
@@ -143,7 +143,10 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
       start = stamp();
     },
     leftOut: () => [...left.values()],
-    nested: () => [...nested].filter((name) => !isLeftOut(`${name}/.git`)),
+    nested: () => {
+      const isLeftOut = coveredBy([...left.values()]);
+      return [...nested].filter((name) => !isLeftOut(`${name}/.git`));
+    },
     problem: () => problem,
   };
 };

@@ -41,7 +41,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
     for (const name of Object.keys(ignored)) expect(filesIn(project, checkpoint(project, '2'))).not.toContain(name);
     expect(result.stderr).toContain(
-      'Not in commits or checkpoints: .env, data/, local.db, private.txt (ignored before the ignore rules changed).',
+      'Not in commits or checkpoints: .env, data/users.csv, local.db, private.txt (ignored before the ignore rules changed).',
     );
     expect(result.stderr.match(/Not in commits/g)).toHaveLength(1);
 
@@ -51,7 +51,7 @@ describe('what was ignored before the agent changed the rules', () => {
     for (const name of Object.keys(ignored)) expect(project.exists(name)).toBe(true);
     expect(project.read('data/users.csv')).toBe('u\nmore\n');
     expect(project.exists('w.txt')).toBe(false);
-    expect(back.stdout).toContain('Left as it is: .env, data/, local.db, private.txt');
+    expect(back.stdout).toContain('Left as it is: .env, data/users.csv, local.db, private.txt');
     expect(back.stdout).toContain('The rest of the work tree is as it was at 0;');
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(project.read('w.txt')).toBe('w\n');
@@ -102,6 +102,33 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
     expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
     expect(project.read('private.txt')).toBe('diary\n1\n');
+  });
+
+  test.each([
+    ['a small folder is counted and committed', 1],
+    ['a very large folder is named', 1001],
+  ])('but work of a later iteration in %s', async (_, files) => {
+    const project = createProject({
+      files: { '.gitignore': 'lib/\n' },
+      agent: [': > .gitignore; echo 1 > w.txt', 'echo code > lib/feature.js', `echo 2 > lib/feature.js; ${promise}`],
+    });
+    for (let n = 0; n < files; n++) project.write(`lib/old${n}`, 'o\n');
+
+    const result = await project.spool(...run);
+
+    const work = files === 1 ? ['lib/feature.js'] : [];
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'w.txt'], work, work]);
+    expect(filesIn(project, 'HEAD').filter((name) => name.startsWith('lib/'))).toEqual(work);
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Not in'));
+    const old = 'ignored before the ignore rules changed';
+    expect(named).toEqual(
+      files === 1
+        ? [`Not in commits or checkpoints: lib/old0 (${old}).`]
+        : [
+            `Not in commits or checkpoints: lib/ (${old}).`,
+            `Not in commits or checkpoints: lib/feature.js (in a folder that was ${old}).`,
+          ],
+    );
   });
 
   test('but what the agent itself made there is its work, and so is a tracked file that the rules named', async () => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Difference } from '../../git/changes.ts';
+import { createFolderWatch } from '../../git/folder-watch.ts';
 import { pathOf, readable } from '../../git/git.ts';
 import { covers, type LeftOut, type LeftOutKind, readLeftOut, writeLeftOut } from '../../git/left-out.ts';
 import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
@@ -38,6 +39,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
   const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), since: since ?? null });
   const nested = createNestedWatch(tree.root);
+  const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
   const named = new Set(before.map(({ name }) => name));
   let written = '';
@@ -54,10 +56,20 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     for (const text of sentences(fresh)) parts.emit({ type: 'notice', text });
   };
 
+  /** What is left out as a whole may be where somebody works now. */
+  const tellNewInFolders = async (): Promise<void> => {
+    const whole = trees.leftOut().filter(({ name }) => name.endsWith('/'));
+    const names = await folders.look(whole.map(({ name }) => name));
+    if (names.length === 0) return;
+    const why = 'in a folder that was ignored before the ignore rules changed';
+    parts.emit({ type: 'notice', text: `Not in commits or checkpoints: ${namesOf(names)} (${why}).` });
+  };
+
   return {
     async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell();
+      await tellNewInFolders();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
     },
     askHead,
@@ -79,7 +91,9 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const refused = of('refused');
   const more = refused.length > mostNamed ? [`Git cannot add ${refused.length - mostNamed} more files.`] : [];
   return [
-    ...together.map((list) => `Not in commits or checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...together.map(
+      (list) => `Not in commits or checkpoints: ${namesOf(list.map(({ name }) => name))} (${list[0]!.why}).`,
+    ),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
     ...refused
       .slice(0, mostNamed)
@@ -88,11 +102,6 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   ];
 };
 
-const namesOf = (list: readonly LeftOut[]): string =>
-  someOf(
-    list.map(({ name }) => readable(name)),
-    list.length,
-    mostNamed,
-  );
+const namesOf = (names: readonly string[]): string => someOf(names.map(readable), names.length, mostNamed);
 
 const nameOf = (name: string) => oneLine(readable(name));

@@ -12,16 +12,24 @@ test.each([
   [['data/a'], ['data'], ['data/']],
   [['dat/a'], ['data/a'], ['dat/']],
 ])('%j without %j is %j', (names, others, expected) => {
-  expect(inFolders(names, others)).toEqual(expected);
+  expect(inFolders(names, others, { inFolder: 0, inAll: 0 })).toEqual(expected);
+});
+
+test.each([
+  [{ inFolder: 2, inAll: 9 }, ['a/1', 'a/2', 'b/', 'c']],
+  [{ inFolder: 9, inAll: 4 }, ['a/1', 'a/2', 'b/', 'c']],
+  [{ inFolder: 3, inAll: 5 }, ['a/1', 'a/2', 'b/1', 'b/2', 'b/3', 'c']],
+])('with %j, only a large folder stands for its files', (most, expected) => {
+  expect(inFolders(['a/1', 'a/2', 'b/1', 'b/2', 'b/3', 'c'], [], most)).toEqual(expected);
 });
 
 test('folders stand for all of the names and for none of the others', () => {
   const part = fc.constantFrom('a', 'b', 'c');
   const path = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
   fc.assert(
-    fc.property(fc.uniqueArray(path), fc.uniqueArray(path), (names, all) => {
+    fc.property(fc.uniqueArray(path), fc.uniqueArray(path), fc.nat(4), (names, all, inFolder) => {
       const others = all.filter((name) => !names.includes(name));
-      const entries = inFolders(names, others).map(leftOut);
+      const entries = inFolders(names, others, { inFolder, inAll: 6 }).map(leftOut);
       expect(names.every((name) => entries.some((each) => covers(each, name)))).toBe(true);
       expect(others.some((name) => entries.some((each) => covers(each, name)))).toBe(false);
     }),
