@@ -1,9 +1,11 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
-import { coveredBy, type LeftOut, skipping } from './left-out.ts';
-import { readRefusals } from './refusals.ts';
+import { coveredBy, type LeftOut } from './left-out.ts';
+import { readRefusals, type RefusedFile } from './refusals.ts';
+import { createAlikeFinder } from './refused-alike.ts';
 import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
 import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
 
@@ -73,21 +75,27 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
   };
 
+  const refuse = (files: readonly RefusedFile[]): void => {
+    for (const { name, why } of files.filter((file) => !left.has(file.name))) {
+      left.set(name, { name, kind: 'refused', why });
+      refused.set(name, settingsOf(tree, name));
+    }
+  };
+
   /** Adds all that can be added; null when git cannot tell. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
+    const alike = createAlikeFinder(tree);
     for (let tries = 0; tries < mostRefused; tries++) {
-      const there = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
-      const result = await addAll(tree, flags, there);
+      const without = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const result = await addAll(tree, { without, flags });
       const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
-      for (const { name, why } of said.files) {
-        left.set(name, { name, kind: 'refused', why });
-        refused.set(name, settingsOf(tree, name));
-      }
+      refuse(said.files);
       for (const name of said.empty) nested.add(name);
       problem = said.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
       if (said.files.length === 0) return null;
+      refuse(await alike.find(said.files, [...without, ...said.files.map(({ name }) => name)]));
     }
     return null;
   };
@@ -153,23 +161,6 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
 
 /** All of it, or all but what cannot be read. */
 const wasAdded = (code: number) => code === 0 || code === 1;
-
-/** Names on stdout what it had to change in the index. */
-const addAll = (
-  { root, gitFolder, scratch }: WorkTree,
-  flags: readonly string[],
-  without: readonly string[],
-): Promise<GitResult> => {
-  // Only where it is needed, as an old git does not know it.
-  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
-  const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const args = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
-  return git(['-c', 'advice.addEmbeddedRepo=false', ...args], {
-    cwd: root,
-    env: { GIT_INDEX_FILE: scratch },
-    ...(without.length === 0 ? {} : { input: skipping(without) }),
-  });
-};
 
 /** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
 const readVerbose = (output: string): { added: string[]; removed: string[] } => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -322,6 +322,35 @@ describe('a file that git cannot add', () => {
     expect(back.stdout).toMatch(/Left as it is: .*big\.bin/);
     expect(project.exists('big.bin')).toBe(true);
     expect(project.exists('code.txt')).toBe(false);
+  });
+
+  test.each([
+    ['a filter that is missing', 'png', { 'filter.lfs.required': 'true', 'filter.lfs.clean': 'no-such-lfs clean' }],
+    ['line endings', 'txt', { 'core.autocrlf': 'input', 'core.safecrlf': 'true' }],
+  ])('is left out with hundreds of others: %s', async (_, ending, config) => {
+    const project = createProject({
+      files: { '.gitattributes': '*.png filter=lfs\n' },
+      agent: [
+        `for n in old $(seq 250); do printf 'x\\r\\n' > img/$n.${ending}; done; echo y > code.js`,
+        `printf 'x\\r\\n' > img/more.${ending}; echo z > code.js; ${promise}`,
+      ],
+    });
+    project.write(`img/old.${ending}`, 'x\n');
+    // Of a file as young as the index, git compares the contents.
+    utimesSync(project.path(`img/old.${ending}`), 1e9, 1e9);
+    project.git('add', 'img');
+    project.git('commit', '-qm', 'tracked');
+    for (const [key, value] of Object.entries(config)) project.git('config', key, value);
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['code.js'], ['code.js']]);
+    expect(project.history().every(({ commit }) => commit !== null)).toBe(true);
+    expect(project.git('status', '--porcelain', '--no-renames', '--', 'code.js')).toBe('');
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Git cannot add'));
+    expect(named).toHaveLength(12);
+    expect(named[10]).toBe('Git cannot add 241 more files.');
+    expect(named[11]).toContain(`img/more.${ending}, so it is left out`);
   });
 
   test('is added when it has been fixed: line endings', async () => {
