@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
+import type { IgnoredBefore } from './ignored-before.ts';
 import { coveredBy, type LeftOut } from './left-out.ts';
 import { readRefusals, type RefusedFile } from './refusals.ts';
 import { createAlikeFinder } from './refused-alike.ts';
@@ -29,6 +30,8 @@ export interface TakerOptions {
   readonly leftOut?: readonly LeftOut[];
   /** The files that Spool's own output goes to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
+  /** What is known of ignored files. */
+  readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
   /** The last tree of a run that was interrupted. */
   readonly since?: Pick<Moment, 'treeId' | 'atMs'> | null;
 }
@@ -60,7 +63,10 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   /** By name: what files that git refused, and its settings, were like then. */
   const refused = new Map<string, string>();
   const nested = new Set<string>();
-  let moment: Moment | null = options.since ? { ...options.since, exclude: null } : null;
+  const had = options.ignored?.has ?? (() => false);
+  let moment: Moment | null = options.since
+    ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
+    : null;
   let start: string | null = null;
   let last: string | null = null;
   let problem: string | null = null;
@@ -101,12 +107,12 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   };
 
   /** What differs from the last tree; null when git cannot tell. */
-  const findNews = async (): Promise<News | null> => {
+  const findNews = async (outside: string | null): Promise<News | null> => {
     if (last === null || !existsSync(tree.scratch)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added, removed } = readVerbose(result.stdout);
-    const rulesChanged = moment?.exclude !== readExclude(tree) || [...added, ...removed].some(isRuleFile);
+    const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
     return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
   };
 
@@ -124,8 +130,8 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     return (await add()) === null ? null : writeTree(tree);
   };
 
-  const takeNow = async (): Promise<string | null> => {
-    const news = await findNews();
+  const takeNow = async (outside: string | null): Promise<string | null> => {
+    const news = await findNews(outside);
     if (news === null) return null;
     const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
@@ -142,9 +148,9 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
       problem = null;
       if (!isIntact(tree)) return null;
       await dropStale();
-      const exclude = readExclude(tree);
-      last = await takeNow();
-      if (last !== null) moment = { treeId: last, exclude, atMs: Date.now() - clockLagMs };
+      const outside = (await options.ignored?.readRules()) ?? null;
+      last = await takeNow(outside);
+      if (last !== null) moment = { treeId: last, outside, had, atMs: Date.now() - clockLagMs };
       return last;
     },
     committed: () => {
@@ -188,14 +194,6 @@ const unstage = async (tree: WorkTree, isUnwanted: (name: string) => boolean): P
 const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
   return code === 0 ? stdout.trim() : null;
-};
-
-const readExclude = ({ exclude }: WorkTree): string | null => {
-  try {
-    return readFileSync(exclude, 'utf8');
-  } catch {
-    return null;
-  }
 };
 
 /** Differs when git may take a file that it has refused. */

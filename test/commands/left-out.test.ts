@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -102,6 +102,62 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
     expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
     expect(project.read('private.txt')).toBe('diary\n1\n');
+  });
+
+  test('is left out too when .git/info/exclude was changed by an iteration that was cut off', async () => {
+    const project = createProject({
+      agent: [': > .git/info/exclude; echo w > w.txt; touch "$HOME/ready"; sleep 300', promise],
+    });
+    project.write('.git/info/exclude', 'private.txt\n');
+    project.write('private.txt', 'diary\n');
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('Not in commits or checkpoints: private.txt (ignored before');
+    expect(filesIn(project, 'HEAD')).not.toContain('private.txt');
+    expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('private.txt')).toBe('diary\n');
+  });
+
+  test.each([
+    ['its default place', '.config/git/ignore', 'git config core.excludesFile .other'],
+    ['where the configuration says', 'rules', 'git config --global --unset core.excludesFile'],
+    ['the same file, emptied', 'rules', ': > "$HOME/rules"'],
+  ])("is left out when the user's own rules do not apply any more: %s", async (_, file, command) => {
+    const project = createProject({ agent: ['echo 1 > w.txt', `${command}; echo 2 > w.txt; ${promise}`] });
+    mkdirSync(dirname(join(project.home, file)), { recursive: true });
+    writeFileSync(join(project.home, file), 'notes.txt\n');
+    if (file === 'rules') project.git('config', '--global', 'core.excludesFile', '~/rules');
+    project.write('notes.txt', 'mine\n');
+
+    await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['w.txt'], ['w.txt']]);
+    expect(filesIn(project, 'HEAD')).not.toContain('notes.txt');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('notes.txt')).toBe('mine\n');
+  });
+
+  test('is left out although the agent has replaced it in the same iteration', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'private.txt\ndata/\n' },
+      agent: [
+        `: > .gitignore; for f in private.txt data/grün.csv; do sed s/a/b/ $f > t; mv t $f; done; echo n > data/new.csv; ${promise}`,
+      ],
+    });
+    project.write('private.txt', 'a\n');
+    project.write('data/grün.csv', 'a\n');
+
+    await project.spool(...run);
+
+    expect(project.history()[0]!.git!.files).toEqual(['.gitignore', 'data/new.csv']);
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect([project.read('private.txt'), project.read('data/grün.csv')]).toEqual(['b\n', 'b\n']);
   });
 
   test.each([

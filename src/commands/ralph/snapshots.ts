@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import type { Difference } from '../../git/changes.ts';
 import { createFolderWatch } from '../../git/folder-watch.ts';
 import { pathOf, readable } from '../../git/git.ts';
+import { openIgnoredBefore } from '../../git/ignored-before.ts';
 import { covers, type LeftOut, type LeftOutKind, readLeftOut, writeLeftOut } from '../../git/left-out.ts';
 import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
-import { leftOutFile } from '../../project/state.ts';
+import { ignoredFile, leftOutFile } from '../../project/state.ts';
 import { oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
@@ -37,7 +38,8 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
   const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
   const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
-  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), since: since ?? null });
+  const ignored = openIgnoredBefore(tree, ignoredFile(parts.folder));
+  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), ignored, since: since ?? null });
   const nested = createNestedWatch(tree.root);
   const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
@@ -69,6 +71,8 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell();
+      // Old rules are needed until what they ignored is on the list of what is left out.
+      if (id !== null) await ignored.keep(() => keepState(parts));
       await tellNewInFolders();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
     },
