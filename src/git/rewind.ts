@@ -39,7 +39,7 @@ export const planRewind = async (tree: WorkTree, present: Taken, target: string)
   };
 };
 
-const reasons = {
+export const reasons = {
   ignored: 'ignored before the ignore rules changed',
   output: "Spool's own output",
   large: 'over 50 MB',

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -329,6 +329,42 @@ describe('a very large untracked file', () => {
     expect(project.exists('data.bin')).toBe(true);
     expect(project.exists('a.txt')).toBe(false);
     expect(storeSize(project)).toBeLessThan(1_000_000);
+  });
+
+  test('that is gone is named by a rewind to a checkpoint at which it was there', async () => {
+    const project = createProject({
+      agent: [
+        'echo 1 > a.txt; truncate -s 51M made.bin',
+        'rm person.bin; echo 2 > a.txt',
+        `rm made.bin; echo 3 > a.txt; ${promise}`,
+      ],
+    });
+    grow(project, 'person.bin', 51);
+    await project.spool(...run);
+    const back = async (name: string) => (await project.spool('rewind', change, name)).stdout;
+
+    for (const [name, gone] of [
+      ['0', 'person.bin'],
+      ['1', 'made.bin, person.bin'],
+      ['2', 'made.bin'],
+    ] as const) {
+      const stdout = await back(name);
+      expect(stdout).toContain(`Not brought back: ${gone} (over 50 MB)\n`);
+      expect(stdout).toContain(`The rest of the work tree is as it was at ${name};`);
+    }
+    expect(await back('2')).toContain('The rest of the work tree is as it was at 2 already.');
+    expect(await back('3')).toMatch(/^M {2}a\.txt\nThe work tree is as it was at 3;/);
+  });
+
+  test('that a person has deleted after the run is named as well', async () => {
+    const project = createProject({ agent: [`echo 1 > a.txt; ${promise}`] });
+    grow(project, 'person.bin', 51);
+    await project.spool(...run);
+    rmSync(project.path('person.bin'));
+
+    const { stdout } = await project.spool('rewind', change, '0');
+
+    expect(stdout).toContain('Not brought back: person.bin (over 50 MB)\n');
   });
 
   test('is taken as git has it from when it is committed on', async () => {

@@ -3,7 +3,15 @@ import type { Difference } from '../../git/changes.ts';
 import { createFolderWatch } from '../../git/folder-watch.ts';
 import { pathOf, readable } from '../../git/git.ts';
 import { openIgnoredBefore } from '../../git/ignored-before.ts';
-import { covers, type LeftOut, type LeftOutKind, readLeftOut, writeLeftOut } from '../../git/left-out.ts';
+import {
+  covers,
+  type LeftOut,
+  type LeftOutKind,
+  readLeftOut,
+  stillLeftOut,
+  withTimes,
+  writeLeftOut,
+} from '../../git/left-out.ts';
 import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
@@ -37,22 +45,26 @@ export interface Snapshots {
 export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
   const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
-  const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
+  let listed: readonly LeftOut[] = readLeftOut(file);
+  const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const ignored = openIgnoredBefore(tree, ignoredFile(parts.folder));
   const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), ignored, since: since ?? null });
   const nested = createNestedWatch(tree.root);
   const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
   const named = new Set(before.map(({ name }) => name));
-  let written = '';
+  let written = '[]';
 
-  const tell = (): void => {
+  const isThere = (name: string) => existsSync(pathOf(tree.root, name));
+
+  const tell = (treeId: string | null): void => {
     const list = trees.leftOut();
-    const names = list.map(({ name, why }) => `${name} ${why}`).join('\n');
-    if (names === written) return;
-    written = names;
+    if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
+    const text = JSON.stringify(listed);
+    if (text === written) return;
+    written = text;
     keepState(parts);
-    writeLeftOut(file, list);
+    writeLeftOut(file, listed);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
     for (const text of sentences(fresh)) parts.emit({ type: 'notice', text });
@@ -70,7 +82,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
   return {
     async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
-      tell();
+      tell(id);
       // Old rules are needed until what they ignored is on the list of what is left out.
       if (id !== null) await ignored.keep(() => keepState(parts));
       await tellNewInFolders();
@@ -83,7 +95,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       const counted = new Set(changes.map(({ name }) => name));
       return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
-    isLeftOut: (name) => existsSync(pathOf(tree.root, name)) && trees.leftOut().some((each) => covers(each, name)),
+    isLeftOut: (name) => isThere(name) && trees.leftOut().some((each) => covers(each, name)),
   };
 };
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { covers, inFolders, type LeftOut } from '../../../src/git/left-out.ts';
+import { covers, inFolders, type LeftOut, stillLeftOut, withTimes } from '../../../src/git/left-out.ts';
 
 const leftOut = (name: string): LeftOut => ({ name, kind: 'ignored', why: '' });
 
@@ -34,4 +34,26 @@ test('folders stand for all of the names and for none of the others', () => {
       expect(others.some((name) => entries.some((each) => covers(each, name)))).toBe(false);
     }),
   );
+});
+
+test('a list tells since when and until when a file was left out', () => {
+  const there = new Set(['a', 'b']);
+  const isThere = (name: string) => there.has(name);
+  const file = (name: string, kind: LeftOut['kind'] = 'large'): LeftOut => ({ name, kind, why: '' });
+  const first = withTimes([], [file('a'), file('b', 'ignored')], { treeId: '1', isThere });
+  expect(first).toEqual([{ ...file('a'), since: '1' }, file('b', 'ignored')]);
+
+  there.clear();
+  const second = withTimes(first, [file('b', 'ignored')], { treeId: '2', isThere });
+  const gone = [
+    { ...file('b', 'ignored'), until: '2' },
+    { ...file('a'), since: '1', until: '2' },
+  ];
+  expect(second).toEqual(gone);
+  expect(withTimes(second, [file('b', 'ignored')], { treeId: '3', isThere })).toEqual(gone);
+  expect(stillLeftOut(second).map(({ name }) => name)).toEqual(['b']);
+
+  there.add('a');
+  const third = withTimes(second, [file('a')], { treeId: '4', isThere });
+  expect(third[0]).toEqual({ ...file('a'), since: '4' });
 });
