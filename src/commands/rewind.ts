@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
-import { readable } from '../git/git.ts';
-import { type LeftOut, readLeftOut } from '../git/left-out.ts';
-import { inTheWay, planRewind, rewind, type RewindPlan } from '../git/rewind.ts';
+import { pathOf, readable } from '../git/git.ts';
+import { type LeftOut, readLeftOut, stillLeftOut } from '../git/left-out.ts';
+import { notKept } from '../git/not-kept.ts';
+import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { takeTree } from '../git/trees.ts';
 import { leftOutFile, lockChange, runFolder } from '../project/state.ts';
 import { count, oneLine, shellWord, someOf } from '../report/format.ts';
@@ -20,8 +21,7 @@ export const run = async (call: Call): Promise<number> => {
   if (!existsSync(place)) throw userError('place-gone', place);
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
   if (call.typed.dryRun) {
-    const { plan } = await planOf(kept, target);
-    show(plan, call.terminal);
+    show(await planOf(kept, target, call.second!), call.terminal);
     return 0;
   }
   const lock = lockChange(project, change, { treeFolder: tree.gitFolder });
@@ -34,10 +34,11 @@ export const run = async (call: Call): Promise<number> => {
 
 const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call): Promise<number> => {
   const { tree, change, run: runId } = kept;
-  const { plan, leftOut } = await planOf(kept, target);
+  const planned = await planOf(kept, target, second!);
+  const { plan, leftOut } = planned;
   if (plan.changes.length === 0) {
-    show(plan, terminal);
-    terminal.out(`${subjectOf(plan)} is as it was at ${second} already.\n`);
+    show(planned, terminal);
+    terminal.out(`${subjectOf(planned)} is as it was at ${second} already.\n`);
     return 0;
   }
   const blocked = await inTheWay(
@@ -50,39 +51,51 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   const present = await keepPresent(tree, { change, run: runId, leftOut, names });
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
   const missed = await rewind(tree, target, { plan, leftOut });
-  show(plan, terminal);
+  show(planned, terminal);
   terminal.out(
-    `${subjectOf(plan)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${shellWord(change)} ${present.name}\n`,
+    `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${shellWord(change)} ${present.name}\n`,
   );
   if (missed.length === 0) return 0;
   throw userError('half-rewound', listed(missed), `spool rewind ${shellWord(change)} ${present.name}`);
 };
 
-const subjectOf = ({ left }: RewindPlan) => (left.length === 0 ? 'The work tree' : 'The rest of the work tree');
+const subjectOf = ({ plan: { left }, lost }: Planned) =>
+  left.length + lost.length === 0 ? 'The work tree' : 'The rest of the work tree';
 
 const listed = (names: readonly string[]): string => someOf(names, names.length, mostNamed);
 
 interface Planned {
   readonly plan: RewindPlan;
   readonly leftOut: readonly LeftOut[];
+  /** What the target had, and no checkpoint holds. */
+  readonly lost: readonly LeftOut[];
 }
 
-const planOf = async ({ project, tree, change, run: runId }: Kept, target: string): Promise<Planned> => {
-  const present = await takeTree(tree, { leftOut: readLeftOut(leftOutFile(runFolder(project, change, runId))) });
+const planOf = async (kept: Kept, target: string, name: string): Promise<Planned> => {
+  const { project, tree, change, run: runId, checkpoints } = kept;
+  const list = readLeftOut(leftOutFile(runFolder(project, change, runId)));
+  const present = await takeTree(tree, { leftOut: stillLeftOut(list) });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
   const plan = await planRewind(tree, present, target);
   if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the two');
-  return { plan, leftOut: present.leftOut() };
+  const leftOut = present.leftOut();
+  const there = new Set(leftOut.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
+  const gone = list.filter((each) => each.kind !== 'output' && !there.has(each.name));
+  return { plan, leftOut, lost: await notKept(tree, gone, { name, treeId: target, checkpoints }) };
 };
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
-const show = ({ changes, left }: RewindPlan, terminal: Terminal): void => {
+const show = ({ plan: { changes, left }, lost }: Planned, terminal: Terminal): void => {
   for (const { status, name } of changes.slice(0, mostNamed))
     terminal.out(`${letters[status]}  ${oneLine(readable(name))}\n`);
   if (changes.length > mostNamed) terminal.out(`and ${count(changes.length - mostNamed, 'file')} more\n`);
   for (const why of new Set(left.map((each) => each.why))) {
     const names = left.filter((each) => each.why === why).map(({ name }) => readable(name));
     terminal.out(`Skipped: ${listed(names)} (${why})\n`);
+  }
+  for (const kind of new Set(lost.map((each) => each.kind))) {
+    const names = lost.filter((each) => each.kind === kind).map(({ name }) => readable(name));
+    terminal.out(`Not brought back: ${listed(names.toSorted())} (${reasons[kind]})\n`);
   }
 };

@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { git } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
-/** The ignore rules of a tree. The user's own, outside of the repository, are those of today. */
+/** The ignore rules of a tree, and those that were in force beside it. */
 export interface IgnoreRules {
   readonly treeId: string;
-  /** What .git/info/exclude held then; null when it is as it is now. */
-  readonly exclude: string | null;
+  /** What the user's own rules and .git/info/exclude were; null when they are as they are now. */
+  readonly outside: string | null;
 }
 
 /** Which of these names the rules ignore, whether they are tracked or not. Nothing in the work tree is read. */
 export const ignoredBy = async (
   tree: WorkTree,
-  { treeId, exclude }: IgnoreRules,
+  { treeId, outside }: IgnoreRules,
   names: readonly string[],
 ): Promise<Set<string>> => {
   if (names.length === 0) return new Set();
   const folder = mkdtempSync(join(tmpdir(), 'spool-rules-'));
   try {
     await putRules(tree, treeId, folder);
-    if (exclude !== null) putBefore(join(folder, '.gitignore'), exclude);
+    if (outside !== null) putBefore(join(folder, '.gitignore'), outside);
     const env = { GIT_DIR: tree.gitFolder, GIT_WORK_TREE: folder };
     const call = { cwd: folder, env, input: names.join('\0') };
     const { stdout } = await git(['check-ignore', '--no-index', '--stdin', '-z'], call);
@@ -46,6 +46,6 @@ const putRules = async (tree: WorkTree, treeId: string, folder: string): Promise
   rmSync(index, { force: true });
 };
 
-/** Rules that come first count least, as those of .git/info/exclude do. */
+/** Rules that come first count least, as those outside of a tree do. */
 const putBefore = (file: string, rules: string): void =>
   writeFileSync(file, `${rules}\n${existsSync(file) ? readFileSync(file, 'utf8') : ''}`);

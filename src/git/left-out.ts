@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { readJson } from '../project/files.ts';
-import { object, oneOf, required, type Shape, text, validItems } from '../project/shape.ts';
+import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../project/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
 export interface LeftOut {
@@ -8,6 +8,10 @@ export interface LeftOut {
   readonly name: string;
   readonly kind: LeftOutKind;
   readonly why: string;
+  /** The tree with which it was left out first; missing where it was there before any. */
+  readonly since?: string;
+  /** The tree with which it was gone, or was not left out any more. */
+  readonly until?: string;
 }
 
 export type LeftOutKind =
@@ -23,16 +27,73 @@ export type LeftOutKind =
 export const covers = ({ name }: LeftOut, path: string): boolean =>
   name.endsWith('/') ? path.startsWith(name) : path === name;
 
+/** How many are remembered that are not left out any more. */
+const mostEnded = 1000;
+
+/** The list with what was on it before: since when, and until when, files were left out. */
+export const withTimes = (
+  earlier: readonly LeftOut[],
+  now: readonly LeftOut[],
+  { treeId, isThere }: { treeId: string; isThere: (name: string) => boolean },
+): LeftOut[] => {
+  const known = new Map(earlier.map((each) => [each.name, each]));
+  const names = new Set(now.map(({ name }) => name));
+  const ended = earlier
+    .filter(({ name }) => !names.has(name))
+    .map((each) => ({ ...each, until: each.until ?? treeId }))
+    .slice(-mostEnded);
+  return [
+    ...now.map(({ name, kind, why }): LeftOut => {
+      const old = known.get(name);
+      if (!isThere(name)) return { ...old, name, kind, why, until: old?.until ?? treeId };
+      if (old && old.until === undefined) return { ...old, kind, why };
+      return kind === 'ignored' ? { name, kind, why } : { name, kind, why, since: treeId };
+    }),
+    ...ended,
+  ];
+};
+
+/** Those that are left out still. What was ignored is so for the rest of a run, whether it is there or not. */
+export const stillLeftOut = (list: readonly LeftOut[]): LeftOut[] =>
+  list.filter(({ kind, until }) => kind === 'ignored' || until === undefined);
+
 /** What `git add` takes in to skip them, whatever `*` or `:` they hold. */
 export const skipping = (names: readonly string[]): string =>
   names.map((name) => `:(exclude,top,literal)${name}`).join('\0');
 
-/** The same files with fewer names: a folder in which there is none of the others stands for its files. */
-export const inFolders = (names: readonly string[], others: Iterable<string>): string[] => {
+/** Tells of many paths whether one of these covers them. */
+export const coveredBy = (list: readonly LeftOut[]): ((path: string) => boolean) => {
+  const names = new Set(list.map(({ name }) => name));
+  const folders = list.filter(({ name }) => name.endsWith('/'));
+  return (path) => names.has(path) || folders.some((each) => covers(each, path));
+};
+
+/** How many files of one folder, and of all folders, are named before a folder stands for its files. */
+const mostNamed = { inFolder: 1000, inAll: 2000 };
+
+/**
+ * The same files with fewer names: a large folder in which there is none of the others stands for its files. Files of
+ * smaller folders keep their names, so that they can be told from what is created there later.
+ */
+export const inFolders = (names: readonly string[], others: Iterable<string>, most = mostNamed): string[] => {
   const own = new Set(names);
   const shared = new Set<string>();
   for (const name of others) if (!own.has(name)) for (const folder of foldersOf(name)) shared.add(folder);
-  return [...new Set(names.map((name) => foldersOf(name).find((folder) => !shared.has(folder)) ?? name))];
+  const groups = new Map<string, string[]>();
+  for (const name of own) {
+    const group = foldersOf(name).find((folder) => !shared.has(folder)) ?? name;
+    const inside = groups.get(group);
+    if (inside) inside.push(name);
+    else groups.set(group, [name]);
+  }
+  const whole = new Set<string>();
+  let named = 0;
+  for (const [group, { length }] of [...groups].toSorted(([, a], [, b]) => a.length - b.length)) {
+    const isFolder = group.endsWith('/');
+    if (isFolder && (length > most.inFolder || named + length > most.inAll)) whole.add(group);
+    else if (isFolder) named += length;
+  }
+  return [...groups].flatMap(([group, inside]) => (whole.has(group) ? [group] : inside));
 };
 
 /** `a/b/c` is in `a/` and `a/b/`. */
@@ -59,6 +120,8 @@ const leftOut: Shape<LeftOut> = object<LeftOut>({
   name: required(text),
   kind: required(oneOf(['ignored', 'output', 'large', 'refused'])),
   why: required(text),
+  since: wrongIsLeftOut(text),
+  until: wrongIsLeftOut(text),
 });
 
 export const writeLeftOut = (file: string, list: readonly LeftOut[]): void =>

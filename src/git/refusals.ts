@@ -1,7 +1,12 @@
+/** A file that cannot be added, with git's own sentence. */
+export interface RefusedFile {
+  readonly name: string;
+  readonly why: string;
+}
+
 /** What `git add` said against single files; pure. */
 export interface Refusals {
-  /** Files that cannot be added, with git's own sentence. */
-  readonly files: readonly { readonly name: string; readonly why: string }[];
+  readonly files: readonly RefusedFile[];
   /** Repositories without a commit, which have nothing to be added. */
   readonly empty: readonly string[];
   /** The first complaint that is about neither. */
@@ -25,6 +30,25 @@ export const readRefusals = (stderr: string, isThere: (name: string) => boolean)
   return { files: [...files].map(([name, why]) => ({ name, why })), empty, other };
 };
 
+/** The filter that a sentence is about; null when it is about something else. */
+export const filterIn = (why: string): string | null => /: clean filter '(.*)' failed$/.exec(why)?.[1] ?? null;
+
+export const isAboutLineEndings = (why: string): boolean => lineEndings.test(why);
+
+const lineEndings = / would be replaced by (?:LF|CRLF) in (.+)$/;
+
+/** What git says with `core.safecrlf=warn`, now and before 2.37, as the refusals that these would be. */
+export const readWarnings = (stderr: string, isThere: (name: string) => boolean): RefusedFile[] =>
+  stderr.split('\n').flatMap((line) => {
+    const text =
+      /^warning: in the working copy of '(?<name>.+)', (?<from>\w+) will be replaced by (?<to>\w+) /.exec(line) ??
+      /^warning: (?<from>\w+) will be replaced by (?<to>\w+) in (?<name>.+?)\.?$/.exec(line);
+    if (!text?.groups) return [];
+    const { name = '', from, to } = text.groups;
+    const file = bytesOf(name);
+    return isThere(file) ? [{ name: file, why: `${from} would be replaced by ${to} in ${name}` }] : [];
+  });
+
 /** Said of a file that another line names, or of all that went wrong. */
 const isConsequence = (text: string): boolean =>
   /^external filter .* failed|^(?:adding|updating) files failed$/.test(text);
@@ -33,7 +57,7 @@ const isConsequence = (text: string): boolean =>
 const namesIn = (text: string): string[] => {
   const found = [
     /^(.+): clean filter '.*' failed$/.exec(text)?.[1],
-    / would be replaced by (?:LF|CRLF) in (.+)$/.exec(text)?.[1],
+    lineEndings.exec(text)?.[1],
     /^open\("(.+)"\): /.exec(text)?.[1],
     ...[...text.matchAll(/'([^']+)'/g)].map(([, quoted]) => quoted),
     /'(.+)'/.exec(text)?.[1],

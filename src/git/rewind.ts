@@ -26,7 +26,7 @@ export const planRewind = async (tree: WorkTree, present: Taken, target: string)
   const leftOut = present.leftOut().filter(({ name }) => existsSync(pathOf(tree.root, name)));
   const own = all.filter(({ name, nested }) => !nested && !leftOut.some((each) => covers(each, name)));
   const deleted = own.filter(({ status }) => status === 'deleted').map(({ name }) => name);
-  const ignored = await ignoredBy(tree, { treeId: target, exclude: null }, deleted);
+  const ignored = await ignoredBy(tree, { treeId: target, outside: null }, deleted);
   const there = [...present.nested()].filter((name) => existsSync(pathOf(tree.root, `${name}/.git`)));
   const nested = new Set([...there, ...all.filter((each) => each.nested).map(({ name }) => name)]);
   return {
@@ -39,7 +39,7 @@ export const planRewind = async (tree: WorkTree, present: Taken, target: string)
   };
 };
 
-const reasons = {
+export const reasons = {
   ignored: 'was ignored before the ignore rules changed',
   output: "Spool's own output",
   large: 'over 50 MB',

@@ -10,6 +10,8 @@ const mostBytes = 50 * 1024 * 1024;
 /** The work tree as it was taken last. */
 export interface Moment extends IgnoreRules {
   readonly atMs: number;
+  /** The file was there, and ignored, when the run began. */
+  readonly had: (name: string) => boolean;
 }
 
 export interface News {
@@ -65,9 +67,9 @@ const isThere = (seen: { name: string; stats: Stats | undefined }): seen is Seen
 export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
   (await git(['ls-files', '-z'], { cwd: root })).stdout.split('\0');
 
-/** What was there and ignored, and is only seen because the rules have changed. What is younger than the old rules is somebody's work. */
+/** What was there and ignored, and is only seen because the rules have changed. What is younger than the old rules is somebody's work, but for a file that was only replaced. */
 const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[]): Promise<LeftOut[]> => {
-  const older = seen.filter(({ stats }) => bornAt(stats) < moment.atMs);
+  const older = seen.filter(({ name, stats }) => bornAt(stats) < moment.atMs || moment.had(name));
   if (older.length === 0) return [];
   const known = await namesIn(tree, moment.treeId);
   const knew = new Set(known);
@@ -75,7 +77,7 @@ const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[
   const ignored = await ignoredBy(tree, moment, paths);
   const others = [...known, ...seen.map(fileOf)];
   return inFolders([...ignored], others).map((name) => ({
-    name,
+    name: name.replace(/\/\.git$/, '/'),
     kind: 'ignored',
     why: 'was ignored before the ignore rules changed',
   }));

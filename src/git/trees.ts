@@ -1,9 +1,12 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
-import { covers, type LeftOut, skipping } from './left-out.ts';
-import { readRefusals } from './refusals.ts';
+import type { IgnoredBefore } from './ignored-before.ts';
+import { coveredBy, type LeftOut } from './left-out.ts';
+import { readRefusals, type RefusedFile } from './refusals.ts';
+import { createAlikeFinder } from './refused-alike.ts';
 import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
 import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
 
@@ -27,6 +30,8 @@ export interface TakerOptions {
   readonly leftOut?: readonly LeftOut[];
   /** The files that Spool's own output goes to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
+  /** What is known of ignored files. */
+  readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
   /** The last tree of a run that was interrupted. */
   readonly since?: Pick<Moment, 'treeId' | 'atMs'> | null;
 }
@@ -58,13 +63,15 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   /** By name: what files that git refused, and its settings, were like then. */
   const refused = new Map<string, string>();
   const nested = new Set<string>();
-  let moment: Moment | null = options.since ? { ...options.since, exclude: null } : null;
+  const had = options.ignored?.has ?? (() => false);
+  let moment: Moment | null = options.since
+    ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
+    : null;
   let start: string | null = null;
   let last: string | null = null;
   let problem: string | null = null;
   /** Differs also when the repository was made anew. */
   const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
-  const isLeftOut = (name: string) => left.has(name) || [...left.values()].some((each) => covers(each, name));
 
   /** Files that are not what they were left out for any more. */
   const dropStale = async () => {
@@ -74,32 +81,38 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
   };
 
+  const refuse = (files: readonly RefusedFile[]): void => {
+    for (const { name, why } of files.filter((file) => !left.has(file.name))) {
+      left.set(name, { name, kind: 'refused', why });
+      refused.set(name, settingsOf(tree, name));
+    }
+  };
+
   /** Adds all that can be added; null when git cannot tell. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
+    const alike = createAlikeFinder(tree);
     for (let tries = 0; tries < mostRefused; tries++) {
-      const there = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
-      const result = await addAll(tree, flags, there);
+      const without = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const result = await addAll(tree, { without, flags });
       const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
-      for (const { name, why } of said.files) {
-        left.set(name, { name, kind: 'refused', why });
-        refused.set(name, settingsOf(tree, name));
-      }
+      refuse(said.files);
       for (const name of said.empty) nested.add(name);
       problem = said.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
       if (said.files.length === 0) return null;
+      refuse(await alike.find(said.files, [...without, ...said.files.map(({ name }) => name)]));
     }
     return null;
   };
 
   /** What differs from the last tree; null when git cannot tell. */
-  const findNews = async (): Promise<News | null> => {
+  const findNews = async (outside: string | null): Promise<News | null> => {
     if (last === null || !existsSync(tree.scratch)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added, removed } = readVerbose(result.stdout);
-    const rulesChanged = moment?.exclude !== readExclude(tree) || [...added, ...removed].some(isRuleFile);
+    const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
     return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
   };
 
@@ -113,17 +126,18 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const makeTree = async (): Promise<string | null> => {
     await copyIndex(tree.index, tree.scratch);
     const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
-    if (ignored.length > 0) await unstage(tree, (name) => ignored.some((each) => covers(each, name)));
+    if (ignored.length > 0) await unstage(tree, coveredBy(ignored));
     return (await add()) === null ? null : writeTree(tree);
   };
 
-  const takeNow = async (): Promise<string | null> => {
-    const news = await findNews();
+  const takeNow = async (outside: string | null): Promise<string | null> => {
+    const news = await findNews(outside);
     if (news === null) return null;
     const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
     for (const name of sorted.nested) nested.add(name);
-    const isSame = last !== null && stamp() === start && news.removed === 0 && news.names.every(isLeftOut);
+    const isSame =
+      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredBy([...left.values()]));
     if (isSame && existsSync(tree.scratch)) return last;
     start = stamp();
     return makeTree();
@@ -134,39 +148,25 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
       problem = null;
       if (!isIntact(tree)) return null;
       await dropStale();
-      const exclude = readExclude(tree);
-      last = await takeNow();
-      if (last !== null) moment = { treeId: last, exclude, atMs: Date.now() - clockLagMs };
+      const outside = (await options.ignored?.readRules()) ?? null;
+      last = await takeNow(outside);
+      if (last !== null) moment = { treeId: last, outside, had, atMs: Date.now() - clockLagMs };
       return last;
     },
     committed: () => {
       start = stamp();
     },
     leftOut: () => [...left.values()],
-    nested: () => [...nested].filter((name) => !isLeftOut(`${name}/.git`)),
+    nested: () => {
+      const isLeftOut = coveredBy([...left.values()]);
+      return [...nested].filter((name) => !isLeftOut(`${name}/.git`));
+    },
     problem: () => problem,
   };
 };
 
 /** All of it, or all but what cannot be read. */
 const wasAdded = (code: number) => code === 0 || code === 1;
-
-/** Names on stdout what it had to change in the index. */
-const addAll = (
-  { root, gitFolder, scratch }: WorkTree,
-  flags: readonly string[],
-  without: readonly string[],
-): Promise<GitResult> => {
-  // Only where it is needed, as an old git does not know it.
-  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
-  const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const args = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
-  return git(['-c', 'advice.addEmbeddedRepo=false', ...args], {
-    cwd: root,
-    env: { GIT_INDEX_FILE: scratch },
-    ...(without.length === 0 ? {} : { input: skipping(without) }),
-  });
-};
 
 /** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
 const readVerbose = (output: string): { added: string[]; removed: string[] } => {
@@ -194,14 +194,6 @@ const unstage = async (tree: WorkTree, isUnwanted: (name: string) => boolean): P
 const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
   return code === 0 ? stdout.trim() : null;
-};
-
-const readExclude = ({ exclude }: WorkTree): string | null => {
-  try {
-    return readFileSync(exclude, 'utf8');
-  } catch {
-    return null;
-  }
 };
 
 /** Differs when git may take a file that it has refused. */

@@ -63,6 +63,9 @@ export const runFolder = (project: Project, changeId: string, run: string): stri
 /** What the trees of a run do not have. */
 export const leftOutFile = (folder: string): string => join(folder, 'left-out.json');
 
+/** What was ignored before its agents worked. */
+export const ignoredFile = (folder: string): string => join(folder, 'ignored.json');
+
 /** Makes the folder of one run, for the prompts and the logs of its iterations. */
 export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
   const folder = runFolder(project, changeId, run);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,7 +41,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.git('show', '--format=', '--name-only', 'HEAD').split('\n')).toEqual(['.gitignore', 'w.txt']);
     for (const name of Object.keys(ignored)) expect(filesIn(project, checkpoint(project, '2'))).not.toContain(name);
     expect(result.stderr).toContain(
-      'Excluded from commits and checkpoints: .env, data/, local.db, private.txt (was ignored before the ignore rules changed).',
+      'Excluded from commits and checkpoints: .env, data/users.csv, local.db, private.txt (was ignored before the ignore rules changed).',
     );
     expect(result.stderr.match(/Excluded from commits/g)).toHaveLength(1);
 
@@ -51,7 +51,7 @@ describe('what was ignored before the agent changed the rules', () => {
     for (const name of Object.keys(ignored)) expect(project.exists(name)).toBe(true);
     expect(project.read('data/users.csv')).toBe('u\nmore\n');
     expect(project.exists('w.txt')).toBe(false);
-    expect(back.stdout).toContain('Skipped: .env, data/, local.db, private.txt');
+    expect(back.stdout).toContain('Skipped: .env, data/users.csv, local.db, private.txt');
     expect(back.stdout).toContain('The rest of the work tree is as it was at 0;');
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(project.read('w.txt')).toBe('w\n');
@@ -102,6 +102,89 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
     expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
     expect(project.read('private.txt')).toBe('diary\n1\n');
+  });
+
+  test('is left out too when .git/info/exclude was changed by an iteration that was cut off', async () => {
+    const project = createProject({
+      agent: [': > .git/info/exclude; echo w > w.txt; touch "$HOME/ready"; sleep 300', promise],
+    });
+    project.write('.git/info/exclude', 'private.txt\n');
+    project.write('private.txt', 'diary\n');
+    const loop = project.start(run);
+    await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    const result = await project.spool(...run);
+
+    expect(result.stderr).toContain('Not in commits or checkpoints: private.txt (ignored before');
+    expect(filesIn(project, 'HEAD')).not.toContain('private.txt');
+    expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('private.txt')).toBe('diary\n');
+  });
+
+  test.each([
+    ['its default place', '.config/git/ignore', 'git config core.excludesFile .other'],
+    ['where the configuration says', 'rules', 'git config --global --unset core.excludesFile'],
+    ['the same file, emptied', 'rules', ': > "$HOME/rules"'],
+  ])("is left out when the user's own rules do not apply any more: %s", async (_, file, command) => {
+    const project = createProject({ agent: ['echo 1 > w.txt', `${command}; echo 2 > w.txt; ${promise}`] });
+    mkdirSync(dirname(join(project.home, file)), { recursive: true });
+    writeFileSync(join(project.home, file), 'notes.txt\n');
+    if (file === 'rules') project.git('config', '--global', 'core.excludesFile', '~/rules');
+    project.write('notes.txt', 'mine\n');
+
+    await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['w.txt'], ['w.txt']]);
+    expect(filesIn(project, 'HEAD')).not.toContain('notes.txt');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('notes.txt')).toBe('mine\n');
+  });
+
+  test('is left out although the agent has replaced it in the same iteration', async () => {
+    const project = createProject({
+      files: { '.gitignore': 'private.txt\ndata/\n' },
+      agent: [
+        `: > .gitignore; for f in private.txt data/grün.csv; do sed s/a/b/ $f > t; mv t $f; done; echo n > data/new.csv; ${promise}`,
+      ],
+    });
+    project.write('private.txt', 'a\n');
+    project.write('data/grün.csv', 'a\n');
+
+    await project.spool(...run);
+
+    expect(project.history()[0]!.git!.files).toEqual(['.gitignore', 'data/new.csv']);
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect([project.read('private.txt'), project.read('data/grün.csv')]).toEqual(['b\n', 'b\n']);
+  });
+
+  test.each([
+    ['a small folder is counted and committed', 1],
+    ['a very large folder is named', 1001],
+  ])('but work of a later iteration in %s', async (_, files) => {
+    const project = createProject({
+      files: { '.gitignore': 'lib/\n' },
+      agent: [': > .gitignore; echo 1 > w.txt', 'echo code > lib/feature.js', `echo 2 > lib/feature.js; ${promise}`],
+    });
+    for (let n = 0; n < files; n++) project.write(`lib/old${n}`, 'o\n');
+
+    const result = await project.spool(...run);
+
+    const work = files === 1 ? ['lib/feature.js'] : [];
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'w.txt'], work, work]);
+    expect(filesIn(project, 'HEAD').filter((name) => name.startsWith('lib/'))).toEqual(work);
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Not in'));
+    const old = 'ignored before the ignore rules changed';
+    expect(named).toEqual(
+      files === 1
+        ? [`Not in commits or checkpoints: lib/old0 (${old}).`]
+        : [
+            `Not in commits or checkpoints: lib/ (${old}).`,
+            `Not in commits or checkpoints: lib/feature.js (in a folder that was ${old}).`,
+          ],
+    );
   });
 
   test('but what the agent itself made there is its work, and so is a tracked file that the rules named', async () => {
@@ -248,6 +331,42 @@ describe('a very large untracked file', () => {
     expect(storeSize(project)).toBeLessThan(1_000_000);
   });
 
+  test('that is gone is named by a rewind to a checkpoint at which it was there', async () => {
+    const project = createProject({
+      agent: [
+        'echo 1 > a.txt; truncate -s 51M made.bin',
+        'rm person.bin; echo 2 > a.txt',
+        `rm made.bin; echo 3 > a.txt; ${promise}`,
+      ],
+    });
+    grow(project, 'person.bin', 51);
+    await project.spool(...run);
+    const back = async (name: string) => (await project.spool('rewind', change, name)).stdout;
+
+    for (const [name, gone] of [
+      ['0', 'person.bin'],
+      ['1', 'made.bin, person.bin'],
+      ['2', 'made.bin'],
+    ] as const) {
+      const stdout = await back(name);
+      expect(stdout).toContain(`Not brought back: ${gone} (over 50 MB)\n`);
+      expect(stdout).toContain(`The rest of the work tree is as it was at ${name};`);
+    }
+    expect(await back('2')).toContain('The rest of the work tree is as it was at 2 already.');
+    expect(await back('3')).toMatch(/^M {2}a\.txt\nThe work tree is as it was at 3;/);
+  });
+
+  test('that a person has deleted after the run is named as well', async () => {
+    const project = createProject({ agent: [`echo 1 > a.txt; ${promise}`] });
+    grow(project, 'person.bin', 51);
+    await project.spool(...run);
+    rmSync(project.path('person.bin'));
+
+    const { stdout } = await project.spool('rewind', change, '0');
+
+    expect(stdout).toContain('Not brought back: person.bin (over 50 MB)\n');
+  });
+
   test('is counted like any other file once it is committed', async () => {
     const project = createProject({
       agent: ['git add data.bin; git commit -qm data', `echo x >> data.bin; ${promise}`],
@@ -295,6 +414,35 @@ describe('a file that git cannot add', () => {
     expect(back.stdout).toMatch(/Skipped: .*big\.bin/);
     expect(project.exists('big.bin')).toBe(true);
     expect(project.exists('code.txt')).toBe(false);
+  });
+
+  test.each([
+    ['a filter that is missing', 'png', { 'filter.lfs.required': 'true', 'filter.lfs.clean': 'no-such-lfs clean' }],
+    ['line endings', 'txt', { 'core.autocrlf': 'input', 'core.safecrlf': 'true' }],
+  ])('is left out with hundreds of others: %s', async (_, ending, config) => {
+    const project = createProject({
+      files: { '.gitattributes': '*.png filter=lfs\n' },
+      agent: [
+        `for n in old $(seq 250); do printf 'x\\r\\n' > img/$n.${ending}; done; echo y > code.js`,
+        `printf 'x\\r\\n' > img/more.${ending}; echo z > code.js; ${promise}`,
+      ],
+    });
+    project.write(`img/old.${ending}`, 'x\n');
+    // Of a file as young as the index, git compares the contents.
+    utimesSync(project.path(`img/old.${ending}`), 1e9, 1e9);
+    project.git('add', 'img');
+    project.git('commit', '-qm', 'tracked');
+    for (const [key, value] of Object.entries(config)) project.git('config', key, value);
+
+    const result = await project.spool(...run);
+
+    expect(project.history().map(({ git }) => git!.files)).toEqual([['code.js'], ['code.js']]);
+    expect(project.history().every(({ commit }) => commit !== null)).toBe(true);
+    expect(project.git('status', '--porcelain', '--no-renames', '--', 'code.js')).toBe('');
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Git cannot add'));
+    expect(named).toHaveLength(12);
+    expect(named[10]).toBe('Git cannot add 241 more files.');
+    expect(named[11]).toContain(`img/more.${ending}, so it is left out`);
   });
 
   test('is added when it has been fixed: line endings', async () => {

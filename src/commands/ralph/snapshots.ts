@@ -1,11 +1,21 @@
 import { existsSync } from 'node:fs';
 import type { Difference } from '../../git/changes.ts';
+import { createFolderWatch } from '../../git/folder-watch.ts';
 import { pathOf, readable } from '../../git/git.ts';
-import { covers, type LeftOut, type LeftOutKind, readLeftOut, writeLeftOut } from '../../git/left-out.ts';
+import { openIgnoredBefore } from '../../git/ignored-before.ts';
+import {
+  covers,
+  type LeftOut,
+  type LeftOutKind,
+  readLeftOut,
+  stillLeftOut,
+  withTimes,
+  writeLeftOut,
+} from '../../git/left-out.ts';
 import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
-import { leftOutFile } from '../../project/state.ts';
+import { ignoredFile, leftOutFile } from '../../project/state.ts';
 import { count, oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
@@ -36,29 +46,47 @@ export interface Snapshots {
 export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
   const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
-  const before = readLeftOut(file).filter(({ kind }) => kind === 'ignored' || kind === 'output');
-  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), since: since ?? null });
+  let listed: readonly LeftOut[] = readLeftOut(file);
+  const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
+  const ignored = openIgnoredBefore(tree, ignoredFile(parts.folder));
+  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), ignored, since: since ?? null });
   const nested = createNestedWatch(tree.root);
+  const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
   const named = new Set(before.map(({ name }) => name));
-  let written = '';
+  let written = '[]';
 
-  const tell = (): void => {
+  const isThere = (name: string) => existsSync(pathOf(tree.root, name));
+
+  const tell = (treeId: string | null): void => {
     const list = trees.leftOut();
-    const names = list.map(({ name, why }) => `${name} ${why}`).join('\n');
-    if (names === written) return;
-    written = names;
+    if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
+    const text = JSON.stringify(listed);
+    if (text === written) return;
+    written = text;
     keepState(parts);
-    writeLeftOut(file, list);
+    writeLeftOut(file, listed);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
     for (const text of sentences(fresh)) parts.emit({ type: 'notice', text });
   };
 
+  /** What is left out as a whole may be where somebody works now. */
+  const tellNewInFolders = async (): Promise<void> => {
+    const whole = trees.leftOut().filter(({ name }) => name.endsWith('/'));
+    const names = await folders.look(whole.map(({ name }) => name));
+    if (names.length === 0) return;
+    const why = 'in a folder that was ignored before the ignore rules changed';
+    parts.emit({ type: 'notice', text: `Not in commits or checkpoints: ${namesOf(names)} (${why}).` });
+  };
+
   return {
     async take() {
       const [id, head] = await Promise.all([trees.take(), askHead()]);
-      tell();
+      tell(id);
+      // Old rules are needed until what they ignored is on the list of what is left out.
+      if (id !== null) await ignored.keep(() => keepState(parts));
+      await tellNewInFolders();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
     },
     askHead,
@@ -69,7 +97,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
     leftOut: trees.leftOut,
-    isLeftOut: (name) => existsSync(pathOf(tree.root, name)) && trees.leftOut().some((each) => covers(each, name)),
+    isLeftOut: (name) => isThere(name) && trees.leftOut().some((each) => covers(each, name)),
   };
 };
 
@@ -82,18 +110,15 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   const more =
     refused.length > mostNamed ? [`Skipped ${count(refused.length - mostNamed, 'more file')}: git add failed.`] : [];
   return [
-    ...together.map((list) => `Excluded from commits and checkpoints: ${namesOf(list)} (${list[0]!.why}).`),
+    ...together.map(
+      (list) => `Excluded from commits and checkpoints: ${namesOf(list.map(({ name }) => name))} (${list[0]!.why}).`,
+    ),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
     ...refused.slice(0, mostNamed).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),
     ...more,
   ];
 };
 
-const namesOf = (list: readonly LeftOut[]): string =>
-  someOf(
-    list.map(({ name }) => readable(name)),
-    list.length,
-    mostNamed,
-  );
+const namesOf = (names: readonly string[]): string => someOf(names.map(readable), names.length, mostNamed);
 
 const nameOf = (name: string) => oneLine(readable(name));

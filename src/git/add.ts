@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { git, type GitResult } from './git.ts';
+import { skipping } from './left-out.ts';
+import type { WorkTree } from './worktree.ts';
+
+export interface AddRequest {
+  /** Names of files and folders that stay as they are in the index. */
+  readonly without: readonly string[];
+  /** For `git add`. */
+  readonly flags?: readonly string[];
+  /** For git itself: `-c`, `key=value`, … */
+  readonly config?: readonly string[];
+}
+
+/** Adds all files to the index at `scratch`. Names on stdout what it had to change there. */
+export const addAll = (
+  { root, gitFolder, scratch }: WorkTree,
+  { without, flags = [], config = [] }: AddRequest,
+): Promise<GitResult> => {
+  // Only where it is needed, as an old git does not know it.
+  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
+  const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  const args = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
+  return git(['-c', 'advice.addEmbeddedRepo=false', ...config, ...args], {
+    cwd: root,
+    env: { GIT_INDEX_FILE: scratch },
+    ...(without.length === 0 ? {} : { input: skipping(without) }),
+  });
+};

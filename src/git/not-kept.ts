@@ -1,0 +1,38 @@
+import type { Checkpoint } from './checkpoint.ts';
+import { git } from './git.ts';
+import { namesIn } from './ignored.ts';
+import type { LeftOut } from './left-out.ts';
+import type { WorkTree } from './worktree.ts';
+
+export interface Target {
+  /** Of the checkpoint. */
+  readonly name: string;
+  readonly treeId: string;
+  /** All checkpoints of the run, by name. */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+/** Which of these files, that are not as they were, the target had and no checkpoint holds. In doubt it had them. */
+export const notKept = async (
+  tree: WorkTree,
+  files: readonly LeftOut[],
+  { name, treeId, checkpoints }: Target,
+): Promise<LeftOut[]> => {
+  if (files.length === 0) return [];
+  const held = new Set(await namesIn(tree, treeId));
+  // What a rewind has kept, `r1`, repeats earlier trees and comes after all of them.
+  const names = [...checkpoints.keys()]
+    .filter((each) => !each.startsWith('r'))
+    .toSorted((a, b) => positionOf(a) - positionOf(b));
+  const args = names.map((each) => `${checkpoints.get(each)!.commit}^{tree}`);
+  const trees = (await git(['rev-parse', ...args], { cwd: tree.root })).stdout.split('\n');
+  const at = name.startsWith('r') ? names.length : names.indexOf(name);
+  const wasThere = ({ since, until }: LeftOut): boolean => {
+    const end = until === undefined ? -1 : trees.lastIndexOf(until);
+    return (since === undefined || trees.indexOf(since) <= at) && (end === -1 || at < end);
+  };
+  return files.filter((each) => !held.has(each.name) && wasThere(each));
+};
+
+/** `before-7` is between `6` and `7`. */
+const positionOf = (name: string): number => Number(/\d+$/.exec(name)?.[0]) - (name.startsWith('before-') ? 0.5 : 0);
