@@ -1,4 +1,4 @@
-import { whyNotBelow } from './above.ts';
+import { somethingOpen, whyNotBelow } from './above.ts';
 import { decorationBehind, placeInLine, saysNothing, undone } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { lastNearMiss, lastTag, type Tag } from './promise.ts';
@@ -50,6 +50,7 @@ export const whyNot = (text: string, tag: Tag, mayFollow: MayFollow): string | n
     whyNotOnItsLine(prefix, restOfLine) ??
     (mayFollow(behind.filter((line) => !saysNothing(line))) ? null : 'the agent had more to say after it') ??
     whyNotInCode(above, prefix, fences) ??
+    (isInComment(text, tag) ? 'it stood in a comment' : null) ??
     (placeInLine(prefix) === 'alone' ? whyNotBelow(above, prefix) : null)
   );
 };
@@ -63,11 +64,20 @@ export const nothing: MayFollow = (lines) => lines.length === 0;
 const whyNotOnItsLine = (prefix: string, rest: string): string | null => {
   const lead = placeInLine(prefix);
   if (lead === 'undone' || undone.test(rest)) return 'it was marked as not done';
+  if (lead === 'not done') return somethingOpen;
   if (lead === 'sentence') return /`\s*$/.test(prefix) && !/`.*`/.test(prefix) ? 'it stood in code' : inSentence;
   return decorationBehind.test(rest) && !/\.{2}/.test(rest) ? null : 'there was more behind it on its line';
 };
 
 const inSentence = 'it stood in the middle of a sentence';
+
+/** A comment of HTML that is never closed reaches no further than its paragraph. */
+const isInComment = (text: string, { start, end }: Tag): boolean => {
+  const before = text.slice(0, start);
+  const opener = before.lastIndexOf('<!--');
+  if (opener === -1 || before.includes('-->', opener) || before[opener - 1] === '`') return false;
+  return text.includes('-->', end) || !/\n\s*\n/.test(before.slice(opener));
+};
 
 /** A fence is decoration when it is closed, and the tag is all that it holds. */
 const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: number): string | null => {

@@ -1,17 +1,28 @@
 import { fenceIn } from './fences.ts';
-import { declares, endsSentence, introduces, lastSentence, leadsUp } from './lead-in.ts';
+import { declares, declaresTheEnd, endsSentence, introduces, lastSentence, leadsUp } from './lead-in.ts';
+import { plainWords, saysNotDone } from './statement.ts';
 
 /** Where on its line a tag stands, from what stands before it. */
-export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone' | 'sentence' => {
+export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone' | 'not done' | 'sentence' => {
   if (undone.test(prefix)) return 'undone';
   // Without a blank it is a line of a diff.
   if (/^\s*[-+]$/.test(prefix)) return 'sentence';
   const words = prefix.replace(marksBefore, '').replace(separatorsBehind, '');
   if (words === '') return 'alone';
-  if (endsSentence(words)) return leadsUp(lastSentence(words)) ? 'sentence' : 'behind words';
+  if (endsSentence(words)) return placeBehind(lastSentence(words));
   if (/[:：]$/.test(words.replace(/[*_]+$/, ''))) return introduces(words) ? 'behind words' : 'sentence';
+  if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'behind words' : 'sentence';
+  // One word and an arrow name a case: "success → …".
+  if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return 'sentence';
   return separated.test(prefix) && declares(words) ? 'behind words' : 'sentence';
 };
+
+const placeBehind = (sentence: string): 'behind words' | 'not done' | 'sentence' => {
+  if (leadsUp(sentence)) return 'sentence';
+  return saysNotDone(plainWords(sentence)) ? 'not done' : 'behind words';
+};
+
+const wholeInBold = /^[\s>#•-]*(\*\*|__)(?!\s)(?:(?!\1).)+\1\s+[*_`]*$/u;
 
 /** An open box, a cross, a sign that says wait, and what is struck through. */
 export const undone = /\[ \]|~~|[❌❎✖✗✘🚫⛔🛑⚠⏳⌛🔜🚧❓❔🤔🔴👎]/u;
@@ -30,11 +41,12 @@ export const separatorsBehind = new RegExp(
   String.raw`(?:\s|<br ?/?>|[-=]+>|[–—]|\s--?(?=\s)|[*_\x60]|[${emoji}${arrows}])+$`,
   'u',
 );
+const behindArrow = new RegExp(String.raw`(?:[-=]+>|[${arrows}])[\s*_\x60]*$`, 'u');
 /** More than blanks and emphasis between the words and the tag. */
 const separated = new RegExp(String.raw`(?:[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
 
 export const decorationBehind = new RegExp(
-  String.raw`^(?:\s|[*_\x60#.!。！．｡|–—=-]|<br ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
+  String.raw`^(?:\s|[*_\x60#.!;。！．｡|–—=-]|<br ?/?>|${endMarks}|[${emoji}${arrows}])*$`,
   'u',
 );
 
