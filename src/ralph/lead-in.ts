@@ -16,15 +16,22 @@ export const leadsUp = (sentence: string, { listed = false, apart = false }: Pla
   const words = plainWords(sentence);
   if (/[:：]$/.test(words)) return !introduces(words);
   if (/[,;、，；(（[{/=]$|[\s(]["'“‘«„]$/.test(words)) return true;
+  if (openingTag.test(words)) return true;
   if (endsSentence(words)) return announces(words);
   return dangles(words) || announces(words) || (!listed && isCondition(words) && !(apart && isWhole(words)));
 };
+
+/** Of what is not known to be mere form: an example, a template. */
+const openingTag = /^<[a-z][\w-]*>$/i;
 
 const isCondition = (words: string): boolean => /^(?:when|once|if|until|unless|as soon as)\b/i.test(words);
 
 /** A condition with what follows from it, neither of which has to do with the promise: "If in doubt, see the docs". */
 const isWhole = (words: string): boolean =>
-  /, \S+ \S+/.test(words) && !aboutTheEnd.test(words) && !saying.test(words) && !/\b(?:i|iteration|loop|we)\b/i.test(words);
+  /, \S+ \S+/.test(words) &&
+  !aboutTheEnd.test(words) &&
+  !saying.test(words) &&
+  !/\b(?:i|iteration|loop|we)\b/i.test(words);
 
 /** A short label, or a statement, that ends in a colon and does not put the promise off: "Final answer:", "All done:". */
 export const introduces = (words: string): boolean => {
@@ -48,7 +55,7 @@ const obeys =
 
 /** The promise is announced for this very moment, or as what follows from a statement that all is done. */
 const saysNow = (words: string): boolean => {
-  if (!speaker.test(words) || denied.test(words) || /\bthen\b/i.test(words)) return false;
+  if (!speaker.test(words) || denied.test(words) || /\bthen\b|\?$/i.test(words)) return false;
   if (/\bnow\b/i.test(words)) return true;
   const reason = /^(.+?),? (?:hence|so|therefore|thus),? (?:i|we)\b/i.exec(words)?.[1];
   return reason !== undefined && statesDone(reason);
@@ -118,4 +125,5 @@ const trailsOff = /\b(?:print|output|emit|say)s? ?(?:…|\.{2,})$/i;
 
 const denied = /\b(?:after|before|cannot|if|later|never|next|not|once|unless|until|when|would|yet)\b|n't\b/i;
 
-const conditional = /\b(?:asks?|asked|instructed|must|need(?:s|ed)?|only|shall|should|supposed|then|told|wants?|will)\b|'ll\b/i;
+const conditional =
+  /\b(?:asks?|asked|instructed|must|need(?:s|ed)?|only|shall|should|supposed|then|told|wants?|will)\b|'ll\b/i;
