@@ -23,4 +23,4 @@ const saying =
   /输出|輸出|打印|出力|印刷|출력|(?<!\p{L})(?:gebe|geben|gibt|ausgeben|ausgebe|drucken?|schreiben?|imprim\p{L}*|affich\p{L}*|écri\p{L}*|escrib\p{L}*|stamp(?:o|erò|are)|выве[дс]\p{L}*|(?:на)?печата\p{L}*|напиш\p{L}*)(?!\p{L})/iu;
 
 const condition =
-  /[后後时時]|如果|一旦|たら|れば|\p{L}면(?=[\s,])|(?<!\p{L})(?:wenn|sobald|falls|danach|quand|lorsque|dès que|si|cuando|una vez|luego|quando|se|poi|если|когда|потом|после)(?!\p{L})/iu;
+  /[后後时時]|如果|一旦|たら|れば|\p{L}면(?=[\s,])|(?<!\p{L})(?:wenn|sobald|falls|danach|quand|lorsque|dès que|une fois|si|cuando|una vez|luego|quando|se|poi|если|когда|потом|после)(?!\p{L})/iu;

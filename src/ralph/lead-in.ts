@@ -1,5 +1,5 @@
 import { announcesElsewhere, endsElsewhere } from './languages.ts';
-import { isPart, plainWords, statesDone } from './statement.ts';
+import { plainWords, qualifies, statesDone } from './statement.ts';
 
 export interface Place {
   /** In a list, a heading or a table, where no sentence goes on. */
@@ -36,7 +36,7 @@ const isWhole = (words: string): boolean =>
 /** A short label, or a statement, that ends in a colon and does not put the promise off: "Final answer:", "All done:". */
 export const introduces = (words: string): boolean => {
   const label = plainWords(words).replace(/[\s:：]+$/, '');
-  if (wordsIn(label) > longestIntroduction) return false;
+  if (wordsIn(label) > longestIntroduction || /["”»]$/.test(label)) return false;
   if (statesDone(label) || obeys.test(label) || saysNow(label)) return true;
   if (dangles(label) || condition.test(label) || another.test(label)) return false;
   return isAboutTheEnd(label) && !putsOff(label);
@@ -94,7 +94,7 @@ const aboutTheEnd =
   /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|good|green|hence|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|shipped|status|success(?:ful|fully)?|summary|tag|tested|therefore|thus|verdict|verified|working|works)\b/i;
 
 /** Words with which the promise is denied, announced, asked for or made to depend on something. */
-const putsOff = (words: string): boolean => (toCome.test(words) && !statesDone(words)) || isPart(words);
+const putsOff = (words: string): boolean => qualifies(words) || (toCome.test(words) && !statesDone(words));
 
 const toCome =
   /\b(?:after|almost|apart|asked?|before|blocked|but|cannot|could|e\.g|desired|earlier|example|except|excluding|expected|fail(?:s|ed|ing|ure)?|format|half|if|incomplete|instruct(?:ed|ions?)?|later|left|may|might|missing|mostly|must|nearly|need(?:s|ed)?|never|next|no|none|not|once|only|open|part(?:ial)?(?:ly)?|pending|plan|previous|remain(?:s|ing)?|required|sample|shall|should|soon|steps?|still|supposed|template|then|todo|told|unfinished|unless|until|unverified|wait(?:ing)?|when|will|would|yet)\b|n't\b|'ll\b|'d\b|\bto (?:be|do|print|say|output|emit|write)\b/i;

@@ -213,6 +213,12 @@ export const counts: readonly Row[] = [
   ['a comment of HTML behind it', `${tag}\n<!-- end -->`],
   ['a comment of HTML before it', `<!-- summary -->\nAll done.\n\n${tag}`],
   ['a fence that closes nothing', `All tests pass.\n\n${tag}\n${fence}`],
+  ['what was fixed', `I fixed both failing tests: ${tag}`],
+  ['tests that no longer fail', `Tests no longer fail. ${tag}`],
+  ['not a single one', `Not a single test fails. ${tag}`],
+  ['all of them', `5/5 tasks complete: ${tag}`],
+  ['a cause of failures that is gone', `The bug that made tests fail is fixed. ${tag}`],
+  ['what was left alone', `I did not change the API.\n\n${tag}`],
   ['as OpenCode ends', `I wrote the file. All done.\n${tag}`],
   [
     'as Claude Code ends',
@@ -387,6 +393,15 @@ export const talk: readonly TalkRow[] = [
   ['quotes that were announced', `You asked me to end with:\n"${tag}"`, ledUpTo],
   ['a quote that is not closed', `"${tag}`, inSentence],
   ['a comment that says more', `${tag}\n<!-- TODO: task two is not done -->`, moreToSay],
+  ['the first of several', `The first task is complete: ${tag}`, inSentence],
+  ['most', `Most tests pass: ${tag}`, inSentence],
+  ['nothing', `Nothing works: ${tag}`, inSentence],
+  ['an assumption', `Assuming all tests pass: ${tag}`, inSentence],
+  ['an exception in a sentence', `Everything is done except the docs. ${tag}`, notDone],
+  ['tests that did not pass', `The tests did not pass.\n\n${tag}`, notDone],
+  ['a task that is open', `Task 2 remains open.\n\n${tag}`, notDone],
+  ['what is left, in a sentence', `TODO: docs.\n\n${tag}`, notDone],
+  ['what the agent does next', `I'll now write the tests. ${tag}`, notDone],
   ['a table cell', `| promise | ${tag} |`, inSentence],
 ];
 
