@@ -12,7 +12,7 @@ export interface Task {
  * - "### Task 1.1: title" sections with a line `**Status**: [x] …`, where `[-]`, shelved, is closed as well. Boxes in
  *   such a section are its details. "### 1.1: title" is one if it has a status.
  * A "### Task" section without a status counts by its boxes, or as one open task when it has none.
- * What stands in a code fence or in a comment does not count.
+ * What stands in a code fence or in a comment does not count, if something ends it.
  */
 export const parseTasks = (markdown: string): Task[] =>
   itemsIn(markdown)
@@ -68,7 +68,8 @@ const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[]
 const statusIn = (lines: readonly string[]): string | undefined =>
   lines.map((line) => /\*\*Status:?\*\*:?\s*\[\s*([^\]\s]?)\s*\]/iu.exec(line)?.[1]).find((mark) => mark !== undefined);
 
-const bullet = String.raw`\s*(?:[-*+]|\d{1,9}[.)])\s*`;
+/** Also in a quotation, and as the first of a list in a list. */
+const bullet = String.raw`[\s>]*(?:[-*+]\s+)*(?:[-*+]|\d{1,9}[.)])\s*`;
 /** A mark is one character, also one that is drawn from several. `[A](url)` and `[A][ref]` are links. */
 const mark = String.raw`\[(?:\s*((?:[^\]\s]\p{M}*)?)\s*\](?![([])|\s+\])`;
 const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'u');
@@ -88,7 +89,7 @@ const boxesIn = (lines: readonly string[]): Item[] => {
   for (const line of lines) {
     if (line.trim() === '') continue;
     const found = box.exec(line);
-    const indent = columnsOf(/^\s*/.exec(line)![0]);
+    const indent = columnsOf(/^[\s>]*/.exec(line)![0]);
     while (above.length > 0 && above.at(-1)!.indent > indent - (found ? step : 1)) above.pop();
     if (!found) continue;
     const [, marked = '', star, title = ''] = found;
@@ -120,35 +121,50 @@ const sections = (lines: readonly string[]): Section[] => {
   return found;
 };
 
-/** The lines outside of fences and comments. */
+/** The lines outside of fences and comments. One that nothing ends is none: it must not hide a task. */
 const visibleLines = (markdown: string): string[] => {
   const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+  const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
-  let fence: string | null = null;
+  let hiddenUpTo = -1;
   let inComment = false;
   return all.flatMap((line, index) => {
+    if (index <= hiddenUpTo) return [];
     if (inComment) {
       const end = line.indexOf('-->');
       if (end === -1) return [];
       inComment = false;
       return [withoutComments(line.slice(end + 3))];
     }
-    const marker = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
-    if (fence !== null) {
-      const closes =
-        marker && marker[1]![0] === fence[0] && marker[1]!.length >= fence.length && marker[2]!.trim() === '';
-      if (closes) fence = null;
-      return [];
-    }
-    if (marker) {
-      fence = marker[1]!;
+    const fence = fences[index];
+    if (fence) {
+      hiddenUpTo = endOf(fence, fences, index);
       return [];
     }
     const shown = withoutComments(line);
-    // One that nothing ends is none: it must not hide a task.
     inComment = /^\s*<!--/.test(shown) && index < lastEnd;
     return inComment ? [] : [shown];
   });
+};
+
+interface Fence {
+  readonly marks: string;
+  /** What stands behind the marks, such as a language: it closes no other. */
+  readonly info: string;
+}
+
+const fenceAt = (line: string): Fence | null => {
+  const found = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+  return found && { marks: found[1]!, info: found[2]!.trim() };
+};
+
+/** The line on which a fence ends; its own when nothing ends it. */
+const endOf = ({ marks }: Fence, fences: readonly (Fence | null)[], start: number): number => {
+  for (let index = start + 1; index < fences.length; index++) {
+    const other = fences[index];
+    if (other && other.info === '' && other.marks[0] === marks[0] && other.marks.length >= marks.length) return index;
+  }
+  return start;
 };
 
 /** Without the comments that end on the line they begin on; what is in backticks is no comment. */

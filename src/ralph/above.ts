@@ -1,6 +1,7 @@
 import { marksBefore, saysNothing, separatorsBehind } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { isPutOff, lastSentence, leadsUp } from './lead-in.ts';
+import { plainWords, saysNotDone, statesDone } from './statement.ts';
 
 /** Why the lines above make a tag that is alone on its line a part of what they say; null when they do not. */
 export const whyNotBelow = (above: readonly string[], prefix: string): string | null => {
@@ -9,9 +10,22 @@ export const whyNotBelow = (above: readonly string[], prefix: string): string | 
   const words = above.slice(0, last + 1);
   if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it was in a list of steps';
   if (endsInCode(above, last)) return null;
+  if (blockAbove(words).some((line) => openBox.test(line))) return 'there are open boxes right above it';
   const listed = startsBlock(words.at(-1)!);
-  return leadsUp(sentenceAbove(words), { listed }) ? 'it was announced, not stated' : null;
+  const apart = above.slice(last + 1).some((line) => line.trim() === '');
+  const sentence = sentenceAbove(words);
+  if (leadsUp(sentence, { listed, apart })) return 'it was announced, not stated';
+  return saysNotDone(plainWords(sentence)) ? somethingOpen : null;
 };
+
+export const somethingOpen = 'the words before it say that something is not done';
+
+/** One with a star behind it is optional. */
+const openBox = /^[\s>]*(?:[-*+•]|\d+[.)])\s+\[ ?\](?!\*)/;
+
+/** The lines without a blank one between them that end here. */
+const blockAbove = (lines: readonly string[]): readonly string[] =>
+  lines.slice(lines.findLastIndex((line) => line.trim() === '') + 1);
 
 /** The last words are those of a block of code that was closed behind them. */
 const endsInCode = (above: readonly string[], last: number): boolean => {
@@ -21,11 +35,18 @@ const endsInCode = (above: readonly string[], last: number): boolean => {
 
 const isListItem = (line: string): boolean => listMark.test(withoutQuote(line));
 
-/** The tag is the last of several steps: numbered, or under a line that speaks of what is to do. */
+/** The tag is the last of several steps: numbered, unless all of them are done, or under a line that speaks of what is to do. */
 const isPlan = (above: readonly string[], prefix: string): boolean => {
-  if (/^\s*(?:[2-9]|\d\d+)[.)]\s/.test(withoutQuote(prefix))) return true;
+  if (/^\s*(?:[2-9]|\d\d+)[.)]\s/.test(withoutQuote(prefix)))
+    return !blockAbove(above).filter(isListItem).every(isReport);
   const title = above.findLast((line) => line.trim() !== '' && !isListItem(line) && !/^\s/.test(line));
-  return title !== undefined && /[:：]\W*$|^\s*#/.test(title) && isPutOff(title);
+  return title !== undefined && /[:：]\W*$|^\s*#|^\s*(\*\*|__).*\1\s*$/.test(title) && isPutOff(title);
+};
+
+/** An item that says what was done: "Implemented A.", "All tests pass." */
+const isReport = (item: string): boolean => {
+  const words = plainWords(withoutQuote(item).replace(listMark, '')).replace(/[.!\s]+$/, '');
+  return /^(?:built|did|made|ran|rewrote|wrote|(?!need)\p{L}+ed)\b/iu.test(words) || statesDone(words);
 };
 
 const listMark = /^\s*(?:[-*+•]|\d+[.)])\s+/;

@@ -1,10 +1,16 @@
-import { whyNotBelow } from './above.ts';
-import { decorationBehind, placeInLine, saysNothing, undone } from './marks.ts';
+import { somethingOpen, whyNotBelow } from './above.ts';
+import { decorationBehind, placeInLine, saysNothing, undone, unwrapped } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { lastNearMiss, lastTag, type Tag } from './promise.ts';
 
 /** What may stand behind a tag, beside lines that say nothing. */
-export type MayFollow = (lines: readonly string[]) => boolean;
+export interface MayFollow {
+  readonly below: (lines: readonly string[]) => boolean;
+  /** What may stand on its line, beside decoration. */
+  readonly onItsLine: (prefix: string, rest: string) => boolean;
+  /** Why it does not count when anything else is below it. */
+  readonly why: string;
+}
 
 export interface Ending {
   readonly counts: boolean;
@@ -39,17 +45,18 @@ export const wordsUpTo = (text: string, { end }: Tag): string => text.slice(Math
 /** Why a tag is talk about the promise; null when it is the promise. */
 export const whyNot = (text: string, tag: Tag, mayFollow: MayFollow): string | null => {
   const lineStart = text.lastIndexOf('\n', tag.start - 1) + 1;
-  const prefix = text.slice(Math.max(lineStart, tag.start - reach), tag.start);
-  const [restOfLine = '', ...behind] = text.slice(tag.end).split('\n');
+  const [rest = '', ...behind] = text.slice(tag.end).split('\n');
+  const [prefix, restOfLine] = unwrapped(text.slice(Math.max(lineStart, tag.start - reach), tag.start), rest);
   const above = text.slice(0, lineStart).split('\n').slice(0, -1);
   const words = behind.findIndex((line) => !saysNothing(line));
   // Before words, a fence may open a block of its own.
   const silence = words === -1 ? behind : openFences(above) === 0 ? [] : behind.slice(0, words);
   const fences = silence.filter((line) => fenceIn(line) !== null).length;
   return (
-    whyNotOnItsLine(prefix, restOfLine) ??
-    (mayFollow(behind.filter((line) => !saysNothing(line))) ? null : 'the agent had more to say after it') ??
+    whyNotOnItsLine(prefix, restOfLine, mayFollow) ??
+    (mayFollow.below(behind.filter((line) => !saysNothing(line))) ? null : mayFollow.why) ??
     whyNotInCode(above, prefix, fences) ??
+    (isInComment(text, tag) ? 'it was in a comment' : null) ??
     (placeInLine(prefix) === 'alone' ? whyNotBelow(above, prefix) : null)
   );
 };
@@ -58,16 +65,35 @@ export const whyNot = (text: string, tag: Tag, mayFollow: MayFollow): string | n
 const reach = 1000;
 
 /** Nothing may follow but lines that say nothing. */
-export const nothing: MayFollow = (lines) => lines.length === 0;
+export const nothing: MayFollow = {
+  below: (lines) => lines.length === 0,
+  onItsLine: () => false,
+  why: 'the agent had more to say after it',
+};
 
-const whyNotOnItsLine = (prefix: string, rest: string): string | null => {
+const whyNotOnItsLine = (prefix: string, rest: string, mayFollow: MayFollow): string | null => {
   const lead = placeInLine(prefix);
   if (lead === 'undone' || undone.test(rest)) return 'it was marked as not done';
+  if (lead === 'not done') return somethingOpen;
   if (lead === 'sentence') return /`\s*$/.test(prefix) && !/`.*`/.test(prefix) ? 'it was quoted as code' : inSentence;
-  return decorationBehind.test(rest) && !/\.{2}/.test(rest) ? null : 'there was more behind it on its line';
+  const isDecoration = decorationBehind.test(rest) && !/\.{2}/.test(rest);
+  return isDecoration || mayFollow.onItsLine(prefix, rest) ? null : 'there was more behind it on its line';
 };
 
 const inSentence = 'it was in the middle of a sentence';
+
+/** A comment of HTML that is never closed reaches no further than its paragraph. */
+const isInComment = (text: string, { start, end }: Tag): boolean => {
+  const before = text.slice(0, start);
+  const opener = before.lastIndexOf('<!--');
+  if (opener === -1 || before.includes('-->', opener) || before[opener - 1] === '`') return false;
+  return text.includes('-->', end) || !/\n\s*\n/.test(before.slice(opener));
+};
+
+/** A text that is shorter, in characters, is not just the end of one. */
+const wholeBelow = 4000;
+
+const lengthOf = (lines: readonly string[]): number => lines.reduce((length, line) => length + line.length + 1, 0);
 
 /** A fence is decoration when it is closed, and the tag is all that it holds. */
 const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: number): string | null => {
@@ -76,6 +102,9 @@ const whyNotInCode = (above: readonly string[], prefix: string, fencesBehind: nu
   const opener = last === -1 ? null : fenceIn(above[last]!);
   const paragraph = above.slice(above.findLastIndex((line) => line.trim() === '') + 1);
   if (fencesBehind > 1) return inCode;
+  // One that closes nothing, unless what it closes may be too far above to be seen.
+  const hasTildes = above.some((line) => fenceIn(line)?.char === '~');
+  if (fencesBehind === 1 && openFences(above) === 0 && !hasTildes && lengthOf(above) < wholeBelow) return null;
   if (fencesBehind === 1)
     return opener !== null && placeInLine(prefix) === 'alone' && openFences(paragraph) <= 1 ? null : inCode;
   // A fence that is never closed is a slip, or the output of a tool: it reaches no further than its paragraph.

@@ -15,6 +15,8 @@ export interface Reading {
   readonly isEcho: (text: string, tag: Tag) => boolean;
   /** A line that the agent CLI prints of its own behind the agent's words. */
   readonly isTrailer: (line: string) => boolean;
+  /** What can be done about a line that was taken for the agent's words; null when it is sure that it was. */
+  readonly hint: string | null;
 }
 
 /** How many tags that do not count are kept. */
@@ -63,7 +65,11 @@ const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises
       ? { ...ending, counts: false, why: repeatsPrompt }
       : ending;
   };
-  const onlyTrailers: MayFollow = (lines) => lines.every(reading.isTrailer);
+  const onlyTrailers: MayFollow = {
+    ...nothing,
+    below: (lines) => lines.every(reading.isTrailer),
+    why: reading.hint === null ? nothing.why : `${nothing.why} (${reading.hint})`,
+  };
   const gaveUp = judge(text.length, blockedPromise, isReason);
   const done = judge(text.length, completionPromise, onlyTrailers);
   if (!gaveUp?.counts || done?.counts) return { done, gaveUp };
@@ -79,7 +85,19 @@ const longestReason = 4000;
 const goesOn =
   /^(?:and|as|but|can|cannot|could|does|if|is|may|might|only|or|should|though|unless|until|was|when|will|would|yet)\b/;
 
-const isReason: MayFollow = (lines) => lines.join('\n').length <= longestReason && !goesOn.test(lines[0]?.trim() ?? '');
+const isReason: MayFollow = {
+  ...nothing,
+  below: (lines) => lines.join('\n').length <= longestReason && !goesOn.test(lines[0]?.trim() ?? ''),
+  onItsLine(prefix, rest) {
+    // An item of a list says what the tag is for.
+    if (/^\s*(?:[-*+•]|\d+[.)])\s/.test(prefix)) return false;
+    const reason = behindColon.exec(rest)?.[1];
+    return reason !== undefined && reason.length <= longestReason && !goesOn.test(reason);
+  },
+};
+
+/** A reason on the line of the tag: ": no key", " — no key". */
+const behindColon = /^[\s*_`]*(?:[:：–—]|-+\s)[\s*_`]*([\p{L}\p{N}"'(].*)$/u;
 
 const tagsFrom = (text: string, start: number, { completionPromise, blockedPromise }: Promises): Tag[] =>
   [...text.slice(start).matchAll(tagPattern(completionPromise, blockedPromise))].map(({ index, 0: tag }) => ({
@@ -115,6 +133,7 @@ const reasonAt = (
       .map((line) => line.trim())
       // A fence or a rule says nothing.
       .filter((line) => /[\p{L}\p{N}]/u.test(line) && !reading.isTrailer(line));
-  const reason = telling(text.slice(end))[0] ?? telling(text.slice(0, start)).at(-1);
+  const reason =
+    telling(text.slice(end).replace(/^[\s*_`]*[:：–—-]\s*/, ''))[0] ?? telling(text.slice(0, start)).at(-1);
   return reason?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || 'it gave no reason';
 };

@@ -35,10 +35,15 @@ interface Watched extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> 
 
 /** Watches the events of one iteration and judges them when its process has ended. */
 export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string) => {
-  const inMessages = createSearch(promises, { isEcho: createEcho(prompt, 'at length'), isTrailer: () => false });
+  const inMessages = createSearch(promises, {
+    isEcho: createEcho(prompt, 'at length'),
+    isTrailer: () => false,
+    hint: null,
+  });
   const inPlainText = createSearch(promises, {
     isEcho: createEcho(prompt, 'in part'),
     isTrailer: (line) => isTrailer(line, trailer),
+    hint: 'if its CLI printed that, set "trailer" for the harness',
   });
   const tools = new Map<string, number>();
   const calls = createCallCounter();

@@ -31,7 +31,7 @@ interface NearMiss {
 /** The last tag that was meant to be the promise and is not, by its case, its form or what else is in it. */
 export const lastNearMiss = (text: string, promise: string): NearMiss | null => {
   const wanted = promise.trim();
-  const near = [...text.matchAll(loosePattern(wanted.length + roomInside))].findLast(
+  const near = [...text.matchAll(loosePattern(wanted.length + longestNote))].findLast(
     ([whole, inside]) => isNear(inside!, wanted) && !tagPattern(wanted).test(whole),
   );
   if (near === undefined) return null;
@@ -39,8 +39,9 @@ export const lastNearMiss = (text: string, promise: string): NearMiss | null => 
   return { tag, why: differenceOf(near[0], near[1]!, wanted) };
 };
 
-/** How much emphasis, quotes or blanks may stand inside a near miss. */
+/** How much emphasis, quotes or blanks may stand inside a near miss, in characters, or a reason behind its text. */
 const roomInside = 24;
+const longestNote = 300;
 
 const loosePattern = (longest: number): RegExp =>
   new RegExp(
@@ -50,7 +51,12 @@ const loosePattern = (longest: number): RegExp =>
 
 const isNear = (inside: string, wanted: string): boolean => {
   const bare = bareOf(inside);
-  return bare !== '' && bare === bareOf(wanted);
+  if (bare === '') return false;
+  const note = inside.trim().slice(wanted.length);
+  return (
+    (bare === bareOf(wanted) && inside.length <= wanted.length + roomInside) ||
+    (inside.trim().startsWith(wanted) && /^\s*[:：,–—-]\s*\S/.test(note))
+  );
 };
 
 /** Letters and digits only, in one case and one Unicode form. */
@@ -65,5 +71,7 @@ const differenceOf = (whole: string, inside: string, wanted: string): string => 
   if (/[\r\n]/.test(inside.trim())) return `its text, "${wanted}", must stand on one line`;
   if (inside.trim().normalize('NFC') === wanted.normalize('NFC') && inside.trim() !== wanted)
     return `its text, "${wanted}", was written in another Unicode form`;
+  if (/[:：,–—-]/.test(inside) && bareOf(inside) !== bareOf(wanted))
+    return `it must read <promise>${wanted}</promise>, with whatever else there is to say outside of it`;
   return `it must read <promise>${wanted}</promise>, not ${whole}`;
 };

@@ -122,6 +122,22 @@ describe('--verify', () => {
       expect(processesWith(`HOME=${project.home}`)).toEqual([]);
     });
 
+    test('does not count a promise of another word', async () => {
+      const project = await cutOff({ agent: [promise, says('<promise>DONE</promise>')], flags: [] });
+
+      project.write('../home/go', '');
+      const resumed = await project.spool(...run, '--completion-promise', 'DONE');
+
+      expect(resumed).toMatchObject({ code: 0 });
+      const why = 'the completion promise was "COMPLETE" then, and is "DONE" now';
+      expect(resumed.stderr).toContain(`the promise of iteration 1 does not count: ${why}`);
+      expect(project.calls()).toHaveLength(2);
+      expect(project.history()).toMatchObject([
+        { iteration: 1, completionFound: false, rejected: why },
+        { iteration: 2, completionFound: true },
+      ]);
+    });
+
     test('refuses the promise when it fails then, and the next iteration follows', async () => {
       const agent = [`echo x > work.txt; ${promise}`, `echo y > more.txt; ${promise}`];
       const project = await cutOff({ agent, flags: [] });

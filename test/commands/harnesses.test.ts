@@ -155,7 +155,9 @@ test("what an agent of one's own prints behind the promise is known, or declared
   expect(await run('mine', 'bye from mine')).toMatchObject({ code: 3 });
   expect(await run('other', 'bye from mine')).toMatchObject({ code: 0 });
   expect(await run('other', 'Task two is not done.')).toMatchObject({ code: 3 });
-  expect(project.history().at(-1)).toMatchObject({ rejected: 'the agent had more to say after it' });
+  expect(project.history().at(-1)).toMatchObject({
+    rejected: 'the agent had more to say after it (if its CLI printed that, set "trailer" for the harness)',
+  });
 });
 
 test("an agent of one's own that prints what another prints is not taken for it", async () => {

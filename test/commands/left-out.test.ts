@@ -117,7 +117,7 @@ describe('what was ignored before the agent changed the rules', () => {
 
     const result = await project.spool(...run);
 
-    expect(result.stderr).toContain('Not in commits or checkpoints: private.txt (ignored before');
+    expect(result.stderr).toContain('Excluded from commits and checkpoints: private.txt (was ignored before');
     expect(filesIn(project, 'HEAD')).not.toContain('private.txt');
     expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
     expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
@@ -175,14 +175,14 @@ describe('what was ignored before the agent changed the rules', () => {
     const work = files === 1 ? ['lib/feature.js'] : [];
     expect(project.history().map(({ git }) => git!.files)).toEqual([['.gitignore', 'w.txt'], work, work]);
     expect(filesIn(project, 'HEAD').filter((name) => name.startsWith('lib/'))).toEqual(work);
-    const named = result.stderr.split('\n').filter((line) => line.startsWith('Not in'));
-    const old = 'ignored before the ignore rules changed';
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Excluded'));
+    const old = 'was ignored before the ignore rules changed';
     expect(named).toEqual(
       files === 1
-        ? [`Not in commits or checkpoints: lib/old0 (${old}).`]
+        ? [`Excluded from commits and checkpoints: lib/old0 (${old}).`]
         : [
-            `Not in commits or checkpoints: lib/ (${old}).`,
-            `Not in commits or checkpoints: lib/feature.js (in a folder that was ${old}).`,
+            `Excluded from commits and checkpoints: lib/ (${old}).`,
+            `Excluded from commits and checkpoints: lib/feature.js (in a folder that ${old}).`,
           ],
     );
   });
@@ -439,9 +439,9 @@ describe('a file that git cannot add', () => {
     expect(project.history().map(({ git }) => git!.files)).toEqual([['code.js'], ['code.js']]);
     expect(project.history().every(({ commit }) => commit !== null)).toBe(true);
     expect(project.git('status', '--porcelain', '--no-renames', '--', 'code.js')).toBe('');
-    const named = result.stderr.split('\n').filter((line) => line.startsWith('Git cannot add'));
+    const named = result.stderr.split('\n').filter((line) => line.startsWith('Skipped '));
     expect(named).toHaveLength(12);
-    expect(named[10]).toBe('Git cannot add 241 more files.');
+    expect(named[10]).toBe('Skipped 241 more files: git add failed.');
     expect(named[11]).toContain(`img/more.${ending}, so it is left out`);
   });
 

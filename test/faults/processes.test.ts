@@ -83,7 +83,7 @@ test.each([
   [
     'followed by words',
     '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',
-    'the agent had more to say after it',
+    'the agent had more to say after it (if its CLI printed that, set "trailer" for the harness)',
   ],
   ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'it was announced, not stated'],
   [

@@ -58,15 +58,16 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const file = fileFor(change);
   const changed = then ? changedSince(then, file, request.asked) : [];
   const asked = new Set([...request.asked, ...changed]);
-  const resume = previous && (previous.view.pending ? 'gate' : 'iteration');
+  const plan = makePlan({ ...request, asked }, previous);
+  const resumable = previous && withPromiseOf(plan, previous);
   return {
-    plan: makePlan({ ...request, asked }, previous),
-    previous,
+    plan,
+    previous: resumable,
     cutOff: last?.view.run ?? null,
     resting: view?.resting ?? {},
     settings: { asked: [...new Set([...(then?.asked ?? []), ...request.asked])], file },
     notices: [
-      ...(previous && resume ? [resumed(previous.view, resume)] : []),
+      ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
       ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? view : null },
@@ -81,10 +82,22 @@ const lastCutOff = async ({ project, change }: PlanRequest, view: RunView): Prom
   return { view: catchUp(view, records), last: records.at(-1) ?? null };
 };
 
-const resumed = ({ finished }: RunView, what: 'gate' | 'iteration') =>
-  what === 'gate'
-    ? `The last run was interrupted. Running the gate of iteration ${finished + 1} again (--fresh starts over).`
-    : `The last run was interrupted. Resuming at iteration ${finished + 1} (--fresh starts over).`;
+/** What the agent promised counts for the promise that it was asked for, and for no other. */
+const withPromiseOf = ({ completionPromise }: RunPlan, previous: Previous): Previous => {
+  const { view } = previous;
+  if (!view.pending?.completionFound || view.completionPromise === completionPromise) return previous;
+  const rejected = `the completion promise was "${view.completionPromise}" then, and is "${completionPromise}" now`;
+  const pending = { ...view.pending, completionFound: false, evidence: null, rejected };
+  return { ...previous, view: { ...view, pending } };
+};
+
+const resumed = ({ finished, pending }: RunView, refused: boolean): string => {
+  const next = finished + 1;
+  if (pending === null) return `The last run was interrupted. Resuming at iteration ${next} (--fresh starts over).`;
+  if (refused)
+    return `The last run was interrupted. The promise of iteration ${next} does not count: ${pending.rejected} (--fresh starts over).`;
+  return `The last run was interrupted. Running the gate of iteration ${next} again (--fresh starts over).`;
+};
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
 const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | null): RunPlan => {

@@ -77,7 +77,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     const names = await folders.look(whole.map(({ name }) => name));
     if (names.length === 0) return;
     const why = 'in a folder that was ignored before the ignore rules changed';
-    parts.emit({ type: 'notice', text: `Not in commits or checkpoints: ${namesOf(names)} (${why}).` });
+    parts.emit({ type: 'notice', text: `Excluded from commits and checkpoints: ${namesOf(names)} (${why}).` });
   };
 
   return {

@@ -10,6 +10,9 @@ describe('one line', () => {
   test.each([
     ['- [ ] one', ['- one']],
     ['* [ ] one', ['- one']],
+    ['> - [ ] quoted', ['- quoted']],
+    ['> > 1. [x] quoted twice', ['x quoted twice']],
+    ['- - [ ] a list in a list', ['- a list in a list']],
     ['+ [ ] one', ['- one']],
     ['1. [ ] one', ['- one']],
     ['12) [ ] one', ['- one']],
@@ -79,6 +82,8 @@ describe('several lines', () => {
     ['behind the end of a comment', '<!-- a\n--> - [ ] one', ['- one']],
     ['between comments that begin in a line', 'a <!-- b\n- [ ] one\n-->', ['- one']],
     ['behind a fence in a comment', '<!--\n```\n-->\n- [ ] one', ['- one']],
+    ['in a fence that is never closed', '- [x] zero\n\n```sh\nnpm test\n\n- [ ] one', ['x zero', '- one']],
+    ['in a fence that another does not close', '~~~\n- [ ] one\n```\n- [ ] no\n```', ['- one']],
     ['behind a comment in a fence', '```\n<!--\n```\n- [ ] one\n-->', ['- one']],
     ['with lone returns', '- [x] one\r- [ ] two\r', ['x one', '- two']],
     ['with a byte order mark', '\uFEFF### Task 1\n**Status**: [x]', ['x 1']],
@@ -91,7 +96,6 @@ describe('several lines', () => {
     ['in a fence that starts a list item', '- ```\n  - [ ] no\n  ```\n- [ ] two', ['- two']],
     ['in a fence with CRLF', '```\r\n- [ ] no\r\n```\r\n- [ ] two', ['- two']],
     ['in a fence that words do not end', '```\n``` sh\n- [ ] no\n```\n- [ ] two', ['- two']],
-    ['in a fence that is never closed', '- [x] one\n```\n- [ ] no', ['x one']],
     ['behind inline code of three backticks', '```npm test``` must pass:\n- [ ] one', ['- one']],
     ['behind such code in a list', '- ```npm test``` must pass\n- [ ] one', ['- one']],
   ])('%s', (_, markdown, expected) => {

@@ -310,9 +310,20 @@ describe('giving up', () => {
     ['a trailer behind it', [plain(`No key.\n\n${blocked}\nTokens used: 1,234\n`)], 'No key.'],
     ['a trailer behind the reason', [plain(`${blocked}\nNo key.\nTokens used: 1,234\n`)], 'No key.'],
     ['followed by more work', [message(`${blocked}\nNo key.`), tool('bash'), message('I found the key.')], null],
+    ['the reason on its line', [message(`I tried.\n\n${blocked}: no key`)], 'no key'],
+    ['the reason on its line, behind a dash', [message(`**${blocked}** — no key in .env`)], 'no key in .env'],
+    ['what it is for, on its line', [message(`Tags:\n- ${blocked}: giving up`)], null],
+    ['a condition on its line', [message(`${blocked}: only if there is no key`)], null],
     ['from a tool', [message('Hi.'), plain(`${blocked}\nNo key.\n`)], null],
   ])('%s', (_, events, reason) => {
     expect(judge(events).blocked).toBe(reason);
+  });
+
+  test('with the reason inside of the tag is nearly that', () => {
+    expect(judge([message('I tried.\n\n<promise>BLOCKED: no key</promise>')])).toMatchObject({
+      blocked: null,
+      rejected: `it must read ${blocked}, with whatever else there is to say outside of it`,
+    });
   });
 
   test('does not count when the iteration went wrong', () => {

@@ -21,13 +21,24 @@ const judge = (events: readonly AgentEvent[], completionPromise = 'COMPLETE') =>
   return { completionFound, rejected, mentions, evidence, blocked };
 };
 
+/** What can be done about it is said for plain output only, where a line may be one of the agent CLI. */
+const judgePlain = (texts: readonly string[], promise: string) => {
+  const { rejected, mentions, ...verdict } = judge(texts.map(plain), promise);
+  const bare = (why: string) => why.replace(/ \(if its CLI printed that, .*\)$/, '');
+  return {
+    ...verdict,
+    rejected: rejected && bare(rejected),
+    mentions: mentions.map((mention) => ({ ...mention, why: bare(mention.why) })),
+  };
+};
+
 /** The same as a message, as plain text, and as plain text in every chunking; answers what it is judged as. */
 const judgeInEveryForm = (text: string, promise = 'COMPLETE') => {
   const verdict = judge([message(text)], promise);
-  expect(judge([plain(text)], promise)).toEqual(verdict);
-  expect(judge(text.split('').map(plain), promise)).toEqual(verdict);
+  expect(judgePlain([text], promise)).toEqual(verdict);
+  expect(judgePlain(text.split(''), promise)).toEqual(verdict);
   for (let at = 1; at < text.length; at++)
-    expect(judge([plain(text.slice(0, at)), plain(text.slice(at))], promise)).toEqual(verdict);
+    expect(judgePlain([text.slice(0, at), text.slice(at)], promise)).toEqual(verdict);
   return verdict;
 };
 
@@ -126,6 +137,15 @@ describe('long outputs', () => {
     expect(whole.mentions).toHaveLength(10);
     expect(whole.mentions[9]!.words).toMatch(/2999: I will print <promise>COMPLETE<\/promise>$/);
     for (const size of [7, 1000, 16_384, 50_000]) expect(judge(cut(text, [size]).map(plain))).toEqual(whole);
+  });
+
+  test('the end of a fence that opened too far above to be seen is no slip', () => {
+    const text = `\`\`\`\n${filler.repeat(1000)}\n${tag}\n\`\`\`\n`;
+    for (const size of [1000, text.length])
+      expect(judge(cut(text, [size]).map(plain))).toMatchObject({
+        completionFound: false,
+        rejected: 'it was quoted as code',
+      });
   });
 
   test('a tag long before the end is still a mention', () => {

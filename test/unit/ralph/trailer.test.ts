@@ -48,6 +48,14 @@ describe('what agent CLIs print behind the words of the agent', () => {
     '──────────────\nTokens used: 1,234\n──────────────',
     '\u001b[2mTokens used: 1,234\u001b[0m',
     '│ Cost: $0.02 │',
+    'Goodbye!',
+    'Commit 1234abc feat: x',
+    'Applied edit to a.py',
+    'Log file: /x',
+    'To resume: x --resume y',
+    'Tool calls: 12',
+    '23% context left',
+    'Session saved to "/a b.json"',
     '> ',
     '$ ',
     '=====\n\n-----',
@@ -72,6 +80,14 @@ describe('words of the agent', () => {
     'Continue the session handling work: task two is open',
     'Total time left: not enough for task two, 3 tasks open',
     'Steps: 1 of 3',
+    'Goodbye, task two is still open.',
+    'Commit the rest later',
+    'Commit 1234abc still fails two tests',
+    'Applied edit to a.py, b.py is next',
+    'Log file: not written yet',
+    'To resume: fix task two, then run it',
+    '23% of the tasks left',
+    'Calls fail: 12',
     'Time is up.',
     'The cost: 3 tests are red.',
     'Model: broken',
@@ -84,6 +100,18 @@ describe('words of the agent', () => {
   ])('%j behind the promise refuse it', (words) => {
     expect(completes(`All is done.\n\n${tag}\n${words}\n`)).toBe(false);
   });
+});
+
+test('the refusal names the setting, in plain output only', () => {
+  const rejected = (plain: boolean) => {
+    const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+    watch.see(textOf(`${tag}\nmy-agent: bye\n`, plain));
+    return watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null }).rejected;
+  };
+  expect(rejected(true)).toBe(
+    'the agent had more to say after it (if its CLI printed that, set "trailer" for the harness)',
+  );
+  expect(rejected(false)).toBe('the agent had more to say after it');
 });
 
 test('a harness of the user may declare how its own lines begin', () => {

@@ -1,0 +1,91 @@
+/** What words say of the work: that it is done, that something is not, or that it is only a part. */
+
+/** Without emphasis, code marks and typographic apostrophes. */
+export const plainWords = (text: string): string =>
+  text
+    .replaceAll(/[*_`]+/g, '')
+    .replaceAll('’', "'")
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+/** A statement that all is done outweighs what it says of the work before: "Both failing tests are fixed". */
+export const statesDone = (words: string): boolean => {
+  const statement = words.replace(opening, '');
+  if (nothingLeft.test(statement)) return true;
+  return (doneAtEnd.test(statement) || didIt.test(statement)) && !qualifies(statement) && !/[:：]/.test(statement);
+};
+
+/** It is about a part of the work, a case or a time to come, whatever else it says. */
+export const qualifies = (words: string): boolean => qualifying.test(words) || noneOfIt.test(words) || isPart(words);
+
+/** Something in it is not done, or it is an answer with no. */
+export const saysNotDone = (words: string): boolean =>
+  !ofThePast.test(words) &&
+  !nothingLeft.test(words.replace(/[.!…]+$/, '')) &&
+  (isPart(words) ||
+    [notDone, noneOfIt, exception, isOpen, goesOn].some((sign) => sign.test(words)) ||
+    isFailing(words));
+
+/** A count or a percentage that is not all of it: "1/2 complete", "41 of 42 tests pass". */
+const isPart = (words: string): boolean =>
+  [...words.matchAll(fraction)].some(([, some, all]) => Number(some) < Number(all)) ||
+  [...words.matchAll(percentage)].some(([, some]) => Number(some) < 100);
+
+const state = String.raw`(?:clean|closed|complete|completed|done|finished|fixed|green|implemented|met|ok|passing|ready|resolved|satisfied|shipped|tested|ticked|verified|working)`;
+
+const opening =
+  /^(?:(?:at this point|by now|finally|for the record|great|in (?:short|summary|conclusion|total)|ok(?:ay)?|so|to (?:sum up|conclude|summari[sz]e)|with (?:that|this)(?: done)?)[,:]? )+/i;
+
+const nothingLeft =
+  /^(?:there(?:'s| is| are) )?(?:nothing (?:else |more )?(?:is )?(?:left|missing|open|needed|pending|remains|remaining|required|to do)(?: to (?:do|fix|implement))?|no (?:more |other |further )?(?:errors?|failures?|(?:tests? |tasks? )(?:fails?|failing|left|open|remain|remaining)|(?:failed|failing|missing|open|outstanding|pending|remaining) \w+)(?: left| remain)?)$/i;
+
+const doneAtEnd = new RegExp(
+  String.raw`^(?!no\b[^,;]*$|none\b|few\b|some\b|expected\b).*(?:\b(?:is|are|was|were|been|all)(?: \w+ly| now| all| both)* ${state}|\bpass(?:es|ed)?|\bworks?|\bsucceed(?:s|ed)?)(?:(?:,| and|, and)(?: \w+ly| now| all)* ${state})*(?: as (?:expected|required|requested|planned)| now| again)?$`,
+  'i',
+);
+
+const didIt =
+  /^(?:i|we)(?:'ve| have)?(?: now| also)? (?:added|closed|completed|finished|fixed|implemented|resolved|tested|ticked|verified)\b/i;
+
+const qualifying =
+  /^(?:had|should|so that|were)\b|\b(?:after|almost|apart|aside|assuming|barely|before|but|cannot|could|except|excluding|first|half|hardly|how|if|later|may|might|most|mostly|must|nearly|never|not|once|only|part(?:ial)?(?:ly)?|phase|provided|shall|should|soon|steps?|then|unless|until|what|when|where|whenever|whether|while|will|would|yet)\b|n't\b|'ll\b|'d\b/i;
+
+const fraction = new RegExp(
+  String.raw`(?<![\w/.])(\d+) ?(?:/| of | out of )(?:the )?(\d+)(?![\w/.]\w)(?= (?:\w+ ){0,3}(?:${state}|pass(?:es|ed)?|tasks?|tests?|work)\b)`,
+  'gi',
+);
+
+const percentage = new RegExp(String.raw`(?<![\w.])(\d+(?:\.\d+)?) ?%(?= (?:\w+ ){0,2}${state}\b)`, 'gi');
+
+const notDone = new RegExp(
+  String.raw`(?:\bnot|n't)(?: \w+ly| all| been| yet| quite| be| have)* (?:${state}|begun|build|compile|complete|finish|pass(?:ed)?|started|succeed|verify|work|written)\b|\bnot all\b|^\W*(?:no|nope|not yet)\W*$|\b(?:incomplete|unfinished)\b`,
+  'i',
+);
+
+const noneOfIt = new RegExp(
+  String.raw`^(?:barely|hardly|no|none|nothing)\b[^,;]*\b(?:(?:is|are|was|were|been) ${state}|pass(?:es|ed)?|works?(?! (?:differently|is|left|needed|remains|was)\b))\b`,
+  'i',
+);
+
+const exception = new RegExp(
+  String.raw`\b(?:${state}|pass(?:es|ed)?|works?)\b.*\b(?:apart from|aside from|but (?:for|not)|except|excluding)\b|\b(?:all|everything) but\b`,
+  'i',
+);
+
+const isOpen =
+  /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|open|pending|remaining|to ?do)\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;
+
+/** It says what the agent does next, other than to print the promise. */
+const goesOn =
+  /^(?:(?:next|now|then),? )?(?:i|we)(?:'ll| will| still| need to| have to| must| am going to| are going to)(?: now| next| then| still| need to| have to)* (?!(?:now|next|then|still|need|have|be|close|conclude|declare|emit|end|finish|leave|output|print|say|stop)\b|write (?:my|the|this) (?:completion |line|promise|tag))\w|^next,? (?:i|we)\b/i;
+
+/** Short, so that it is no account of what did fail. */
+const isFailing = (words: string): boolean =>
+  words.split(' ').length <= 6 &&
+  /\b(?:are|build|checks?|is|it|lint|suite|tests?|that|this) (?:still )?fail(?:s|ed|ing)?[.!…]*$|\bstill (?:broken|fail(?:s|ing)?|missing|open|red)[.!…]*$/i.test(
+    words,
+  ) &&
+  !/^(?:no|none|not a|not one|0|zero)\b/i.test(words);
+
+const ofThePast =
+  /\b(?:any ?more|because|fixed|if|no longer|not a single|that|used to|was|were|what|when|where|which|whether|whose|why)\b/i;
