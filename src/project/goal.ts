@@ -53,6 +53,7 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
     settings,
   ];
   const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
+  const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(root, key) !== null);
   const titles = () => taskTitles(files.read(tasksKey) ?? '');
   return {
     tasksKey,
@@ -74,10 +75,13 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
         ...decidersOf(commands, files)
           .filter((key) => hashOf(root, key) !== null)
           .map(keyName),
+        ...commands.filter((command) => !isGuarded(command)).map((command) => `nothing of "${shorten(command)}"`),
       ];
     },
   };
 };
+
+const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);
 
 /** The hash of what a key stands for, in a version of its file. */
 export const hashOfVersion = (key: string, bytes: Buffer): string | null => {

@@ -108,6 +108,59 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toBe(`${name} was changed during an iteration`);
   });
 
+  test.each([
+    [
+      'what a script runs in the folder above its own',
+      'bash scripts/check.sh',
+      {
+        'scripts/check.sh': 'ROOT="$(cd "$(dirname "$0")/.." && pwd)"; cd "$ROOT"; npm test\n',
+        'package.json': packageJson({ test: 'exit 1' }),
+      },
+      ['package.json', packageJson({ test: 'true' })],
+      '"test" in package.json was changed',
+    ],
+    [
+      'a script beside it',
+      '/bin/sh scripts/check.sh',
+      { 'scripts/check.sh': 'DIR=$(dirname "$0"); . "$DIR/lib.sh"\n', 'scripts/lib.sh': 'exit 1\n' },
+      ['scripts/lib.sh', 'exit 0'],
+      'scripts/lib.sh was changed',
+    ],
+    [
+      'a makefile that make prefers',
+      'make test',
+      { Makefile: 'test:\n\tfalse\n' },
+      ['GNUmakefile', 'test:\n\ttrue'],
+      'GNUmakefile was added',
+    ],
+    [
+      'the shell of npm',
+      'npm test',
+      { 'package.json': packageJson({ test: 'exit 1' }) },
+      ['.npmrc', 'script-shell=/bin/true'],
+      'the script shell in .npmrc was added',
+    ],
+    [
+      'the list of workspaces',
+      'npm test -ws',
+      { 'package.json': '{"workspaces":["a"]}', 'a/package.json': packageJson({ test: 'exit 1' }) },
+      ['package.json', '{"workspaces":[]}'],
+      '"workspaces" in package.json was changed',
+    ],
+  ] as const)('%s', async (_, command, files, [file, text], reason) => {
+    const project = createProject({ files, agent: [`${writes(file, text)}${promise}`] });
+
+    expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain(`${reason} during an iteration`);
+  });
+
+  test('a command of which nothing is guarded is named', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const result = await project.spool(...once, '--verify', 'test -s README.md');
+    expect(result.stderr).toContain('module.md, nothing of "test -s README.md"\n');
+  });
+
   test('what was weakened while it did not decide is not forgotten', async () => {
     const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
     const project = createProject({
