@@ -256,6 +256,65 @@ describe('the goal is guarded as a whole', () => {
   });
 });
 
+describe('what an agent has created is its own to change', () => {
+  const script = (check: string) => `echo '{"scripts":{"check":"${check}"}}' > package.json`;
+
+  test.each([
+    ['a script', 'npm run check', script('false'), script('true')],
+    ['a Makefile', 'make check', "printf 'check:\\n\\tfalse\\n' > Makefile", "printf 'check:\\n\\ttrue\\n' > Makefile"],
+    ['the design', 'true', `echo one > ${folder}/design.md`, `echo two > ${folder}/design.md`],
+    [
+      'a scenario',
+      'true',
+      `mkdir -p ${folder}/specs/a; echo one > ${folder}/specs/a/spec.md`,
+      `rm -r ${folder}/specs/a`,
+    ],
+  ])('%s', async (_, command, creates, changes) => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: [creates, 'echo more > work.txt', `${changes}; ${promise}`],
+    });
+
+    expect(await project.spool(...run, '--max-iterations', '3', '--verify', command)).toMatchObject({ code: 0 });
+    expect(project.history()[2]).toMatchObject({ completionFound: true, gate: { tampering: [] } });
+  });
+
+  test('also in the next run, but not when a person has changed it since', async () => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: [script('false'), script('exit 1'), `${script('true')}; ${promise}`],
+    });
+    const verified = [...once, '--verify', 'npm run check'];
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    project.write('package.json', '{"scripts":{"check":"test -e never"}}');
+
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(project.history()[2]!.rejected).toContain('"check" in package.json was changed during an iteration');
+  });
+
+  test('but what a person adds between two runs is guarded', async () => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: ['echo work > work.txt', `${script('true')}; ${promise}`],
+    });
+    const verified = [...once, '--verify', 'npm run check'];
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    project.write('package.json', '{"scripts":{"check":"false"}}');
+
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
+  });
+
+  test('and so is what was there when a command is verified for the first time', async () => {
+    const project = createProject({ agent: [script('false'), `${script('true')}; ${promise}`] });
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+
+    expect(await project.spool(...once, '--verify', 'npm run check')).toMatchObject({ code: 3 });
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
+  });
+});
+
 describe('what was changed can be put back', () => {
   test('with the command that the screen, the record and the next prompt name', async () => {
     const project = createProject({
