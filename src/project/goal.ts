@@ -9,7 +9,8 @@ import { filesBelow } from './files.ts';
 import { configFile, modulesFolder, type Project } from './find.ts';
 import { moduleOf } from './ids.ts';
 import { moduleFolderName } from './modules.ts';
-import { taskTitles, wordingOf } from './tasks.ts';
+import { taskTitles } from './tasks.ts';
+import { wordingOf } from './wording.ts';
 
 /** Hashes by key (a path relative to the project, or a part of that file); null for what is not there. */
 export type Hashes = Readonly<Record<string, string | null>>;
