@@ -9,7 +9,8 @@ import { filesBelow } from './files.ts';
 import { configFile, modulesFolder, type Project } from './find.ts';
 import { moduleOf } from './ids.ts';
 import { moduleFolderName } from './modules.ts';
-import { taskTitles, wordingOf } from './tasks.ts';
+import { taskTitles } from './tasks.ts';
+import { wordingOf } from './wording.ts';
 
 /** Hashes by key (a path relative to the project, or a part of that file); null for what is not there. */
 export type Hashes = Readonly<Record<string, string | null>>;
@@ -53,6 +54,7 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
     settings,
   ];
   const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
+  const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(root, key) !== null);
   const titles = () => taskTitles(files.read(tasksKey) ?? '');
   return {
     tasksKey,
@@ -74,10 +76,13 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
         ...decidersOf(commands, files)
           .filter((key) => hashOf(root, key) !== null)
           .map(keyName),
+        ...commands.filter((command) => !isGuarded(command)).map((command) => `nothing of "${shorten(command)}"`),
       ];
     },
   };
 };
+
+const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);
 
 /** The hash of what a key stands for, in a version of its file. */
 export const hashOfVersion = (key: string, bytes: Buffer): string | null => {

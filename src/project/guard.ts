@@ -21,7 +21,7 @@ export type Moved =
 /**
  * Sees when the goal is moved instead of reached: tasks deleted or reworded, the proposal, design, scenarios, module or
  * settings changed, or what decides the verify commands. What a person changes between two iterations, or accepts, is
- * as it should be.
+ * as it should be. What first appeared while an agent worked is its own to change, until a person changes it.
  */
 export interface Guard {
   /** What was not as it should be when it was opened. */
@@ -55,6 +55,8 @@ interface Memory {
   readonly expected: Hashes;
   readonly seen: Hashes;
   readonly expectedTasks: readonly string[];
+  /** Keys of what agents have created. */
+  readonly created: readonly string[];
 }
 
 /** What a person has accepted as the goal. */
@@ -92,15 +94,20 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   /** The goal as it should be, now that no agent is there. */
   const settled = (working: boolean): Memory => {
     accept();
-    const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {})]);
+    const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {}), ...(memory?.created ?? [])]);
     const now = goal.hashes(keys);
     const isPersons = (key: string) =>
       !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
+    const isKnown = (key: string) => memory !== null && (key in memory.seen || key in memory.expected);
+    const before = new Set(memory?.created);
+    const created = [...keys].filter((key) => (before.has(key) ? !isPersons(key) : memory?.working && !isKnown(key)));
+    const isAgents = new Set(created);
+    const guarded = [...keys].filter((key) => !isAgents.has(key));
     const expected = Object.fromEntries(
-      [...keys].map((key) => [key, isPersons(key) ? now[key]! : memory!.expected[key]!]),
+      guarded.map((key) => [key, isPersons(key) ? now[key]! : memory!.expected[key]!]),
     );
     const expectedTasks = isPersons(goal.tasksKey) ? goal.taskTitles() : memory!.expectedTasks;
-    return { v: 2, working, commands, expected, seen: now, expectedTasks };
+    return { v: 2, working, commands, expected, seen: now, expectedTasks, created };
   };
 
   return {
@@ -114,12 +121,16 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
     after() {
       if (!memory) return [];
       accept();
-      const seen = goal.hashes(Object.keys(memory.expected));
-      keep({ ...memory, working: false, seen });
+      const { expected } = memory;
+      const appeared = goal.keys().filter((key) => !(key in expected));
+      const created = [...new Set([...memory.created, ...appeared])];
+      const seen = goal.hashes([...Object.keys(expected), ...created]);
+      keep({ ...memory, working: false, seen, created });
       return movedSince(memory, goal, seen);
     },
     async takeOver(bringIn) {
       const before = memory && movedSince(memory, goal);
+      const createdBefore = goal.hashes(memory?.created ?? []);
       const brought = await bringIn();
       const taken = new Set(brought.taken);
       if (!memory || !before || taken.size === 0) return brought;
@@ -128,13 +139,15 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
         taken.has(splitKey(key).path),
       );
       const now = goal.hashes(keys);
-      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !isMoved(key)));
+      const created = memory.created.filter((key) => !(key in now) || now[key] === createdBefore[key]);
+      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !isMoved(key) && !created.includes(key)));
       const tasksAreClean = taken.has(goal.tasksKey) && before.every(({ kind }) => kind !== 'task');
       keep({
         ...memory,
         expected: { ...memory.expected, ...clean },
         seen: { ...memory.seen, ...now },
         expectedTasks: tasksAreClean ? goal.taskTitles() : memory.expectedTasks,
+        created,
       });
       return brought;
     },
@@ -153,7 +166,8 @@ export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
   const memory = withCommands((await load(folder)) ?? (await load(folder)), commands, goal);
   const moved = memory ? movedSince(memory, goal) : [];
   if (!memory || moved.length === 0) return [];
-  const expected = goal.hashes(new Set([...goal.keys(), ...Object.keys(memory.expected)]));
+  const keys = goal.keys().filter((key) => !memory.created.includes(key));
+  const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
   const draft = `${acceptedFile(folder)}.${process.pid}`;
   writeFileSync(draft, JSON.stringify(accepted), { mode: 0o600 });
@@ -187,13 +201,16 @@ const movedSince = (
   return [...changed, ...missing.map((title): Moved => ({ kind: 'task', title }))];
 };
 
-/** What decides other commands than those before is not held against anybody. */
+/** What decides other commands than those before is not held against anybody, and is guarded as it is now. */
 const withCommands = (memory: Memory | null, commands: readonly string[], goal: Goal): Memory | null => {
   if (memory === null || JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
   const wanted = new Set(goal.keys());
   const only = (hashes: Hashes): Hashes =>
     Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
-  return { ...memory, commands, expected: only(memory.expected), seen: only(memory.seen) };
+  const created = memory.created.filter((key) => !goal.isDecider(key));
+  const added = goal.hashes([...wanted].filter((key) => goal.isDecider(key) && !(key in memory.expected)));
+  const expected = { ...only(memory.expected), ...added };
+  return { ...memory, commands, expected, seen: { ...only(memory.seen), ...added }, created };
 };
 
 const withCommits = async (
@@ -230,7 +247,8 @@ const overwrite = (file: string, bytes: Buffer): void => {
 const load = async (folder: string): Promise<Memory | null> => {
   const memory = parseJson((await readIfThere(guardFile(folder)).catch(() => null)) ?? '') as Memory | null | undefined;
   const whole = isObject(memory?.seen) && Array.isArray(memory.commands) && isAccepted(memory);
-  return whole && memory.v === 2 ? memory : null;
+  if (!whole || memory.v !== 2) return null;
+  return { ...memory, created: Array.isArray(memory.created) ? memory.created : [] };
 };
 
 const takeAccepted = (folder: string): Accepted | null => {

@@ -211,21 +211,3 @@ const plainTitle = (title: string) =>
     .replace(/^[\p{So}\p{Sk}\u{FE0F}\u{200D}\s]+/u, '')
     .replace(/^(?:\d+(?:\.\d+)+[.):]?|\d+[.):])\s+/, '')
     .trim();
-
-/** A text in which only its words count, not what ticks, an editor or a formatter do to it. */
-export const wordingOf = (markdown: string): string =>
-  markdown
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n?|\n/)
-    .map(plainLine)
-    .filter((line) => line !== '')
-    .join('\n');
-
-const plainLine = (line: string): string =>
-  withoutMark(line)
-    .replace(/^\s*[*+]\s/, '- ')
-    .replaceAll(/-{3,}/g, '---')
-    .replaceAll(/__|\*\*/g, '**')
-    .replaceAll(/(?<![\p{L}\p{N}_])_(?=\S)|(?<=\S)_(?![\p{L}\p{N}_])/gu, '*')
-    .replaceAll(/\s+/g, ' ')
-    .trim();

@@ -108,6 +108,59 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toBe(`${name} was changed while the agent was running`);
   });
 
+  test.each([
+    [
+      'what a script runs in the folder above its own',
+      'bash scripts/check.sh',
+      {
+        'scripts/check.sh': 'ROOT="$(cd "$(dirname "$0")/.." && pwd)"; cd "$ROOT"; npm test\n',
+        'package.json': packageJson({ test: 'exit 1' }),
+      },
+      ['package.json', packageJson({ test: 'true' })],
+      '"test" in package.json was changed',
+    ],
+    [
+      'a script beside it',
+      '/bin/sh scripts/check.sh',
+      { 'scripts/check.sh': 'DIR=$(dirname "$0"); . "$DIR/lib.sh"\n', 'scripts/lib.sh': 'exit 1\n' },
+      ['scripts/lib.sh', 'exit 0'],
+      'scripts/lib.sh was changed',
+    ],
+    [
+      'a makefile that make prefers',
+      'make test',
+      { Makefile: 'test:\n\tfalse\n' },
+      ['GNUmakefile', 'test:\n\ttrue'],
+      'GNUmakefile was added',
+    ],
+    [
+      'the shell of npm',
+      'npm test',
+      { 'package.json': packageJson({ test: 'exit 1' }) },
+      ['.npmrc', 'script-shell=/bin/true'],
+      'the script shell in .npmrc was added',
+    ],
+    [
+      'the list of workspaces',
+      'npm test -ws',
+      { 'package.json': '{"workspaces":["a"]}', 'a/package.json': packageJson({ test: 'exit 1' }) },
+      ['package.json', '{"workspaces":[]}'],
+      '"workspaces" in package.json was changed',
+    ],
+  ] as const)('%s', async (_, command, files, [file, text], reason) => {
+    const project = createProject({ files, agent: [`${writes(file, text)}${promise}`] });
+
+    expect(await project.spool(...once, '--verify', command)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain(`${reason} while the agent was running`);
+  });
+
+  test('a command of which nothing is guarded is named', async () => {
+    const project = createProject({ agent: [promise] });
+
+    const result = await project.spool(...once, '--verify', 'test -s README.md');
+    expect(result.stderr).toContain('module.md, nothing of "test -s README.md"\n');
+  });
+
   test('a file that was weakened while no command ran it is still reported once a command runs it again', async () => {
     const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
     const project = createProject({
@@ -200,6 +253,65 @@ describe('the goal is guarded as a whole', () => {
       gate: { openTaskCount: 1000 },
     });
     expect(project.history()[0]!.gate!.openTasks).toHaveLength(20);
+  });
+});
+
+describe('what an agent has created is its own to change', () => {
+  const script = (check: string) => `echo '{"scripts":{"check":"${check}"}}' > package.json`;
+
+  test.each([
+    ['a script', 'npm run check', script('false'), script('true')],
+    ['a Makefile', 'make check', "printf 'check:\\n\\tfalse\\n' > Makefile", "printf 'check:\\n\\ttrue\\n' > Makefile"],
+    ['the design', 'true', `echo one > ${folder}/design.md`, `echo two > ${folder}/design.md`],
+    [
+      'a scenario',
+      'true',
+      `mkdir -p ${folder}/specs/a; echo one > ${folder}/specs/a/spec.md`,
+      `rm -r ${folder}/specs/a`,
+    ],
+  ])('%s', async (_, command, creates, changes) => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: [creates, 'echo more > work.txt', `${changes}; ${promise}`],
+    });
+
+    expect(await project.spool(...run, '--max-iterations', '3', '--verify', command)).toMatchObject({ code: 0 });
+    expect(project.history()[2]).toMatchObject({ completionFound: true, gate: { tampering: [] } });
+  });
+
+  test('also in the next run, but not when a person has changed it since', async () => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: [script('false'), script('exit 1'), `${script('true')}; ${promise}`],
+    });
+    const verified = [...once, '--verify', 'npm run check'];
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    project.write('package.json', '{"scripts":{"check":"test -e never"}}');
+
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(project.history()[2]!.rejected).toContain('"check" in package.json was changed during an iteration');
+  });
+
+  test('but what a person adds between two runs is guarded', async () => {
+    const project = createProject({
+      files: { 'package.json': '{"scripts":{}}' },
+      agent: ['echo work > work.txt', `${script('true')}; ${promise}`],
+    });
+    const verified = [...once, '--verify', 'npm run check'];
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    project.write('package.json', '{"scripts":{"check":"false"}}');
+
+    expect(await project.spool(...verified)).toMatchObject({ code: 3 });
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
+  });
+
+  test('and so is what was there when a command is verified for the first time', async () => {
+    const project = createProject({ agent: [script('false'), `${script('true')}; ${promise}`] });
+    expect(await project.spool(...once)).toMatchObject({ code: 3 });
+
+    expect(await project.spool(...once, '--verify', 'npm run check')).toMatchObject({ code: 3 });
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
   });
 });
 

@@ -1,8 +1,28 @@
 import { posix } from 'node:path';
-import { isManager, runConcurrently, runEverywhere, runManager, runNamed, runScriptsNamed } from './packages.ts';
-import { partKey, partOf, rulesOf, splitKey } from './parts.ts';
+import { runFind, wordsGiven } from './find.ts';
+import { importsOf } from './imports.ts';
+import {
+  isManager,
+  runConcurrently,
+  runEverywhere,
+  runManager,
+  runNamed,
+  runScript,
+  runScriptsNamed,
+} from './packages.ts';
+import { includesIn, partKey, partOf, rulesOf, splitKey } from './parts.ts';
 import { runners } from './runners.ts';
-import { type Files, filesNamed, inFolder, isOption, optionOf, runWords, type Scope, type Words } from './scope.ts';
+import {
+  type Files,
+  filesNamed,
+  inFolder,
+  inFolders,
+  isOption,
+  optionOf,
+  runWords,
+  type Scope,
+  type Words,
+} from './scope.ts';
 import { type ShellCommand, shellCommands } from './shell.ts';
 
 /**
@@ -21,8 +41,10 @@ export const decidersOf = (commands: readonly string[], files: Files): string[] 
     walk(shellCommands(text), {
       files,
       cwd,
+      start: cwd,
       folders,
       variables: new Map(),
+      piped: [],
       found: (each) => found.add(each),
       run: runProgram,
       follow,
@@ -43,25 +65,33 @@ export const readDecider = (key: string, files: Files): string | null => {
 };
 
 const walk = (commands: readonly ShellCommand[], start: Scope): void => {
-  let scope = start;
-  const left: string[] = [];
+  let scopes: readonly Scope[] = [start];
+  const left: (readonly Scope[])[] = [];
   for (const command of commands) {
-    if (command[0] === '(') left.push(scope.cwd);
-    else if (command[0] === ')') scope = at(scope, left.pop());
-    else scope = runOne(command, scope);
+    if (command[0] === '(') left.push(scopes);
+    else if (command[0] === ')') scopes = backIn(left.pop(), scopes);
+    else scopes = scopes.flatMap((scope) => runOne(command, scope)).slice(0, mostFolders);
   }
 };
 
-const at = (scope: Scope, cwd: string | undefined): Scope => (cwd === undefined ? scope : { ...scope, cwd });
+/** A `cd` that is not understood leads to several folders, two of them to more. */
+const mostFolders = 8;
+
+/** The folders that were left for a subshell, and those that it was in. */
+const backIn = (before: readonly Scope[] | undefined, now: readonly Scope[]): readonly Scope[] => {
+  if (before === undefined) return now;
+  const folders = now.flatMap((scope) => scope.folders);
+  return before.map((scope) => ({ ...scope, folders: [...new Set([...scope.folders, ...folders])] }));
+};
 
 /** Words of the shell that stand before a command. */
 const keywords = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{', 'time']);
 
-/** Where the next command stands. */
-const runOne = (command: ShellCommand, scope: Scope): Scope => {
+/** Where the next command stands, or may stand. */
+const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
   const start = command.findIndex((word) => !keywords.has(word));
   const [first = '', name = '', third, ...values] = start === -1 ? [] : command.slice(start);
-  if (first === 'for' && third === 'in') return bind(scope, [[name, filesNamed(scope, values)]]);
+  if (first === 'for' && third === 'in') return [bind(scope, [[name, valuesNamed(scope, values)]])];
   const words = command.slice(Math.max(0, start));
   const from = words.findIndex((word) => !isAssignment(word));
   const set = from === -1 ? words : words.slice(0, from);
@@ -71,10 +101,17 @@ const runOne = (command: ShellCommand, scope: Scope): Scope => {
   );
   const commands = from === -1 ? [] : variantsOf(words.slice(from), inside);
   const [program = '', folder] = commands[0] ?? [];
-  if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? inside : inFolder(inside, folder);
+  if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? [inside] : inFolders(inside, folder);
   for (const each of commands) runWords(inside, each);
-  return inside;
+  return [{ ...inside, piped: wordsGiven(commands.flat(), inside) }];
 };
+
+/** Files, or else words as they are. */
+const valuesNamed = (scope: Scope, values: readonly string[]): string[] =>
+  values.flatMap((value) => {
+    const files = filesNamed(scope, [value]);
+    return files.length > 0 || /[*?]/.test(value) ? files : [value];
+  });
 
 const bind = (scope: Scope, pairs: readonly (readonly [string, readonly string[]])[]): Scope =>
   pairs.length === 0 ? scope : { ...scope, variables: new Map([...scope.variables, ...pairs]) };
@@ -83,33 +120,45 @@ const isAssignment = (word: string) => /^\w+=/.test(word);
 
 /** A command for each value that a variable in it may have. */
 const variantsOf = (words: readonly string[], { variables }: Scope): string[][] => {
-  const valuesOf = (word: string): readonly string[] => {
+  const valuesOf = (word: string, depth = 0): readonly string[] => {
     const [variable = '', name = ''] = /\$\{?(\w+)\}?/.exec(word) ?? [];
-    return variables.get(name)?.map((value) => word.replace(variable, () => value)) ?? [word];
+    const values = variables.get(name)?.map((value) => word.replace(variable, () => value));
+    if (values === undefined || depth === deepest) return values ?? [word];
+    return values.slice(0, mostValues).flatMap((value) => valuesOf(value, depth + 1));
   };
-  const all = words.map(valuesOf);
+  const all = words.map((word) => valuesOf(word));
   const times = Math.max(...all.map((values) => values.length));
   return Array.from({ length: times }, (_, index) => all.flatMap((values) => values[index % values.length] ?? []));
 };
 
+/** Variables whose value is a variable, and the files in a folder that a loop goes over. */
+const deepest = 3;
+const mostValues = 200;
+
 const shells = /^(?:ba|da|z|k|a)?sh$/;
 const interpreters = /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy3?|ruby|perl|php|pwsh|Rscript|lua)$/;
+const make = /^g?make$/;
 const installed = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\//;
 /** Programs that run the command behind their own options. */
 const wrappers =
-  /^(?:env|exec|command|nice|nohup|sudo|timeout|xargs|stdbuf|xvfb-run|npx|bunx|pnpx|uvx|cross-env|dotenv|c8|nyc)$/;
+  /^(?:env|exec|command|nice|nohup|sudo|timeout|xargs|stdbuf|xvfb-run|setsid|unbuffer|busybox|npx|bunx|pnpx|uvx|corepack|cross-env|c8|nyc)$/;
+/** Programs whose own words end with `--`. */
+const dashed = /^(?:dotenv|dotenvx|doppler|op|infisical)$/;
 /** Programs that do so with a word of their own: `poetry run pytest`. */
 const wrapping = /^(?:(?:uv|poetry|pipenv|pdm|hatch|rye) run|(?:bundle|mise) exec)$/;
 
 const runProgram = ([path, ...args]: Words, scope: Scope): void => {
-  const program = installed.test(path) ? posix.basename(path) : path;
+  const program = programOf(path);
   configure(scope, program, args);
   if (program.includes('/')) return runFile(scope, program);
   if (program === '.' || program === 'source') return runScripts(scope, args.slice(0, 1));
   if (shells.test(program)) return runShell(scope, args);
+  if (program === 'eval') return scope.follow(args.join(' '), scope.cwd);
+  if (program === 'find') return runFind(scope, args);
   if (wrappers.test(program)) return runRest(scope, args);
+  if (dashed.test(program)) return runRest(scope, args.slice(args.indexOf('--') + 1));
   if (wrapping.test(`${program} ${args[0]}`)) return runRest(scope, args.slice(1));
-  if (/^g?make$/.test(program)) return runMake(scope, args);
+  if (make.test(program)) return runMake(scope, args);
   if (program === 'just') return runRules(scope, ['justfile', 'Justfile', '.justfile'], targetsIn(args));
   if (program === 'composer') return runNamed(scope, args, ['composer.json', 'scripts']);
   if (program === 'deno' && args[0] === 'task')
@@ -118,11 +167,30 @@ const runProgram = ([path, ...args]: Words, scope: Scope): void => {
   if (/^(?:run-[sp]|npm-run-all2?)$/.test(program)) return runScriptsNamed(scope, args);
   if (program === 'concurrently') return runConcurrently(scope, args);
   if (/^(?:turbo|lerna|nx)$/.test(program)) return runEverywhere(scope, args);
-  if (interpreters.test(program)) runInterpreter(scope, args);
+  if (program === 'node' && optionOf(args, ['--run']) !== null) return runScript(scope, optionOf(args, ['--run'])!);
+  if (interpreters.test(program)) return runInterpreter(scope, args);
+  if (program.startsWith('$')) runShell(scope, args);
 };
 
+/** The name of a program that is given by its path, or by a variable such as `$SHELL`. */
+const programOf = (path: string): string => {
+  const name = posix.basename(path);
+  if (installed.test(path) || (/^[/~$]/.test(path) && isKnown(name))) return name;
+  const variable =
+    /^\$\{?(\w+)\}?$/
+      .exec(path)?.[1]
+      ?.toLowerCase()
+      .replace(/^shell$/, 'sh') ?? '';
+  return isKnown(variable) ? variable : path;
+};
+
+const isKnown = (name: string) =>
+  [shells, wrappers, dashed, interpreters, make].some((names) => names.test(name)) ||
+  isManager(name) ||
+  Object.hasOwn(runners, name);
+
 /** Options that take the next word. */
-const takesValue = /^(?:-[ounpskCf]|-\w+o|--package|--require|--import|--loader)$/;
+const takesValue = /^(?:-[ounpskCfI]|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
 
 /** The command behind the options of a wrapper. */
 const runRest = (scope: Scope, args: readonly string[]): void => {
@@ -140,8 +208,8 @@ const firstArgument = (args: readonly string[]): number => {
 const runShell = (scope: Scope, args: readonly string[]): void => {
   const text = args[args.findIndex((word) => /^-\w*c$/.test(word)) + 1];
   if (args.some((word) => /^-\w*c$/.test(word))) return scope.follow(text ?? '', scope.cwd);
-  const script = firstArgument(args);
-  runScripts(scope, args.slice(script, script + 1));
+  const script = args.includes('-s') ? undefined : args[firstArgument(args)];
+  runScripts(scope, script === undefined || /^(?:\{\}|%)$/.test(script) ? scope.piped : [script]);
 };
 
 /** Shell scripts. Those of the product itself are work. */
@@ -160,8 +228,13 @@ const runFile = (scope: Scope, program: string): void => {
   for (const path of filesNamed(scope, [program])) {
     const isShell = /\.(?:ba|z|k)?sh$/.test(path) || /^#!.*\b(?:ba|da|z|k|a)?sh\b/.test(scope.files.read(path) ?? '');
     if (isShell) runScripts({ ...scope, cwd: '.' }, [path]);
-    else if (isTool(path)) scope.found(path);
+    else if (isTool(path)) runTool(scope, path);
   }
+};
+
+/** A script with those that it imports, of the tools: what it imports of the product is work. */
+const runTool = (scope: Scope, path: string): void => {
+  for (const each of importsOf(scope.files, path)) if (each === path || isTool(each)) scope.found(each);
 };
 
 /** `node scripts/verify.mjs`, but not `node src/app.js`; `python -m pytest`. */
@@ -171,7 +244,7 @@ const runInterpreter = (scope: Scope, all: readonly string[]): void => {
   const module = args.indexOf('-m');
   if (module !== -1 && module < script) return runWords(scope, args.slice(module + 1));
   const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
-  for (const path of filesNamed(scope, named)) if (isTool(path)) scope.found(path);
+  for (const path of filesNamed(scope, named)) if (isTool(path)) runTool(scope, path);
 };
 
 const toolFolders = /(?:^|\/)(?:scripts?|tools?|tooling|checks?|hack|\.?ci|\.github|\.gitlab|\.husky)\//;
@@ -194,12 +267,28 @@ const targetsIn = (args: readonly string[]): string[] => {
 };
 
 const runRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
-  const path = names.map((name) => posix.join(scope.cwd, name)).find((name) => scope.files.read(name) !== null);
+  const paths = names.map((name) => posix.join(scope.cwd, name));
+  const path = paths.find((name) => scope.files.read(name) !== null);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
+  // These would come before it.
+  paths.slice(0, paths.indexOf(path)).forEach((name) => scope.found(name));
+  for (const name of includesIn(text)) runIncluded(scope, name, targets);
   for (const target of targets) {
     scope.found(partKey(path, `rule ${target}`));
     scope.follow(rulesOf(text, target).recipes, scope.cwd);
+  }
+};
+
+/** A makefile that another one includes; in one of variables, only what changes how recipes are run. */
+const runIncluded = (scope: Scope, name: string, targets: readonly string[]): void => {
+  const isPattern = /[*?$]/.test(name);
+  const there = filesNamed({ ...scope, folders: [] }, [name]);
+  const paths = there.length === 0 && !isPattern ? [posix.join(scope.cwd, name)] : there;
+  for (const path of paths) {
+    scope.found(posix.basename(path).startsWith('.env') ? partKey(path, 'shell settings') : path);
+    const text = scope.files.read(path) ?? '';
+    for (const target of targets) scope.follow(rulesOf(text, target).recipes, scope.cwd);
   }
 };
 

@@ -56,14 +56,19 @@ const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, un
 };
 
 /** A script with what runs before and after it. One that is not there yet is work. */
-const runScript = (scope: Scope, name: string, folder = scope.cwd): void => {
+export const runScript = (scope: Scope, name: string, folder = scope.cwd): void => {
   const scripts = scriptsAt(scope, folder);
   if (!Object.hasOwn(scripts, name)) return;
+  for (const at of new Set([folder, '.']))
+    for (const file of settingsFiles) scope.found(partKey(posix.join(at, file), 'shell settings'));
   for (const each of [`pre${name}`, name, `post${name}`]) {
     scope.found(partKey(packageAt(folder), `scripts.${each}`));
     if (typeof scripts[each] === 'string') scope.follow(scripts[each], folder);
   }
 };
+
+/** Of the managers: they can name the shell that runs scripts, or another program as the manager. */
+const settingsFiles = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml'];
 
 /** `run-s build "test:*"` */
 export const runScriptsNamed = (scope: Scope, patterns: readonly string[]): void => {
@@ -82,6 +87,8 @@ export const runConcurrently = (scope: Scope, args: readonly string[]): void => 
 
 /** Scripts of these names in all packages of a workspace. */
 export const runEverywhere = (scope: Scope, names: readonly string[]): void => {
+  scope.found(partKey(packageAt(scope.cwd), 'workspaces'));
+  scope.found(partKey(posix.join(scope.cwd, 'pnpm-workspace.yaml'), 'packages:'));
   for (const folder of [scope.cwd, ...workspacesAt(scope)])
     for (const name of names.filter((word) => !isOption(word))) runScript(scope, name, folder);
 };

@@ -14,6 +14,8 @@ export const keyName = (key: string): string => {
   const { path, part } = splitKey(key);
   if (part === null) return path;
   const name = part.replace(/^(?:scripts|tasks)\./, '').replace(/^rule /, '');
+  if (part === 'shell settings') return `the script shell in ${path}`;
+  if (part.endsWith(':')) return `"${part.slice(0, -1)}" in ${path}`;
   return part.startsWith('[') ? `${part}] in ${path}` : `"${name || 'the first rule'}" in ${path}`;
 };
 
@@ -21,6 +23,8 @@ export const keyName = (key: string): string => {
 export const partOf = (text: string, part: string | null): string | null => {
   if (part === null) return text;
   if (part.startsWith('[')) return tablesOf(text, part);
+  if (part === 'shell settings') return shellSettings(text);
+  if (part.endsWith(':') && !part.includes('.')) return blockOf(text, part);
   if (part.startsWith('rule ')) return rulesOf(text, part.slice('rule '.length)).text;
   return valueOf(text, part);
 };
@@ -46,6 +50,30 @@ export const parseJson = (text: string): Record<string, unknown> | null => {
   }
 };
 
+const shellSetting =
+  /^\s*(?:export\s+)?(?:script-?shell|shell(?:-?emulator|flags)?|\.shellflags|node-?options|ignore-?scripts|if-?present|yarn-?path|(?:gnu)?makeflags|makefiles|path)["']?\s*(?::?=|:|\s)/i;
+
+/** The lines of a file of settings, or of variables, that say how commands are run. */
+const shellSettings = (text: string): string | null => {
+  const lines = text
+    .split(/\r?\n/)
+    .filter((line) => shellSetting.test(line))
+    .map((line) => line.trim());
+  return lines.length === 0 ? null : lines.join('\n');
+};
+
+/** A key of YAML at the start of a line, with all below it. */
+const blockOf = (text: string, key: string): string | null => {
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*(?:#|$)/.test(line));
+  const start = lines.findIndex((line) => line.startsWith(key));
+  if (start === -1) return null;
+  const end = lines.findIndex((line, index) => index > start && /^[^\s-]/.test(line));
+  return lines
+    .slice(start, end === -1 ? undefined : end)
+    .map((line) => line.trim())
+    .join('\n');
+};
+
 /** All tables, of TOML or of an INI file, whose name begins so. */
 const tablesOf = (text: string, start: string): string | null => {
   const lines: string[] = [];
@@ -59,7 +87,7 @@ const tablesOf = (text: string, start: string): string | null => {
 };
 
 export interface Rules {
-  /** What decides a target: its rule, those that it needs, and all that stands outside of rules. */
+  /** What decides a target: its rule, those that it needs, and what stands outside of rules, but for unused variables. */
   readonly text: string | null;
   /** The commands that they run. */
   readonly recipes: string;
@@ -81,8 +109,41 @@ export const rulesOf = (text: string, target: string): Rules => {
   const needed = new Set<string>([wanted]);
   for (const name of needed) for (const other of rules.get(name)?.needs ?? []) if (rules.has(other)) needed.add(other);
   const lines = [...needed].flatMap((name) => rules.get(name)!.lines);
-  return { text: [...around, ...lines].join('\n'), recipes: recipesIn(text, lines) };
+  return { text: [...usedOf(around, lines), ...lines].join('\n'), recipes: recipesIn(text, lines) };
 };
+
+const assignment = /^([\w.-]+)\s*[:?+!]*=/;
+/** Variables that decide how any recipe is run. */
+const usedByMake = /^(?:\.\w+|SHELL|MAKEFLAGS|GNUMAKEFLAGS|MAKEFILES|VPATH|PATH|NODE_OPTIONS|PYTEST_ADDOPTS)$/;
+
+/** Less the variables that these lines do not use, nor the variables in them. */
+const usedOf = (around: readonly string[], lines: readonly string[]): readonly string[] => {
+  const isComputed = [...around, ...lines].some((line) => /\$[({](?:[^)}]*\$|(?:call|eval|foreach)\b)/.test(line));
+  if (isComputed || around.some((line) => /^(?:export\s*$|\.EXPORT_ALL|set\s+export)/.test(line))) return around;
+  const used = new Set<string>(around.filter((line) => usedByMake.test(assignment.exec(line)?.[1] ?? '.OTHER')));
+  for (const text of [...lines, ...used]) addUsed(text, around, used);
+  return around.filter((line) => used.has(line));
+};
+
+const addUsed = (text: string, around: readonly string[], used: Set<string>): void => {
+  const words = new Set(text.split(/[^\w.-]+/));
+  for (const line of around) {
+    const name = assignment.exec(line)?.[1];
+    if (name === undefined || !words.has(name) || used.has(line)) continue;
+    used.add(line);
+    addUsed(line.slice(name.length), around, used);
+  }
+};
+
+/** The names of the makefiles that one includes, as they are written. */
+export const includesIn = (text: string): string[] =>
+  [...text.matchAll(/^ *(?:-?include|sinclude|import\??|mod\??)[ \t]+([^#\n]+)/gm)].flatMap(([, names = '']) =>
+    names
+      .replaceAll(/\$\(([\w.-]+)\)/g, '$${$1}')
+      .replaceAll(/['"]/g, '')
+      .trim()
+      .split(/\s+/),
+  );
 
 interface Rule {
   readonly needs: string[];
@@ -100,8 +161,7 @@ const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
       continue;
     }
     const header = /^@?([^\s:=#][^:#]*?)\s*::?(?!=)(.*)$/.exec(line);
-    const isAssignment = /^[\w.-]+\s*[:?+!]*=/.test(line);
-    if (!header || isAssignment || /^\.[A-Z_]+\b/.test(line)) {
+    if (!header || assignment.test(line) || /^\.[A-Z_]+\b/.test(line)) {
       current = [];
       if (!line.startsWith('.PHONY')) around.push(line.trimEnd());
       continue;

@@ -16,9 +16,13 @@ export type Words = readonly [string, ...string[]];
 export interface Scope {
   readonly files: Files;
   readonly cwd: string;
+  /** Where the text that has it stands, or is run. */
+  readonly start: string;
   /** Folders from which it may name a file, the nearest first. */
   readonly folders: readonly string[];
   readonly variables: ReadonlyMap<string, readonly string[]>;
+  /** The words of the command before it, which may be files that it reads. */
+  readonly piped: readonly string[];
   /** Called with the key of what decides it. */
   found(key: string): void;
   /** Looks into a program that it runs, from the same place or another. */
@@ -29,8 +33,33 @@ export interface Scope {
 
 /** The same, in a folder below. */
 export const inFolder = (scope: Scope, folder: string): Scope => {
-  const cwd = posix.join(scope.cwd, folder);
+  const cwd = posix.isAbsolute(folder) ? folder : posix.join(scope.cwd, folder);
   return { ...scope, cwd, folders: [cwd, ...scope.folders] };
+};
+
+const variable = /\$(?:\(\)|\{[^}]*\}|\w+|[@*#?!-])/;
+const isUnclear = (word: string) => variable.test(word);
+
+/** Behind a variable at its start; null when there is none. */
+const behindVariable = (word: string): string | null => {
+  const found = variable.exec(word);
+  return found?.index === 0 ? word.slice(found[0].length).replace(/^\/+/, '') : null;
+};
+
+/** Where a variable that is not understood may point to. */
+const likelyFolders = ({ cwd, start, folders }: Scope): string[] => [
+  ...new Set(['.', start, posix.dirname(start), cwd, ...folders]),
+];
+
+/** The same, in each folder that `cd` may go to. */
+export const inFolders = (scope: Scope, folder: string): Scope[] => {
+  if (!isUnclear(folder) && folder !== '-') return [inFolder(scope, folder)];
+  const rest = behindVariable(folder) ?? '';
+  const below = isUnclear(rest) ? '' : rest;
+  const targets = likelyFolders(scope).map((each) => posix.join(each, below).replace(/(?<=.)\/$/, ''));
+  return [...new Set(targets)]
+    .filter((each) => !each.startsWith('..'))
+    .map((cwd) => ({ ...scope, cwd, folders: [cwd, ...scope.folders] }));
 };
 
 export const runWords = (scope: Scope, [program, ...args]: readonly string[]): void => {
@@ -49,6 +78,7 @@ export const optionOf = (args: readonly string[], names: readonly string[]): str
 /** The existing files that words name, from where the command is, or from a folder that it was in. */
 export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
   words.flatMap((word) => {
+    if (isUnclear(word)) return filesLike(scope, word);
     for (const folder of new Set([scope.cwd, ...scope.folders])) {
       const path = posix.isAbsolute(word) ? word : posix.join(folder, word);
       const files = expand(scope.files, path).filter((file) => scope.files.isFile(file));
@@ -56,6 +86,16 @@ export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
     }
     return [];
   });
+
+/** A variable at the start of a word may be any folder, and another one any name. */
+const filesLike = (scope: Scope, word: string): string[] => {
+  const rest = behindVariable(word);
+  const pattern = (rest ?? word).replaceAll(new RegExp(variable, 'g'), '*');
+  if (/^[*./]*$/.test(pattern)) return [];
+  const folders = rest === null ? [scope.cwd, ...scope.folders] : likelyFolders(scope);
+  const paths = folders.flatMap((folder) => expand(scope.files, posix.join(folder, pattern)));
+  return [...new Set(paths)].filter((path) => scope.files.isFile(path));
+};
 
 /** `*` and `?` stand for all that fits, in each part of a path. */
 export const expand = (files: Files, path: string): string[] => {

@@ -3,7 +3,8 @@ export type ShellCommand = readonly string[];
 
 /**
  * The simple commands in a shell text, in order, those in `$(…)` and backticks as well. Good enough to see what a
- * command runs, and no more: nothing is expanded but `$PWD` and defaults such as `${CI:-x}`.
+ * command runs, and no more: nothing is expanded but `$PWD` and defaults such as `${CI:-x}`. What `$(…)` prints is not
+ * known, and is `$()` in a word; its commands stand in parentheses before the command that has it.
  */
 export const shellCommands = (text: string): ShellCommand[] => {
   const found: ShellCommand[] = [];
@@ -29,12 +30,12 @@ export const shellCommands = (text: string): ShellCommand[] => {
     if (single !== undefined) add(single);
     if (plain !== undefined) add(withDefaults(plain.replace(/^\\\n?/, '')));
     if (double !== undefined) {
-      for (const match of double.matchAll(token)) found.push(...shellCommands(withoutMarks(match.groups!.inner ?? '')));
-      add(withDefaults(double.replaceAll(/\\(["\\$`])/g, '$1')));
+      for (const [each] of double.matchAll(substitutions)) found.push(...inSubshell(each));
+      add(withDefaults(double.replaceAll(substitutions, () => '$()').replaceAll(/\\(["\\$`])/g, '$1')));
     }
     if (inner !== undefined) {
-      found.push(...shellCommands(withoutMarks(inner)));
-      add('');
+      found.push(...inSubshell(inner));
+      add('$()');
     }
     if (redirect !== undefined) {
       endWord();
@@ -48,11 +49,16 @@ export const shellCommands = (text: string): ShellCommand[] => {
   return found;
 };
 
+const substitution = String.raw`(?:\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x60[^\x60]*\x60)`;
+const substitutions = new RegExp(substitution, 'g');
+
+const inSubshell = (inner: string): ShellCommand[] => [['('], ...shellCommands(withoutMarks(inner)), [')']];
+
 const token = new RegExp(
   [
     String.raw`'(?<single>[^']*)'`,
-    String.raw`"(?<double>(?:[^"\\]|\\[\s\S])*)"`,
-    String.raw`(?<inner>\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x60[^\x60]*\x60)`,
+    String.raw`"(?<double>(?:${substitution}|(?!${substitution})[^"\\]|\\[\s\S])*)"`,
+    `(?<inner>${substitution})`,
     String.raw`(?<=^|\s)(?<comment>#[^\n]*)`,
     String.raw`(?<redirect>(?:(?<=^|[\s;&|()])\d+)?[<>]+[&(]?|&>+)`,
     String.raw`(?<bracket>[()])`,

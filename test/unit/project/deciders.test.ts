@@ -130,6 +130,73 @@ describe('scripts that a command runs', () => {
   });
 });
 
+describe('idioms of scripts that check', () => {
+  const test1 = 'package.json::scripts.test';
+  const files = {
+    'package.json': scripts({ test: 'x' }),
+    'check.sh': 'exit 1\n',
+    'scripts/lib.sh': '',
+    'scripts/ci/all.sh': 'ROOT=$(git rev-parse --show-toplevel)\n"$ROOT/check.sh"\n',
+    'scripts/root.sh': '#!/bin/bash\nROOT="$(cd "$(dirname "$0")/.." && pwd)"\ncd "$ROOT"\nnpm test\n',
+    'scripts/pushd.sh': 'HERE="${BASH_SOURCE[0]%/*}"\nROOT="$HERE/.."\npushd "$ROOT" || exit 1\nnpm test\n',
+    'scripts/dir.sh': 'DIR=$(dirname "$0")\n. "$DIR/lib.sh"\nrun_checks\n',
+    'scripts/here.sh': 'source "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"\n',
+    'scripts/self.sh': 'cd "$(dirname "$0")" && ./lib.sh\n',
+    'scripts/named.sh': 'for name in $NAMES; do sh "checks/$name.sh"; done\n',
+    'scripts/verify.mjs': "import './part.mjs'; import { a } from '../src/app.js'; const b = require('./more');\n",
+    'scripts/part.mjs': '',
+    'scripts/more.js': "import('./deep/index.js')",
+    'scripts/deep/index.js': '',
+    'scripts/verify.py': 'import os\nfrom helper import a\n',
+    'scripts/helper.py': '',
+    'src/app.js': '',
+    'checks/a.sh': '',
+    'checks/b.sh': '',
+    'checks/notes.md': '',
+    'web/package.json': scripts({ test: 'x' }),
+    'pytest.ini': '',
+    Makefile: 'check:\n\tfalse\n',
+  };
+  test.each<[string, string[]]>([
+    ['bash scripts/root.sh', ['scripts/root.sh', test1]],
+    ['scripts/pushd.sh', ['scripts/pushd.sh', test1]],
+    ['bash scripts/dir.sh', ['scripts/dir.sh', 'scripts/lib.sh']],
+    ['bash scripts/here.sh', ['scripts/here.sh', 'scripts/lib.sh']],
+    ['bash scripts/self.sh', ['scripts/self.sh', 'scripts/lib.sh']],
+    ['bash scripts/ci/all.sh', ['scripts/ci/all.sh', 'check.sh']],
+    ['bash scripts/named.sh', ['scripts/named.sh', 'checks/a.sh', 'checks/b.sh']],
+    ['cd "$(git rev-parse --show-toplevel)" && npm test', [test1]],
+    ['cd "$(pwd)/web" && npm test', ['web/package.json::scripts.test']],
+    ['echo "it\'s $(npm test) isn\'t"', [test1]],
+    ['/bin/sh check.sh', ['check.sh']],
+    ['/usr/bin/env bash check.sh', ['check.sh']],
+    ['/usr/bin/make check', ['Makefile::rule check']],
+    ['/opt/homebrew/bin/npm test', [test1]],
+    ['~/.local/bin/pytest', ['pytest.ini']],
+    ['$SHELL check.sh', ['check.sh']],
+    ['"${BASH}" check.sh', ['check.sh']],
+    ['$RUNNER check.sh', ['check.sh']],
+    ['eval "npm test"', [test1]],
+    ['node --run test', [test1]],
+    ['node --run=test', [test1]],
+    ['corepack pnpm test', [test1]],
+    ['dotenv -e .env -- npm test', [test1]],
+    ['cat check.sh | bash', ['check.sh']],
+    ['cat check.sh | bash -s -- all', ['check.sh']],
+    ['ls checks/*.sh | xargs -n 1 sh', ['checks/a.sh', 'checks/b.sh']],
+    ['ls checks/*.sh | xargs -I {} sh {}', ['checks/a.sh', 'checks/b.sh']],
+    ["find checks -name '*.sh' | xargs -n1 sh", ['checks/a.sh', 'checks/b.sh']],
+    [String.raw`find checks -name '*.sh' -exec sh {} \;`, ['checks/a.sh', 'checks/b.sh']],
+    ['find . -type f', []],
+    ['uv run pytest', ['pytest.ini']],
+    ['uv run --with pytest-cov pytest', ['pytest.ini']],
+    ['node scripts/verify.mjs', ['scripts/verify.mjs', 'scripts/part.mjs', 'scripts/more.js', 'scripts/deep/index.js']],
+    ['python3 scripts/verify.py', ['scripts/verify.py', 'scripts/helper.py']],
+  ])('%s', (command, expected) => {
+    expect(decides(command, files).toSorted()).toEqual(expected.toSorted());
+  });
+});
+
 describe('scripts in package.json', () => {
   const test1 = 'package.json::scripts.test';
   test.each<[string, Record<string, string>, string[]]>([
@@ -203,7 +270,32 @@ describe('scripts in package.json', () => {
       'packages/a/package.json': scripts({ test: 'x' }),
       'packages/b/package.json': scripts({ build: 'x' }),
     };
-    expect(decides(command, files)).toEqual(['packages/a/package.json::scripts.test']);
+    expect(decides(command, files)).toEqual(['package.json::workspaces', 'packages/a/package.json::scripts.test']);
+  });
+
+  test('the list of packages of pnpm, but not what else its file has', () => {
+    const read = (text: string) =>
+      readDecider('pnpm-workspace.yaml::packages:', filesOf({ 'pnpm-workspace.yaml': text }));
+    const list = 'packages:\n  - a\n  - b\n';
+    expect(read(`${list}catalog:\n  x: 1\n`)).toBe(read(`# All\n${list}\ncatalog:\n  x: 2\n`));
+    expect(read(list)).not.toBe(read('packages:\n  - a\n'));
+    expect(decides('pnpm -r test', { 'pnpm-workspace.yaml': list, 'a/package.json': scripts({ test: 'x' }) })).toEqual([
+      'pnpm-workspace.yaml::packages:',
+      'a/package.json::scripts.test',
+    ]);
+  });
+
+  test.each([
+    ['', null],
+    ['registry=https://example.org\nsave-exact=true\n', null],
+    ['save-exact=true\nscript-shell=/bin/true\n', 'script-shell=/bin/true'],
+    ['scriptShell: /bin/true', 'scriptShell: /bin/true'],
+    ['yarnPath: ./yarn.cjs', 'yarnPath: ./yarn.cjs'],
+    ['ignore-scripts = true', 'ignore-scripts = true'],
+  ])('settings of the manager that decide how a script is run: %j', (text, expected) => {
+    const files = filesOf({ 'package.json': scripts({ test: 'x' }), '.npmrc': text });
+    expect(decidersOf(['npm test'], files)).toContain('.npmrc::shell settings');
+    expect(readDecider('.npmrc::shell settings', files)).toBe(expected);
   });
 
   test('what runs before and after must not be added', () => {
@@ -273,9 +365,47 @@ lint:
     ['errors do not count', `.IGNORE:\n${makefile}`, false],
     ['an unrelated recipe', makefile.replace('eslint .', 'true'), true],
     ['an include', `${makefile}include other.mk\n`, false],
+    ['a variable that it does not use', `VERSION := 2\n${makefile}`, true],
+    ['a variable and a rule that needs it', `VERSION := 2\n${makefile}new: test\n\techo $(VERSION)\n`, true],
+    ['another shell', `SHELL := /bin/true\n${makefile}`, false],
+    ['all variables are exported', `export\n${makefile}`, false],
+    ['an exported variable', `export CI := 1\n${makefile}`, false],
   ])('%s', (_, text, same) => {
     const read = (Makefile: string) => readDecider('Makefile::rule test', filesOf({ Makefile }));
     expect(read(text) === read(makefile)).toBe(same);
+  });
+});
+
+describe('makefiles beside a makefile', () => {
+  test('must not be added where make prefers them', () => {
+    const keys = decidersOf(['make test'], filesOf({ Makefile: 'test:\n\tfalse\n' }));
+    expect(keys).toEqual(['GNUmakefile', 'makefile', 'Makefile::rule test']);
+    expect(decidersOf(['make test'], filesOf({ 'src/a.c': '' }))).toEqual([]);
+  });
+
+  test.each([
+    ['include common.mk', ['common.mk', 'check.sh']],
+    ['-include common.mk', ['common.mk', 'check.sh']],
+    ['include mk/*.mk # all', ['mk/a.mk', 'mk/b.mk']],
+    ['include $(DIR)/b.mk', ['b.mk']],
+  ])('are guarded where it includes them: %s', (line, expected) => {
+    const files = {
+      Makefile: `${line}\n`,
+      'common.mk': 'test:\n\tsh check.sh\n',
+      'check.sh': '',
+      'mk/a.mk': '',
+      'mk/b.mk': '',
+      'b.mk': '',
+    };
+    expect(decides('make test', files)).toEqual(expect.arrayContaining(expected));
+  });
+
+  test('may be missing, and are then not to be added, but a file of variables may have any others', () => {
+    const files = { Makefile: '-include local.mk .env\ntest:\n\tfalse\n', '.env': 'A=1\n' };
+    const keys = decidersOf(['make test'], filesOf(files));
+    expect(keys).toEqual(expect.arrayContaining(['local.mk', '.env::shell settings']));
+    expect(readDecider('.env::shell settings', filesOf(files))).toBe(null);
+    expect(readDecider('.env::shell settings', filesOf({ '.env': 'SHELL=/bin/true\n' }))).toBe('SHELL=/bin/true');
   });
 });
 
@@ -331,6 +461,8 @@ test.each([
   ['package.json::scripts.test', '"test" in package.json'],
   ['Makefile::rule check', '"check" in Makefile'],
   ['pyproject.toml::[tool.pytest', '[tool.pytest] in pyproject.toml'],
+  ['.npmrc::shell settings', 'the script shell in .npmrc'],
+  ['pnpm-workspace.yaml::packages:', '"packages" in pnpm-workspace.yaml'],
 ])('%s is called %s', (key, name) => {
   expect(keyName(key)).toBe(name);
 });

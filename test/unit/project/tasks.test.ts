@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countTasks, missingTasks, openTasks, parseTasks, taskTitles, wordingOf } from '../../../src/project/tasks.ts';
+import { countTasks, missingTasks, openTasks, parseTasks, taskTitles } from '../../../src/project/tasks.ts';
 
 /** `x` for a task that is done, `-` for an open one, `?` behind it for an optional one, then its title. */
 const tasksIn = (markdown: string) =>
@@ -154,22 +154,6 @@ test('optional tasks neither count nor are they open', () => {
   const tasks = parseTasks('- [x] one\n- [ ]* two\n- [x]* three');
   expect(countTasks(tasks)).toEqual({ done: 1, all: 1 });
   expect(openTasks(tasks)).toEqual([]);
-});
-
-describe('the wording', () => {
-  test.each([
-    ['a tick', '- [ ] it works', '- [x] it works', true],
-    ['the ends of lines', 'one  \r\ntwo\r\n', 'one\ntwo', true],
-    ['another mark of lists, and blank lines', '* one\n* two\n', '- one\n\n- two', true],
-    ['another emphasis', '__one__ and *two* in my_file', '**one** and _two_ in my_file', true],
-    ['a table', '|a|b|\n|-----|-|', '|a|b|\n|---|-|', true],
-    ['a word', '- it works', '- it runs', false],
-    ['a number', 'at most -1', 'at most 1', false],
-    ['a line', 'one\ntwo', 'one', false],
-    ['a name', 'my_file', 'myfile', false],
-  ])('%s', (_, before, after, same) => {
-    expect(wordingOf(before) === wordingOf(after)).toBe(same);
-  });
 });
 
 describe('which tasks are missing', () => {

@@ -1,0 +1,73 @@
+import { withoutMark } from './tasks.ts';
+
+/**
+ * A Markdown text in which only its words count, not what ticks, an editor or a formatter do to it: marks of headings,
+ * lists and emphasis, rules, the ends of lines and the width of tables. Words in code count as they are.
+ */
+export const wordingOf = (markdown: string): string => {
+  const lines = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
+  const tables = rowsOfTables(lines);
+  const words: string[] = [];
+  let fence: Fence | null = null;
+  for (const [index, line] of lines.entries()) {
+    const marks = /^(?:\s|>|[-*+]\s|\d+[.)]\s)*?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+    if (fence !== null) {
+      const closes = marks !== null && marks[1]!.startsWith(fence.mark) && marks[2]!.trim() === '';
+      words.push(closes ? '```' : fence.isFormatted ? plainCode(line) : oneBlank(line.replace(/^(?:\s*>)+/, '')));
+      if (closes) fence = null;
+      continue;
+    }
+    if (marks !== null) {
+      fence = { mark: marks[1]!, isFormatted: formatted.test(marks[2]!.trim()) };
+      words.push(plainText(line.slice(0, line.indexOf(marks[1]!))), `\`\`\`${marks[2]!.trim()}`);
+      continue;
+    }
+    words.push(plainText(tables.has(index) ? withoutBars(line) : line));
+  }
+  return words.filter((each) => each !== '').join(' ');
+};
+
+interface Fence {
+  readonly mark: string;
+  /** In a language of which a formatter of Markdown formats the code as well. */
+  readonly isFormatted: boolean;
+}
+
+const formatted =
+  /^(?:jsx?|javascript|mjs|cjs|tsx?|typescript|mts|cts|json[5c]?|css|scss|less|html|vue|ya?ml|graphql|gql|md|markdown)\b/i;
+
+/** Code without what a formatter changes; it may also break its lines in other places. */
+const plainCode = (line: string): string => [...line.replaceAll(/[\s;,]/g, '').replaceAll(/['`]/g, '"')].join(' ');
+
+const oneBlank = (line: string) => line.replaceAll(/\s+/g, ' ').trim();
+
+const rowBelowHeader = /^[\s>]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** The numbers of the lines that are rows of a table: the one above its dashes, and all below up to a blank line. */
+const rowsOfTables = (lines: readonly string[]): ReadonlySet<number> => {
+  const rows = new Set<number>();
+  for (const [index, line] of lines.entries()) {
+    const isTable = line.includes('|') && rowBelowHeader.test(line) && lines[index - 1]?.includes('|');
+    if (!isTable) continue;
+    rows.add(index - 1);
+    for (let row = index; row < lines.length && lines[row]!.trim() !== ''; row++) rows.add(row);
+  }
+  return rows;
+};
+
+const withoutBars = (line: string): string => (rowBelowHeader.test(line) ? '' : line.replaceAll(/(?<!\\)\|/g, ' '));
+
+const plainText = (line: string): string => {
+  const text = line.replace(/^(?:\s*>)+/, '');
+  // Rules, and what underlines a heading.
+  if (/^\s*(?:=+|-+|(?:[-*_]\s*){3,})\s*$/.test(text)) return '';
+  return oneBlank(
+    withoutMark(text)
+      .replace(/^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))+/, '-')
+      .replace(/^(-?\s*)#{1,6}(?=\s|$)(.*?)(?:\s#+)?\s*$/, '$1$2')
+      .replaceAll(/\\([!-/:-@[-`{-~])/g, '$1')
+      .replaceAll(/-{3,}/g, '---')
+      .replaceAll('_', '*')
+      .replaceAll("'", '"'),
+  );
+};
