@@ -59,8 +59,9 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         known = await snapshots.take();
         if (known !== null && unsureSince !== null)
           await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
-        if (known !== null && parts.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
         if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
+        // What an interrupted iteration left in a worktree is its work, not a person's.
+        if (known !== null && parts.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
       }
       const { checkpoints, snapshots } = opened;
       const before = known ?? (await snapshots.take());
