@@ -130,7 +130,7 @@ describe('--verify', () => {
 
       expect(resumed).toMatchObject({ code: 0 });
       const why = 'the completion promise was "COMPLETE" then, and is "DONE" now';
-      expect(resumed.stderr).toContain(`the promise of iteration 1 does not count: ${why}`);
+      expect(resumed.stderr).toContain(`The promise of iteration 1 does not count: ${why}`);
       expect(project.calls()).toHaveLength(2);
       expect(project.history()).toMatchObject([
         { iteration: 1, completionFound: false, rejected: why },

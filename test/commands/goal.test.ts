@@ -290,7 +290,7 @@ describe('what an agent has created is its own to change', () => {
     project.write('package.json', '{"scripts":{"check":"test -e never"}}');
 
     expect(await project.spool(...verified)).toMatchObject({ code: 3 });
-    expect(project.history()[2]!.rejected).toContain('"check" in package.json was changed during an iteration');
+    expect(project.history()[2]!.rejected).toContain('"check" in package.json was changed while the agent was running');
   });
 
   test('but what a person adds between two runs is guarded', async () => {
@@ -303,7 +303,7 @@ describe('what an agent has created is its own to change', () => {
     project.write('package.json', '{"scripts":{"check":"false"}}');
 
     expect(await project.spool(...verified)).toMatchObject({ code: 3 });
-    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed while the agent was running');
   });
 
   test('and so is what was there when a command is verified for the first time', async () => {
@@ -311,7 +311,7 @@ describe('what an agent has created is its own to change', () => {
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
 
     expect(await project.spool(...once, '--verify', 'npm run check')).toMatchObject({ code: 3 });
-    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed during an iteration');
+    expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed while the agent was running');
   });
 });
 

@@ -442,7 +442,7 @@ describe('a file that git cannot add', () => {
     const named = result.stderr.split('\n').filter((line) => line.startsWith('Skipped '));
     expect(named).toHaveLength(12);
     expect(named[10]).toBe('Skipped 241 more files: git add failed.');
-    expect(named[11]).toContain(`img/more.${ending}, so it is left out`);
+    expect(named[11]).toContain(`Skipped img/more.${ending}: git add failed`);
   });
 
   test('is added when it has been fixed: line endings', async () => {
