@@ -25,7 +25,7 @@ const together = [
   {
     name: 'core',
     test: below(
-      'config|processes|project/(?:files|find|ids|changes|modules|tasks|shape|saved|state|history|context|lock|overview)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/target',
+      'config|processes|project/(?:files|find|ids|changes|modules|tasks|shape|saved|state|history|context|lock)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/target',
     ),
     priority: 1,
   },
