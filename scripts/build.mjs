@@ -25,9 +25,15 @@ const together = [
   {
     name: 'core',
     test: below(
-      'config|processes|project/(?:files|find|ids|changes|modules|tasks|shape|saved|state|history|context|lock)|ralph/(?:events|tally|view)|report/(?:format|summary|status)|commands/ralph/target',
+      'config|process-start|project/(?:files|find|ids|changes|modules|shape|saved|state|history|lock-owner)|ralph/(?:events|usage|view)|report/(?:format|summary|status)|commands/ralph/(?:ralph|target)',
     ),
     priority: 1,
+  },
+  {
+    name: 'writing',
+    test: below(
+      'processes|project/(?:tasks|task-file|lock|loop-lock|state-folder|save-state|context)|ralph/(?:tally|fold)',
+    ),
   },
   { name: 'agents', test: below('harness/(?!run|agent|version|shell|decode|diagnosis|watchdog|environment)[a-z-]+') },
 ];
@@ -49,7 +55,11 @@ const buildProgram = () =>
       chunkFileNames: 'chunks/[name]-[hash].cjs',
       codeSplitting: { groups: together },
       // Names stay, so that a stack trace can be read.
-      minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+      minify: {
+        compress: true,
+        mangle: { toplevel: false, keepNames: { function: true, class: true } },
+        codegen: { removeWhitespace: true },
+      },
       banner: ({ isEntry }) => (isEntry ? '#!/usr/bin/env node' : ''),
     },
   });

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, readTasks, resolveChange } from '../project/changes.ts';
+import { changeFolder, resolveChange } from '../project/changes.ts';
+import { readTasks } from '../project/task-file.ts';
 import { archiveFolder, findProjectHere } from '../project/find.ts';
-import { lockChange } from '../project/state.ts';
+import { lockChange } from '../project/loop-lock.ts';
 import { countTasks } from '../project/tasks.ts';
 import type { Call } from './command.ts';
 

@@ -5,7 +5,8 @@ import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { hideStateFromGit, newScratch, ralphFolder } from '../project/state.ts';
+import { ralphFolder } from '../project/state.ts';
+import { hideStateFromGit, newScratch } from '../project/state-folder.ts';
 import { folderNames, readIfThere } from '../project/files.ts';
 import type { Call } from './command.ts';
 

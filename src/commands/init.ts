@@ -8,7 +8,7 @@ import {
   type Project,
   stateFolder,
 } from '../project/find.ts';
-import { hideStateFromGit } from '../project/state.ts';
+import { hideStateFromGit } from '../project/state-folder.ts';
 import type { Call } from './command.ts';
 
 /** Makes what is missing and leaves alone what is there. */

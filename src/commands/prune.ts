@@ -6,7 +6,8 @@ import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkp
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../project/files.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { loopOwner, newScratch, ralphFolder } from '../project/state.ts';
+import { loopOwner, ralphFolder } from '../project/state.ts';
+import { newScratch } from '../project/state-folder.ts';
 import { count } from '../report/format.ts';
 import type { Call } from './command.ts';
 

@@ -89,7 +89,8 @@ const createLineSplitter = (sink: LineSink) => {
   const takePlain = (text: string, start: number): number | null => {
     if (!sink.plain || held !== '' || overlong || text[start] === '{') return null;
     if (!text.includes('\n', start)) return null;
-    const event = text.indexOf('\n{', start);
+    // There are fewer braces than lines: most often one look is enough.
+    const event = text.includes('{', start) ? text.indexOf('\n{', start) : -1;
     const end = (event === -1 ? text.lastIndexOf('\n') : event) + 1;
     sink.plain(text.slice(start, end));
     return end;

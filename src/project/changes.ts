@@ -3,7 +3,6 @@ import { userError } from '../errors.ts';
 import { filesBelow, folderNames, readIfThere } from './files.ts';
 import { archiveFolder, changesFolder, type Project } from './find.ts';
 import { matchId, moduleOf } from './ids.ts';
-import { parseTasks, type Task } from './tasks.ts';
 
 /** The ids of all active changes, sorted. Archived changes, hidden folders and links are not among them. */
 export const listChanges = async (project: Project): Promise<string[]> =>
@@ -52,10 +51,4 @@ export const filesOfChange = (project: Project, id: string): string[] => {
     .filter((name) => name !== 'proposal.md' && !/(?:^|\/)\./.test(name))
     .slice(0, mostFiles)
     .toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-};
-
-/** null when the change has no tasks.md. */
-export const readTasks = async (project: Project, id: string): Promise<Task[] | null> => {
-  const text = await readIfThere(join(changeFolder(project, id), 'tasks.md'));
-  return text === null ? null : parseTasks(text);
 };

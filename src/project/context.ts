@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { readIfThere } from './files.ts';
 import type { Project } from './find.ts';
-import { makeRalphFolder, ralphFolder } from './state.ts';
+import { ralphFolder } from './state.ts';
+import { makeRalphFolder } from './state-folder.ts';
 
 const contextFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'context.txt');
 

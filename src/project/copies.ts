@@ -6,7 +6,8 @@ import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from './files.ts';
 import type { Project } from './find.ts';
 import { planned } from './planned.ts';
-import { makeRalphFolder, ralphFolder } from './state.ts';
+import { ralphFolder } from './state.ts';
+import { makeRalphFolder } from './state-folder.ts';
 import { mergeTasks } from './task-merge.ts';
 
 /**

@@ -7,7 +7,7 @@ import { changesFolder, modulesFolder, type Project, stateFolder } from './find.
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { listModules, moduleIdOf } from './modules.ts';
-import { hideStateFromGit } from './state.ts';
+import { hideStateFromGit } from './state-folder.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
 
 /** Makes a module with the next free number; answers with the name of its folder. */

@@ -1,4 +1,4 @@
-import { cpSync, type Dirent, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import { cpSync, type Dirent, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { atPath, systemProblem, userError } from '../errors.ts';
 import { parseJson } from './shape.ts';
@@ -32,6 +32,7 @@ export const folderNames = async (path: string): Promise<string[]> => {
 
 /** The files below a folder, with `/` between the parts of their names, sorted; links are left out. Empty when it is not there. */
 export const filesBelow = (folder: string): string[] => {
+  if (!existsSync(folder)) return [];
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

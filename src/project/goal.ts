@@ -48,33 +48,31 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
   const fixed = [join(folder, 'proposal.md'), join(folder, 'design.md'), join(folder, 'tasks.md')];
   if (moduleName !== null) fixed.push(join(modulesFolder(project), moduleName, 'module.md'));
   const own = () => [
-    ...[...fixed, ...filesBelow(specsFolder).map((name) => join(specsFolder, name))]
-      .map(keyOf)
-      .filter((key) => hashOf(root, key) !== null),
+    ...[...fixed, ...filesBelow(specsFolder).map((name) => join(specsFolder, name))].filter(isThere).map(keyOf),
     settings,
   ];
   const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
-  const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(root, key) !== null);
+  const hashOf = createHasher(root);
+  const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
   const titles = () => taskTitles(files.read(tasksKey) ?? '');
   return {
     tasksKey,
     keys: () => [...new Set([...own(), ...decidersOf(commands, files)])],
     isDecider: (key) => !isOwn(key),
-    hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(root, key)])),
+    hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     taskTitles: titles,
     names() {
       const specs = own().filter((key) => key.startsWith(`${keyOf(specsFolder)}/`)).length;
-      const there = (path: string) => hashOf(root, keyOf(path)) !== null;
       const tasks = titles().length;
       return [
-        ...(there(fixed[0]!) ? ['proposal.md'] : []),
+        ...(isThere(fixed[0]!) ? ['proposal.md'] : []),
         ...(specs === 0 ? [] : [`${specs} ${specs === 1 ? 'file' : 'files'} in specs/`]),
         ...(tasks === 0 ? [] : [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`]),
-        ...(there(fixed[1]!) ? ['design.md'] : []),
-        ...(fixed[3] !== undefined && there(fixed[3]) ? ['module.md'] : []),
-        ...(there(configFile(project)) ? ['config.json'] : []),
+        ...(isThere(fixed[1]!) ? ['design.md'] : []),
+        ...(fixed[3] !== undefined && isThere(fixed[3]) ? ['module.md'] : []),
+        ...(isThere(configFile(project)) ? ['config.json'] : []),
         ...decidersOf(commands, files)
-          .filter((key) => hashOf(root, key) !== null)
+          .filter((key) => hashOf(key) !== null)
           .map(keyName),
         ...commands.filter((command) => !isGuarded(command)).map((command) => `nothing of "${shorten(command)}"`),
       ];
@@ -99,13 +97,31 @@ export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
 const hash = (content: string | Buffer | null): string | null =>
   content === null ? null : createHash('sha256').update(content).digest('hex');
 
-/** What cannot be read is not what it was. */
-const hashOf = (root: string, key: string): string | null => {
+/** Hashes of what keys stand for now. A file that is as it was at the last look is not hashed again. */
+const createHasher = (root: string): ((key: string) => string | null) => {
+  const known = new Map<string, { readonly bytes: Buffer; readonly hash: string | null }>();
+  return (key) => {
+    try {
+      const bytes = readFileSync(resolve(root, splitKey(key).path));
+      const last = known.get(key);
+      if (last?.bytes.equals(bytes)) return last.hash;
+      const hash = hashOfVersion(key, bytes);
+      if (bytes.length <= largest) known.set(key, { bytes, hash });
+      return hash;
+    } catch (error) {
+      // What cannot be read is not what it was.
+      const { code } = error as NodeJS.ErrnoException;
+      return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
+    }
+  };
+};
+
+/** What may not be looked at is there as well. */
+const isThere = (path: string): boolean => {
   try {
-    return hashOfVersion(key, readFileSync(resolve(root, splitKey(key).path)));
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
+    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
   }
 };
 

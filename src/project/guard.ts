@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from './files.ts';
@@ -28,9 +38,7 @@ export interface Guard {
   readonly unsettled: readonly Moved[];
   /** Short names of what is guarded. */
   names(): string[];
-  /** Takes over what a person has changed since the last agent ended, or has accepted. */
-  settle(): void;
-  /** Whether a file of the goal is as it should be. */
+  /** Whether a file of the goal is as it should be, or as a person has left it since the last agent ended. */
   isExpected(key: string): boolean;
   /** Called before an agent starts. */
   before(): void;
@@ -91,32 +99,37 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   accept();
   if (memory?.working && request.committedSince) memory = await withCommits(memory, goal, request.committedSince);
 
+  const isPersons = (key: string, now: Hashes) =>
+    !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
+
   /** The goal as it should be, now that no agent is there. */
   const settled = (working: boolean): Memory => {
     accept();
     const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {}), ...(memory?.created ?? [])]);
     const now = goal.hashes(keys);
-    const isPersons = (key: string) =>
-      !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
     const isKnown = (key: string) => memory !== null && (key in memory.seen || key in memory.expected);
     const before = new Set(memory?.created);
-    const created = [...keys].filter((key) => (before.has(key) ? !isPersons(key) : memory?.working && !isKnown(key)));
+    const created = [...keys].filter((key) =>
+      before.has(key) ? !isPersons(key, now) : memory?.working && !isKnown(key),
+    );
     const isAgents = new Set(created);
     const guarded = [...keys].filter((key) => !isAgents.has(key));
     const expected = Object.fromEntries(
-      guarded.map((key) => [key, isPersons(key) ? now[key]! : memory!.expected[key]!]),
+      guarded.map((key) => [key, isPersons(key, now) ? now[key]! : memory!.expected[key]!]),
     );
-    const expectedTasks = isPersons(goal.tasksKey) ? goal.taskTitles() : memory!.expectedTasks;
+    const expectedTasks = isPersons(goal.tasksKey, now) ? goal.taskTitles() : memory!.expectedTasks;
     return { v: 2, working, commands, expected, seen: now, expectedTasks, created };
   };
 
   return {
     unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
     names: goal.names,
-    settle: () => {
-      if (!memory?.working) memory = settled(false);
+    isExpected(key) {
+      accept();
+      if (!memory || !(key in memory.expected)) return true;
+      const now = goal.hashes([key]);
+      return now[key] === memory.expected[key] || isPersons(key, now);
     },
-    isExpected: (key) => !memory || !(key in memory.expected) || goal.hashes([key])[key] === memory.expected[key],
     before: () => keep(settled(true)),
     after() {
       if (!memory) return [];
@@ -252,6 +265,7 @@ const load = async (folder: string): Promise<Memory | null> => {
 };
 
 const takeAccepted = (folder: string): Accepted | null => {
+  if (!existsSync(acceptedFile(folder))) return null;
   try {
     const accepted = parseJson(readFileSync(acceptedFile(folder), 'utf8'));
     rmSync(acceptedFile(folder), { force: true });

@@ -93,7 +93,7 @@ const createLine = () => {
       if (length <= longestLine) parts.push(part);
       else parts = [];
     },
-    text: () => Buffer.concat(parts.toReversed()).toString('utf8'),
+    text: () => (parts.length === 1 ? parts[0]! : Buffer.concat(parts.toReversed())).toString('utf8'),
   };
 };
 

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { readJson } from './files.ts';
 import type { Project } from './find.ts';
 import { object, oneOf, orNull, required, type Shape, text, wrongIs } from './shape.ts';
-import { makeRalphFolder, ralphFolder } from './state.ts';
+import { ralphFolder } from './state.ts';
+import { makeRalphFolder } from './state-folder.ts';
 
 /** The last landing of a change. */
 export interface Landed {

@@ -1,28 +1,7 @@
-import {
-  linkSync,
-  lstatSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { hostname } from 'node:os';
-import { atPath, userError } from '../errors.ts';
-import { processStart } from '../processes.ts';
-import { count, matching, object, orNull, required, type Shape, text, wrongIs } from './shape.ts';
-
-export interface LockOwner {
-  readonly id: string;
-  readonly pid: number;
-  readonly start: string | null;
-  readonly host: string;
-  readonly since: string;
-  /** What it is for, in a word. */
-  readonly purpose: string;
-}
+import { linkSync, lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { userError } from '../errors.ts';
+import { processStart } from '../process-start.ts';
+import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
 
 export type Locking =
   | ({
@@ -58,18 +37,12 @@ export const acquireLock = (path: string, purpose: string): Locking => {
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-/** The living owner of a lock; null when nobody holds it. Nobody can hold one that is a folder. */
-export const lockOwner = (path: string): LockOwner | null => {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return null;
-  const owner = readOwner(path);
-  return owner && isAlive(path, owner) ? owner : null;
-};
-
 const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => ({
   kind: 'held',
   replaced,
   keep: () => {
     const found = readOwner(path);
+    if (found?.id === mine.id) return null;
     // Somebody wrote into it who is no Spool.
     if (found?.id === unreadable) rmSync(path, { force: true });
     if (found === null || found.id === unreadable) link(path, mine);
@@ -121,8 +94,6 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
   }
 };
 
-const unreadable = 'unreadable';
-
 const newOwner = (purpose: string): LockOwner => ({
   id: crypto.randomUUID(),
   pid: process.pid,
@@ -130,60 +101,4 @@ const newOwner = (purpose: string): LockOwner => ({
   host: hostName(),
   since: new Date().toISOString(),
   purpose,
-});
-
-/** A process of another host, or of another container, cannot be looked at: it lives as long as its heart beats. */
-const isAlive = (path: string, owner: LockOwner): boolean =>
-  isHere(owner) ? processStart(owner.pid) === owner.start : ageOf(path) < silenceMs;
-
-const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname();
-
-/** How long the heart of an owner elsewhere may be silent: much longer than two clocks differ. */
-const silenceMs = 10 * 60_000;
-
-const ageOf = (path: string): number => {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? Date.now() - stats.mtimeMs : Infinity;
-};
-
-/** The machine, and on Linux the space of process ids in which a pid means something. */
-export const hostName = (): string => {
-  const space = process.platform === 'linux' ? pidSpace() : null;
-  return space === null ? hostname() : `${hostname()} (${space})`;
-};
-
-const pidSpace = (): string | null => {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return null;
-  }
-};
-
-/** null when the file is gone. A file that holds no owner is nobody's. */
-const readOwner = (path: string): LockOwner | null => {
-  let saved: string;
-  try {
-    saved = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return atPath(path)(error);
-  }
-  try {
-    const owner = ownerIn(JSON.parse(saved));
-    if (owner) return owner;
-  } catch {
-    // Falls through: not one of ours.
-  }
-  return { id: unreadable, pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
-};
-
-const ownerIn: Shape<LockOwner> = object<LockOwner>({
-  id: required(matching(/^[\da-f-]{36}$/)),
-  pid: required(count),
-  // Missing is not null: that is what a process has that is gone.
-  start: wrongIs('', orNull(text)),
-  host: required(text),
-  since: wrongIs('', text),
-  purpose: wrongIs('', text),
 });

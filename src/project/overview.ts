@@ -1,7 +1,7 @@
 import { UserError } from '../errors.ts';
 import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/events.ts';
-import { totalUsage } from '../ralph/tally.ts';
+import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { listChanges } from './changes.ts';
 import type { Project } from './find.ts';

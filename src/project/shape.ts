@@ -10,8 +10,10 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** One field of an object: what it is read as, and what a missing or a wrong one means. */
-type Field<Type> = (value: unknown) => { readonly value: Type } | 'left out' | 'wrong';
+/** One field of an object: what it is read as; `wrong` makes the whole object wrong, undefined leaves the field out. */
+type Field<Type> = (value: unknown) => Type | typeof wrong | undefined;
+
+const wrong = Symbol('wrong');
 
 /** A row for each field: a field without one does not compile. */
 export type Fields<Type> = { readonly [Name in keyof Type]-?: Field<Exclude<Type[Name], undefined>> };
@@ -21,41 +23,40 @@ export const required =
   <Type>(shape: Shape<Type>): Field<Type> =>
   (value) => {
     const read = shape(value);
-    return read === undefined ? 'wrong' : { value: read };
+    return read === undefined ? wrong : read;
   };
 
 /** It may be missing, as in a file of an older Spool, but not be wrong. */
 export const absentIs =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
   (value) =>
-    value === undefined ? { value: fallback } : required(shape)(value);
+    value === undefined ? fallback : required(shape)(value);
 
 /** Nothing depends on it: one that is wrong is as good as none. */
 export const wrongIs =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
-  (value) => ({ value: shape(value) ?? fallback });
-
-/** The same for a field that is simply left out. */
-export const wrongIsLeftOut =
-  <Type>(shape: Shape<Type>): Field<Type> =>
   (value) => {
     const read = shape(value);
-    return read === undefined ? 'left out' : { value: read };
+    return read === undefined ? fallback : read;
   };
 
+/** The same for a field that is simply left out. */
+export const wrongIsLeftOut = <Type>(shape: Shape<Type>): Field<Type> => shape;
+
 /** Fields that have no row are dropped. */
-export const object =
-  <Type extends object>(fields: Fields<Type>): Shape<Type> =>
-  (value) => {
+export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> => {
+  const rows = Object.entries<Field<unknown>>(fields);
+  return (value) => {
     if (!isObject(value)) return undefined;
-    const entries: [string, unknown][] = [];
-    for (const [name, field] of Object.entries<Field<unknown>>(fields)) {
+    const result: Record<string, unknown> = {};
+    for (const [name, field] of rows) {
       const read = field(Object.hasOwn(value, name) ? value[name] : undefined);
-      if (read === 'wrong') return undefined;
-      if (read !== 'left out') entries.push([name, read.value]);
+      if (read === wrong) return undefined;
+      if (read !== undefined) result[name] = read;
     }
-    return Object.fromEntries(entries) as Type;
+    return result as Type;
   };
+};
 
 export const text: Shape<string> = (value) => (typeof value === 'string' ? value : undefined);
 export const flag: Shape<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);

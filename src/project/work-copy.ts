@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { blobAt, prefixOf, tipOf } from '../git/branches.ts';
 import type { RunView } from '../ralph/view.ts';
-import { readTasks } from './changes.ts';
+import { readTasks } from './task-file.ts';
 import { bytesOf, keptWork, mergedTasks, tasksFile } from './copies.ts';
 import type { Project } from './find.ts';
 import { parseTasks, type Task } from './tasks.ts';

@@ -71,20 +71,6 @@ export const nothingKnown: Usage = {
   costUsd: null,
 };
 
-/** What is unknown in both stays unknown; what one of them knows is counted. */
-export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
-  if (a === null || b === null) return a ?? b;
-  const add = (one: number | null, other: number | null) => (one === null ? other : one + (other ?? 0));
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    cacheReadTokens: add(a.cacheReadTokens, b.cacheReadTokens),
-    cacheWriteTokens: add(a.cacheWriteTokens, b.cacheWriteTokens),
-    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
-    costUsd: add(a.costUsd, b.costUsd),
-  };
-};
-
 /** How the process of an iteration ended. */
 export interface Ended {
   readonly end: 'exited' | 'killed' | 'interrupted' | 'not-started' | Halt['end'];

@@ -34,6 +34,7 @@ export interface Finding {
 
 /** What a message comes to, from its end and its last tags. */
 export const findIn = (tail: Tail, promises: Promises, reading: Reading): Finding => {
+  if (tail.text === '') return { found: false, evidence: null, blocked: null, mentions: [] };
   // Cleaned in two parts, so that the part that was not looked through yet begins where it did.
   const context = cleanText(tail.text.slice(0, tail.lookedUpTo));
   const text = context + cleanText(tail.text.slice(tail.lookedUpTo));

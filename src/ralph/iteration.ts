@@ -1,6 +1,5 @@
 import { createEcho } from './echo.ts';
 import {
-  addUsage,
   nothingKnown,
   type AgentError,
   type AgentEvent,
@@ -11,6 +10,7 @@ import {
   type RunPlan,
   type Usage,
 } from './events.ts';
+import { addUsage } from './usage.ts';
 import { createSearch } from './search.ts';
 import { isTrailer } from './trailer.ts';
 

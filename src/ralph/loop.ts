@@ -1,5 +1,4 @@
 import {
-  addUsage,
   type AgentChoice,
   agentKey,
   type AgentEvent,
@@ -16,13 +15,15 @@ import {
   type Uncommitted,
   type Usage,
 } from './events.ts';
+import { addUsage } from './usage.ts';
 import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate.ts';
 import { type Verdict, watchIteration } from './iteration.ts';
 import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, settledBy } from './policy.ts';
 import { createRoster } from './roster.ts';
-import { addHeld, addRecord, type Tally, totalUsage } from './tally.ts';
+import { addHeld, addRecord, type Tally } from './tally.ts';
+import { totalUsage } from './usage.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
 export interface World {

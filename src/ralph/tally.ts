@@ -1,4 +1,5 @@
-import { addUsage, failed, type HeldAttempt, type IterationRecord, type Usage } from './events.ts';
+import { failed, type HeldAttempt, type IterationRecord, type Usage } from './events.ts';
+import { addUsage, usageOf } from './usage.ts';
 
 /** What a run has come to: the numbers that its limits and its summary are about. */
 export interface Tally {
@@ -91,13 +92,6 @@ export const addHeld = (tally: Tally, attempt: HeldAttempt, nowMs: number): Tall
 };
 
 const mostHeld = 20;
-
-/** What the run has used, with the attempts that are in no record yet. */
-export const totalUsage = ({ usage, held }: Pick<Tally, 'usage' | 'held'>): Usage | null =>
-  addUsage(usage, usageOf(held));
-
-const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
-  attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);
 
 const addFiles = (
   { files, filesLeftOut }: Pick<Tally, 'files' | 'filesLeftOut'>,

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../ralph/events.ts';
-import { totalUsage } from '../ralph/tally.ts';
+import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { costOf, count, cut, duration, oneLine, table, widthOf } from './format.ts';
 import type { Report } from './report.ts';

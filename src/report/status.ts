@@ -1,6 +1,6 @@
 import { type IterationRecord, nothingKnown } from '../ralph/events.ts';
 import type { ChangeOverview } from '../project/overview.ts';
-import { totalUsage } from '../ralph/tally.ts';
+import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
 import {

@@ -1,5 +1,5 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
-import { totalUsage } from '../ralph/tally.ts';
+import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count, duration, oneLine, shellWord, someOf, usageText } from './format.ts';
 

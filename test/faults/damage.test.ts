@@ -10,7 +10,7 @@ import { UserError } from '../../src/errors.ts';
 import { nothingKnown } from '../../src/ralph/events.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
 import { addRecord, emptyTally } from '../../src/ralph/tally.ts';
-import { initialView } from '../../src/ralph/view.ts';
+import { initialView } from '../../src/ralph/fold.ts';
 import { describeLastRun, renderStatus } from '../../src/report/status.ts';
 import { promise, says } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';

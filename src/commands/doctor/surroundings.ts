@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { git } from '../../git/git.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
-import { hideStateFromGit } from '../../project/state.ts';
+import { hideStateFromGit } from '../../project/state-folder.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 

@@ -6,7 +6,7 @@ import { readable } from '../../git/git.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../../project/copies.ts';
 import { readUnderway, type Underway } from '../../project/landed.ts';
-import { lockTree } from '../../project/state.ts';
+import { lockTree } from '../../project/loop-lock.ts';
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 

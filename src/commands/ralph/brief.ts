@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
-import { changeFolder, readTasks } from '../../project/changes.ts';
+import { changeFolder } from '../../project/changes.ts';
+import { readTasks } from '../../project/task-file.ts';
 import { readIfThere } from '../../project/files.ts';
 import { modulesFolder } from '../../project/find.ts';
 import { moduleFolderName } from '../../project/modules.ts';
@@ -45,7 +46,6 @@ export const createBriefReader = (parts: WorldParts): (() => Promise<Brief>) => 
     return kept ?? text;
   };
   return async () => {
-    guard.settle();
     const name = plan.module === null ? null : await moduleFolderName(project, plan.module);
     const proposal = await readGuarded(join(changeFolder(project, plan.change), 'proposal.md'));
     const module = name === null ? null : await readGuarded(join(modulesFolder(project), name, 'module.md'));

@@ -1,7 +1,8 @@
 import type { Project } from '../../project/find.ts';
-import { writeStart, writeState } from '../../project/state.ts';
+import { writeStart, writeState } from '../../project/save-state.ts';
 import type { Emit } from '../../ralph/events.ts';
-import { initialView, reduceView, type RunView } from '../../ralph/view.ts';
+import { type RunView } from '../../ralph/view.ts';
+import { initialView, reduceView } from '../../ralph/fold.ts';
 import type { Report } from '../../report/report.ts';
 import type { Planned } from './plan.ts';
 

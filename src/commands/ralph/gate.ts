@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { runShell } from '../../harness/shell.ts';
-import { readTasks } from '../../project/changes.ts';
+import { readTasks } from '../../project/task-file.ts';
 import { describeMoved, type Moved } from '../../project/guard.ts';
 import { openTasks as openOf } from '../../project/tasks.ts';
 import { type GateReport, type GateRun, mostListed } from '../../ralph/events.ts';

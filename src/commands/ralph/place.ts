@@ -26,7 +26,7 @@ import { copy } from '../../project/files.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
 import { branchOf } from '../../project/ids.ts';
 import { planned } from '../../project/planned.ts';
-import { hideWorktreesFromGit } from '../../project/state.ts';
+import { hideWorktreesFromGit } from '../../project/state-folder.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import { oneLine, shellWord } from '../../report/format.ts';

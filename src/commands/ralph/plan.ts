@@ -8,7 +8,8 @@ import { moduleOf } from '../../project/ids.ts';
 import { readRun } from '../../project/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../../ralph/events.ts';
 import { mapLimits } from '../../ralph/limits.ts';
-import { catchUp, type RunView } from '../../ralph/view.ts';
+import { type RunView } from '../../ralph/view.ts';
+import { catchUp } from '../../ralph/fold.ts';
 import { changedSince, describeChanged } from './settings.ts';
 
 export interface PlanRequest {

@@ -3,7 +3,6 @@ import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { addContext, clearContext } from '../../project/context.ts';
 import { listArchived, listChanges } from '../../project/changes.ts';
 import { configFile, findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
@@ -31,14 +30,18 @@ export const run = async (call: Call): Promise<number> => {
     case 'status':
       for (const change of changes) await showStatus(project, change, { ...call, json: options.json });
       return 0;
-    case 'addContext':
+    case 'addContext': {
+      const { addContext } = await import('../../project/context.ts');
       for (const change of changes) addContext(project, change, options.addContext!);
       call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
-    case 'clearContext':
+    }
+    case 'clearContext': {
+      const { clearContext } = await import('../../project/context.ts');
       for (const change of changes) clearContext(project, change);
       call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
+    }
     case 'run': {
       await checkSettled(project, settled);
       const find = await checkAgents(changes.map(forChange), own);

@@ -11,15 +11,10 @@ import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { readModule } from '../../project/modules.ts';
-import {
-  type ChangeLock,
-  lockChange,
-  makeRunFolder,
-  newScratch,
-  ralphFolder,
-  readState,
-  replaceState,
-} from '../../project/state.ts';
+import { ralphFolder, readState } from '../../project/state.ts';
+import { type ChangeLock, lockChange } from '../../project/loop-lock.ts';
+import { replaceState } from '../../project/save-state.ts';
+import { makeRunFolder, newScratch } from '../../project/state-folder.ts';
 import type { Emit, Place, RunPlan, StopReason, Usage } from '../../ralph/events.ts';
 import { runLoop, type Standing } from '../../ralph/loop.ts';
 import { emptyTally } from '../../ralph/tally.ts';

@@ -1,11 +1,9 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
-import { changesOfModule, listChanges, readTasks, resolveChange } from '../../project/changes.ts';
+import { changesOfModule, listChanges, resolveChange } from '../../project/changes.ts';
 import type { Project } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../project/modules.ts';
-import { countTasks } from '../../project/tasks.ts';
-import type { Choice } from '../../report/ask.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
 /** The changes that are meant. Asks only when a person is there and no flag says it. */
@@ -24,6 +22,7 @@ export const chooseTargets = async (
     throw userError('no-changes', module === null ? '.spool/changes' : `module ${module}`);
   if (options.all || module !== null) return candidates;
   if (!canAsk) throw userError('change-required', candidates);
+  const { pick } = await import('./pick.ts');
   return pick(project, candidates);
 };
 
@@ -34,26 +33,8 @@ const namedChanges = async (project: Project, queries: readonly string[], module
   return [...new Set(changes)];
 };
 
-const several = 'several of them';
-
-const pick = async (project: Project, candidates: readonly string[]): Promise<string[]> => {
-  const { ask, askSeveral } = await import('../../report/ask.ts');
-  const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
-  const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
-  const all = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
-  if (all === null) throw userError('cancelled', 'no change was chosen');
-  return all;
-};
-
 /** A module needs no folder of its own: its changes are enough. */
 const chosenModule = async (project: Project, query: string): Promise<string> => {
   const unwritten = (await listModules(project)).every((name) => !name.startsWith(query));
   return unwritten && (await changesOfModule(project, query)).length > 0 ? query : resolveModule(project, query);
-};
-
-const choiceOf = async (project: Project, id: string): Promise<Choice> => {
-  const tasks = await readTasks(project, id);
-  if (tasks === null) return { value: id };
-  const { done, all } = countTasks(tasks);
-  return { value: id, hint: `${done} of ${all} tasks done` };
 };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type IterationRecord, nothingKnown, type RunPlan } from '../../../src/ralph/events.ts';
 import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
-import { currentStatus, initialView } from '../../../src/ralph/view.ts';
+import { currentStatus } from '../../../src/ralph/view.ts';
+import { initialView } from '../../../src/ralph/fold.ts';
 import { crash, noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nothingKnown, type RunEvent, type RunPlan, type Stop, stopCauses } from '../../../src/ralph/events.ts';
-import { catchUp, initialView, reduceView, type RunView } from '../../../src/ralph/view.ts';
+import { type RunView } from '../../../src/ralph/view.ts';
+import { catchUp, initialView, reduceView } from '../../../src/ralph/fold.ts';
 import { emptyTally } from '../../../src/ralph/tally.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
 

@@ -1,0 +1,23 @@
+import { userError } from '../../errors.ts';
+import type { Project } from '../../project/find.ts';
+import { readTasks } from '../../project/task-file.ts';
+import { countTasks } from '../../project/tasks.ts';
+import { ask, askSeveral, type Choice } from '../../report/ask.ts';
+
+const several = 'several of them';
+
+/** Asks which of the changes are meant. */
+export const pick = async (project: Project, candidates: readonly string[]): Promise<string[]> => {
+  const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
+  const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
+  const all = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
+  if (all === null) throw userError('cancelled', 'no change was chosen');
+  return all;
+};
+
+const choiceOf = async (project: Project, id: string): Promise<Choice> => {
+  const tasks = await readTasks(project, id);
+  if (tasks === null) return { value: id };
+  const { done, all } = countTasks(tasks);
+  return { value: id, hint: `${done} of ${all} tasks done` };
+};

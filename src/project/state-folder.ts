@@ -1,0 +1,50 @@
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { processStart } from '../process-start.ts';
+import { type Project, ralphFolder, stateFolder } from './find.ts';
+import { runFolder } from './state.ts';
+
+/** Makes the folder, readable by its owner only, and hides all of the state from git. */
+export const makeRalphFolder = (project: Project, changeId: string): void => {
+  hideStateFromGit(project);
+  mkdirSync(ralphFolder(project, changeId), { recursive: true, mode: 0o700 });
+};
+
+/** Says whether the file had to be made. */
+export const hideStateFromGit = (project: Project): boolean => {
+  const spool = dirname(stateFolder(project));
+  mkdirSync(spool, { recursive: true });
+  // Asked, because Node calls a read-only file system "no such file" when it makes more than one folder.
+  accessSync(spool, constants.W_OK);
+  mkdirSync(stateFolder(project), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(join(stateFolder(project), '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};
+
+export const hideWorktreesFromGit = (project: Project): void => {
+  const folder = join(project.root, '.spool', 'worktrees');
+  mkdirSync(folder, { recursive: true });
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+};
+
+/** Makes the folder of one run, for the prompts and the logs of its iterations. */
+export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
+  const folder = runFolder(project, changeId, run);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+};
+
+/** The path of a file of our own for a while. Those that processes have left that were killed are removed. */
+export const newScratch = (folder: string): string => {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const pid = /^scratch\.(\d+)\./.exec(name)?.[1];
+    if (pid !== undefined && processStart(Number(pid)) === null) rmSync(join(folder, name), { force: true });
+  }
+  return join(folder, `scratch.${process.pid}.${crypto.randomUUID()}`);
+};
