@@ -43,7 +43,7 @@ const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>
 test.each([
   ['--version', 2],
   ['--help', 5],
-  ['ralph --status', 6],
+  ['ralph --status', 5],
 ])('spool %s loads %i files', async (args, files) => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);
