@@ -1,3 +1,4 @@
+import { cleanText } from './clean.ts';
 import { createEcho } from './echo.ts';
 import {
   nothingKnown,
@@ -10,6 +11,7 @@ import {
   type RunPlan,
   type Usage,
 } from './events.ts';
+import { saysNothing } from './marks.ts';
 import { addUsage } from './usage.ts';
 import { createSearch } from './search.ts';
 import { isTrailer } from './trailer.ts';
@@ -63,7 +65,8 @@ export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string
             inPlainText.feed(event.text);
             return;
           }
-          if (event.text.trim() === '') return;
+          // An empty turn is no message, and nor is a lone check mark behind a tool.
+          if (event.text.trim() === '' || (worked && saysNothingAtAll(event.text))) return;
           // Parts between which it did nothing are one message.
           if (worked) inMessages.startMessage();
           worked = false;
@@ -114,6 +117,8 @@ export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string
     },
   };
 };
+
+const saysNothingAtAll = (text: string): boolean => cleanText(text).split('\n').every(saysNothing);
 
 /** What only an agent that speaks in events says. An error may come from its exit code as well. */
 const isStructure = (event: AgentEvent): boolean =>

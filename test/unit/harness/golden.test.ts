@@ -186,6 +186,20 @@ test('a retry of pi that succeeds in the end leaves no error', () => {
   expect(events.filter((event) => event.type === 'error')).toEqual([]);
 });
 
+test('empty turns of pi, to which a background task wakes it, leave the promise as it is', () => {
+  const { stdout } = golden('pi', 'completes');
+  const turns = [[], [{ type: 'text', text: '  \n' }], [{ type: 'text', text: '\u200b' }]].map((content) => ({
+    type: 'message_end',
+    message: { role: 'assistant', content, stopReason: 'stop' },
+  }));
+  const woken = { type: 'tool_execution_start', toolName: 'bash', args: { command: 'kill %1' } };
+  const lines = [...turns, woken, ...turns, { type: 'agent_end', messages: [] }];
+  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+  for (const event of decode('pi', [bytes(stdout + lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]))
+    watch.see(event);
+  expect(watch.judge(exited(0))).toMatchObject({ completionFound: true, error: null });
+});
+
 test('the end of a usage limit is taken from the event in which Claude Code says it', () => {
   const lines = [
     { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_794_797_020 } },
