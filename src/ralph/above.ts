@@ -1,24 +1,31 @@
 import { marksBefore, saysNothing, separatorsBehind } from './marks.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { isPutOff, lastSentence, leadsUp } from './lead-in.ts';
-import { plainWords, saysNotDone, statesDone } from './statement.ts';
+import { plainWords, saysNotDone, statesDone, titlesOpenWork } from './statement.ts';
 
 /** Why the lines above make a tag that is alone on its line a part of what they say; null when they do not. */
-export const whyNotBelow = (above: readonly string[], prefix: string): string | null => {
-  const last = above.findLastIndex((line) => !saysNothing(line));
-  if (last === -1) return null;
-  const words = above.slice(0, last + 1);
+export const whyAnnounced = (above: readonly string[], prefix: string): string | null => {
+  const words = upToLastWords(above);
+  if (words.length === 0) return null;
   if (isListItem(prefix) && isListItem(words.at(-1)!) && isPlan(words, prefix)) return 'it was in a list of steps';
-  if (endsInCode(above, last)) return null;
-  if (blockAbove(words).some((line) => openBox.test(line))) return 'there are open boxes right above it';
+  if (endsInCode(above, words.length - 1)) return null;
   const listed = startsBlock(words.at(-1)!);
-  const apart = above.slice(last + 1).some((line) => line.trim() === '');
-  const sentence = sentenceAbove(words);
-  if (leadsUp(sentence, { listed, apart })) return 'it was announced, not stated';
-  return saysNotDone(plainWords(sentence)) ? somethingOpen : null;
+  const apart = above.slice(words.length).some((line) => line.trim() === '');
+  return leadsUp(sentenceAbove(words), { listed, apart }) ? 'it was announced, not stated' : null;
+};
+
+/** Why the lines above say that something is not done; null when they do not. */
+export const whyOpen = (above: readonly string[]): string | null => {
+  const words = upToLastWords(above);
+  if (words.length === 0 || endsInCode(above, words.length - 1)) return null;
+  if (blockAbove(words).some((line) => openBox.test(line))) return 'there are open boxes right above it';
+  return listsOpenWork(words) || saysNotDone(plainWords(sentenceAbove(words))) ? somethingOpen : null;
 };
 
 export const somethingOpen = 'the words before it say that something is not done';
+
+const upToLastWords = (lines: readonly string[]): readonly string[] =>
+  lines.slice(0, lines.findLastIndex((line) => !saysNothing(line)) + 1);
 
 /** One with a star behind it is optional. */
 const openBox = /^[\s>]*(?:[-*+•]|\d+[.)])\s+\[ ?\](?!\*)/;
@@ -39,9 +46,24 @@ const isListItem = (line: string): boolean => listMark.test(withoutQuote(line));
 const isPlan = (above: readonly string[], prefix: string): boolean => {
   if (/^\s*(?:[2-9]|\d\d+)[.)]\s/.test(withoutQuote(prefix)))
     return !blockAbove(above).filter(isListItem).every(isReport);
-  const title = above.findLast((line) => line.trim() !== '' && !isListItem(line) && !/^\s/.test(line));
+  const title = above[titleAt(above)];
   return title !== undefined && /[:：]\W*$|^\s*#|^\s*(\*\*|__).*\1\s*$/.test(title) && isPutOff(title);
 };
+
+/** Where the title of a list that ends with these lines is; -1 when it has none. */
+const titleAt = (lines: readonly string[]): number =>
+  lines.findLastIndex((line) => line.trim() !== '' && !isListItem(line) && !/^\s/.test(line));
+
+/** The last lines are a list of what is not done. */
+const listsOpenWork = (lines: readonly string[]): boolean => {
+  const at = titleAt(lines);
+  if (at === -1 || !titlesOpenWork(lines[at]!.replace(marksBefore, ''))) return false;
+  return lines.slice(at + 1).some((line) => isListItem(line) && !isSettled.test(line));
+};
+
+/** Ticked, struck through, or an item that says that there is none. */
+const isSettled =
+  /^[\s>]*(?:[-*+•]|\d+[.)])\s+\W*(?:none|nothing|n\/a|no (?:further|more|open|remaining))\b|\[x\]|~~|[✅✓✔]/i;
 
 /** An item that says what was done: "Implemented A.", "All tests pass." */
 const isReport = (item: string): boolean => {
@@ -53,8 +75,9 @@ const listMark = /^\s*(?:[-*+•]|\d+[.)])\s+/;
 
 const withoutQuote = (line: string): string => line.replace(/^\s*(?:>\s?)+/, '');
 
-/** Where a sentence cannot have begun on the line before: lists, headings, rows of tables. */
-const startsBlock = (line: string): boolean => /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|\|)/.test(line);
+/** Where a sentence cannot have begun on the line before: lists, headings, rows of tables, bold labels. */
+const startsBlock = (line: string): boolean =>
+  /^[\s>]*(?:[-*+•]\s|\d+[.)]\s|#{1,6}\s|\||\*\*[^*:：]+(?:[:：]\*\*|\*\*\s?[:：]))/.test(line);
 
 /** The last sentence of these lines, which may have begun some lines above, and never before another tag. */
 const sentenceAbove = (lines: readonly string[]): string => {

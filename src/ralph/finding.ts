@@ -1,6 +1,6 @@
 import { cleanText } from './clean.ts';
 import { saysNothing } from './marks.ts';
-import { type Ending, judgeEnding, type MayFollow, nothing, whyNot, wordsUpTo } from './ending.ts';
+import { type Ending, judgeEnding, type Allowed, nothing, whyNot, wordsUpTo } from './ending.ts';
 import { type Mention, type Tag, tagPattern } from './promise.ts';
 import type { Tail } from './tail.ts';
 
@@ -60,13 +60,13 @@ type Endings = Readonly<Record<'done' | 'gaveUp', Ending | null>>;
 
 /** An agent that prints both gave up: its completion promise may then stand before the other. */
 const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises, reading: Reading): Endings => {
-  const judge = (upTo: number, promise: string, mayFollow: MayFollow): Ending | null => {
-    const ending = judgeEnding(text.slice(0, upTo), promise, mayFollow);
+  const judge = (upTo: number, promise: string, allowed: Allowed): Ending | null => {
+    const ending = judgeEnding(text.slice(0, upTo), promise, allowed);
     return ending?.counts && reading.isEcho(text, ending.tag)
       ? { ...ending, counts: false, why: repeatsPrompt }
       : ending;
   };
-  const onlyTrailers: MayFollow = {
+  const onlyTrailers: Allowed = {
     ...nothing,
     below: (lines) => lines.every(reading.isTrailer),
     why: reading.hint === null ? nothing.why : `${nothing.why} (${reading.hint})`,
@@ -86,8 +86,9 @@ const longestReason = 4000;
 const goesOn =
   /^(?:and|as|but|can|cannot|could|does|if|is|may|might|only|or|should|though|unless|until|was|when|will|would|yet)\b/;
 
-const isReason: MayFollow = {
+const isReason: Allowed = {
   ...nothing,
+  openWork: true,
   below: (lines) => lines.join('\n').length <= longestReason && !goesOn.test(lines[0]?.trim() ?? ''),
   onItsLine(prefix, rest) {
     // An item of a list says what the tag is for.

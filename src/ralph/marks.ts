@@ -1,16 +1,18 @@
 import { fenceIn } from './fences.ts';
 import { declares, declaresTheEnd, endsSentence, introduces, isPutOff, lastSentence, leadsUp } from './lead-in.ts';
-import { plainWords, saysNotDone } from './statement.ts';
+import { plainWords, saysNotDone, statesDone } from './statement.ts';
 
 /** Where on its line a tag stands, from what stands before it. */
-export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone' | 'not done' | 'sentence' => {
+export const placeInLine = (
+  prefix: string,
+): 'alone' | 'behind words' | 'behind a label' | 'undone' | 'not done' | 'sentence' => {
   if (undone.test(prefix)) return 'undone';
   // Without a blank it is a line of a diff.
   if (/^\s*[-+]$/.test(prefix)) return 'sentence';
   const words = prefix.replace(marksBefore, '').replace(separatorsBehind, '');
   if (words === '') return 'alone';
   if (endsSentence(words)) return placeBehind(lastSentence(words));
-  if (/[:：]$/.test(words.replace(/[*_]+$/, ''))) return introduces(words) ? 'behind words' : 'sentence';
+  if (/[:：]$/.test(words.replace(/[*_]+$/, ''))) return placeBehindColon(words);
   if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'behind words' : 'sentence';
   // One word and an arrow name a case: "success → …".
   if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return 'sentence';
@@ -20,6 +22,11 @@ export const placeInLine = (prefix: string): 'alone' | 'behind words' | 'undone'
 const placeBehind = (sentence: string): 'behind words' | 'not done' | 'sentence' => {
   if (leadsUp(sentence)) return 'sentence';
   return saysNotDone(plainWords(sentence)) ? 'not done' : 'behind words';
+};
+
+const placeBehindColon = (words: string): 'behind words' | 'behind a label' | 'sentence' => {
+  if (!introduces(words)) return 'sentence';
+  return statesDone(plainWords(words).replace(/[\s:：]+$/, '')) ? 'behind words' : 'behind a label';
 };
 
 const wholeInBold = /^[\s>#•-]*(\*\*|__)(?!\s)(?:(?!\1).)+\1\s+[*_`]*$/u;

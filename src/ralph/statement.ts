@@ -18,13 +18,27 @@ export const statesDone = (words: string): boolean => {
 /** It is about a part of the work, a case or a time to come, whatever else it says. */
 export const qualifies = (words: string): boolean => qualifying.test(words) || noneOfIt.test(words) || isPart(words);
 
-/** Something in it is not done, or it is an answer with no. */
-export const saysNotDone = (words: string): boolean =>
-  !ofThePast.test(words) &&
-  !nothingLeft.test(words.replace(/[.!…]+$/, '')) &&
-  (isPart(words) ||
-    [notDone, noneOfIt, exception, isOpen, goesOn].some((sign) => sign.test(words)) ||
-    isFailing(words));
+/** Something in it is not done or still under way, or it is an answer with no. */
+export const saysNotDone = (words: string): boolean => {
+  const sentence = words.replace(/[.!…]+$/, '');
+  if (nothingLeft.test(sentence)) return false;
+  if (goesOn.test(sentence) || isBusy.test(sentence)) return true;
+  return (
+    !ofThePast.test(sentence) &&
+    (isPart(sentence) ||
+      [notDone, notYet, noneOfIt, exception, isOpen, isUnderWay].some((sign) => sign.test(sentence)) ||
+      isFailing(sentence))
+  );
+};
+
+/** A title of what is not done: "Remaining work:", "### Open items". What is optional or for later is no part of it. */
+export const titlesOpenWork = (title: string): boolean => {
+  if (title.length > longestTitle) return false;
+  const [, words = '', note = ''] = /^(.*?)\s*(\([^)]*\))?[\s:：]*$/.exec(plainWords(title))!;
+  return openWork.test(words) && !/\b(?:future|later|optional|scope)\b/i.test(note);
+};
+
+const longestTitle = 100;
 
 /** A count or a percentage that is not all of it: "1/2 complete", "41 of 42 tests pass". */
 const isPart = (words: string): boolean =>
@@ -72,12 +86,28 @@ const exception = new RegExp(
   'i',
 );
 
+/** "I have not run it yet". */
+const notYet = /(?:\bnot|\bnothing|n't)\b.*\byet$/i;
+
 const isOpen =
-  /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|open|pending|remaining|to ?do)\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;
+  /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|next (?:action|iteration|phase|round|step|task)|open|pending|remaining|to ?do)(?: (?:items?|steps?|tasks?|work))?\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;
+
+/** Something has not ended. A server that is still running is as it should be. */
+const isUnderWay =
+  /(?<!\b(?:app|container|daemon|server|service|site))(?:'s| is| are) still (?:being \w+|building|computing|in (?:flight|progress)|running|training|under ?way|waiting)\b/i;
+
+const openWork = new RegExp(
+  String.raw`^(?:still |what(?:'s| is) (?:still )?)?(?:incomplete|left|missing|not (?:yet )?${state}|open|outstanding|pending|remaining|remains|to ?dos?|unfinished|what remains)(?: (?:actions?|checks?|gaps?|findings?|issues?|items?|points?|steps?|tasks?|tests?|to do|work))*$`,
+  'i',
+);
 
 /** It says what the agent does next, other than to print the promise. */
 const goesOn =
   /^(?:(?:next|now|then),? )?(?:i|we)(?:'ll| will| still| need to| have to| must| am going to| are going to)(?: now| next| then| still| need to| have to)* (?!(?:now|next|then|still|need|have|be|close|conclude|declare|emit|end|finish|leave|output|print|say|stop)\b|write (?:my|the|this) (?:completion |line|promise|tag))\w|^next,? (?:i|we)\b/i;
+
+/** It says that the agent is still at work: "I'm letting it run". */
+const isBusy =
+  /(?:^|[,;–—] ?(?:and |but |so )?)(?:i'm|i am|we're|we are)(?: also| now| still)* (?:checking|continuing|keeping (?:an eye|(?:it|them|this|the \w+(?: \w+)?) (?:alive|going|moving|running))|launching|letting (?:it|them|this|the \w+(?: \w+)?) (?:continue|finish|run)|monitoring|polling|running (?:a|all|another|it|more|one|some|the|them|this)|staying on|waiting|watching|working on)\b/i;
 
 /** Short, so that it is no account of what did fail. */
 const isFailing = (words: string): boolean =>

@@ -315,6 +315,10 @@ describe('giving up', () => {
     ['what it is for, on its line', [message(`Tags:\n- ${blocked}: giving up`)], null],
     ['a condition on its line', [message(`${blocked}: only if there is no key`)], null],
     ['from a tool', [message('Hi.'), plain(`${blocked}\nNo key.\n`)], null],
+    ['a reason that says what is not done', [message(`Task two is not done.\n\n${blocked}`)], 'Task two is not done.'],
+    ['a reason that says what fails, on its line', [message(`Tests fail. ${blocked}`)], 'Tests fail.'],
+    ['the remaining work before it', [message(`Remaining work:\n- docs\n\n${blocked}\nNo key.`)], 'No key.'],
+    ['an open box before it', [message(`- [ ] docs\n\n${blocked}\nNo key.`)], 'No key.'],
   ])('%s', (_, events, reason) => {
     expect(judge(events).blocked).toBe(reason);
   });
