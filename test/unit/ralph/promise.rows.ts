@@ -219,6 +219,20 @@ export const counts: readonly Row[] = [
   ['all of them', `5/5 tasks complete: ${tag}`],
   ['a cause of failures that is gone', `The bug that made tests fail is fixed. ${tag}`],
   ['what was left alone', `I did not change the API.\n\n${tag}`],
+  [
+    'a promise of another kind before it',
+    `<promise>S${tag}E: finishing</promise>\n\nThe cache is warm and the tests are green.\n\n${tag}`,
+  ],
+  ['open findings, of which there are none', `- **Types**: 0 errors\n- **Open findings**: 0\n\n${tag}`],
+  ['remaining work, of which there is none', `Remaining work:\n- None\n\n${tag}`],
+  [
+    'remaining tasks that were completed',
+    `Remaining tasks completed in this round:\n- The importer\n- The exporter\n\n${tag}`,
+  ],
+  ['remaining risks', `**Remaining risks:**\n- A slow network\n\n${tag}`],
+  ['what is left and optional', `Remaining (optional):\n- a dark theme\n\n${tag}`],
+  ['remaining work that is ticked', `Remaining work:\n- [x] docs\n- [x] tests\n\n${tag}`],
+  ['a server that is still running', `The server is still running after the upgrade.\n\n${tag}`],
   ['as OpenCode ends', `I wrote the file. All done.\n${tag}`],
   [
     'as Claude Code ends',
@@ -403,6 +417,295 @@ export const talk: readonly TalkRow[] = [
   ['what is left, in a sentence', `TODO: docs.\n\n${tag}`, notDone],
   ['what the agent does next', `I'll now write the tests. ${tag}`, notDone],
   ['a table cell', `| promise | ${tag} |`, inSentence],
+  ['what is still open, in a list', `**Still open:**\n- the tests of the writer\n- the docs\n\n${tag}`, notDone],
+  ['what is left, under a heading', `## What is left\n\n* Translate the mails\n* Try it on a phone\n\n${tag}`, notDone],
+  ['a numbered list of what is to do', `TODO:\n1. wire the button\n2. remove the mock\n\n${tag}`, notDone],
+  [
+    'a test that the agent will fix',
+    `Two parts are in. I'll fix the test that fails in the next round.\n\n${tag}`,
+    notDone,
+  ],
+  ['what the agent has not done yet', `The page is drawn. I have not run the tests yet.\n\n${tag}`, notDone],
+  ['a label below the remaining work', `Remaining work:\n- the docs\n\nFinal answer: ${tag}`, notDone],
+  ['a label below what is not done', `Task two is not done.\n\nFinal answer: ${tag}`, notDone],
+  ['a bold condition with a colon', `**If ALL boxes in the plan are ticked \`[x]\`:**\n\n${tag}`, ledUpTo],
+  [
+    'what the last line must be',
+    `When the labels are printed, **the end of my last message has to be the line**\n\n${tag}`,
+    ledUpTo,
+  ],
+  ['a denial with a reason behind it', `leaving out ${tag} because two entries are open`, inSentence],
+  [
+    'the last line of numbered instructions',
+    `3. Quote the exit code in one sentence.\n4. At the very end: \`${tag}\``,
+    inCode,
+  ],
+];
+
+/**
+ * As agents ended their messages and reports in public recordings: the shape is theirs, the words are not.
+ * The work was done, or what was not is no part of it.
+ */
+export const recordedCounts: readonly Row[] = [
+  [
+    'every task was done before',
+    `Every one of the 6 entries in \`plan.json\` already reads \`done: true\`. Nothing was left for this round.\n\n${tag}`,
+  ],
+  [
+    'older failures that have nothing to do with it',
+    `## Notes\n- All 88 tests of the importer pass\n- Earlier failures in \`clock.test.ts\` and others are unrelated\n\n${tag}`,
+  ],
+  [
+    'one older failure, checked on the base branch',
+    `- The build is clean\n- 1 red test that is red on the main branch too (nothing to do with this)\n\n${tag}`,
+  ],
+  [
+    'an older failure that remains',
+    `- The known \`mailer.test.ts\` failure (it expects last year) stays — no part of this task.\n\n${tag}`,
+  ],
+  [
+    'a ticked box that names known failures',
+    `- [x] A call without the flag behaves as before — 310 tests pass (2 known failures are not ours)\n\n${tag}`,
+  ],
+  [
+    'what is still needed, in brackets',
+    `- \`open()\` and \`close()\` keep their lock (still needed, still working)\n\n${tag}`,
+  ],
+  [
+    'a review without findings',
+    `\`review/list.md\` has its boxes ticked, and \`review/notes.md\` names each file that was read, with no remaining objections, large or small.\n\n${tag}`,
+  ],
+  [
+    'links to lines, and what was left alone',
+    `Renamed the option in [flags.py](/srv/app/flags.py#L12) and in [README.md](/srv/app/README.md#L40). I did not touch [legacy.py](/srv/app/legacy.py), and I did not run the slow suite because this pass only changed comments.\n\n${tag}`,
+  ],
+  [
+    'no gate to run',
+    `There are no check commands in this project, hence no gate. No complaint came in, and none of the pages looks wrong.\n\n${tag}`,
+  ],
+  [
+    'a numbered list of check marks, and a rule behind the promise',
+    `1. ✓ The report is in \`docs/report.md\`.\n2. ✓ Every command of tasks 7 to 9 exits with 0.\n3. ✓ The log names the exit code of each run.\n\n${tag}\n\n---\n`,
+  ],
+  [
+    'a status, a reason and what was achieved',
+    `## Exit status\n\n**Status:** ✅ COMPLETE\n**Reason:** Each point is met. The bare handlers are gone.\n\n**Achieved:**\n- Seven handlers rewritten\n- Three commits, each with a test\n\n---\n\n${tag}`,
+  ],
+  [
+    'the commit and the work that it builds on',
+    `## Commit\n\n**Commit:** \`1f2e3d4\`\n**Branch:** \`feature/ledger\`\n\n---\n\n## Related work\n\n- **Before:** commit \`0a1b2c3\`, the loader\n- **Tasks:** T-14, T-15 (earlier fixes of imports)\n\n---\n\n${tag}`,
+  ],
+  [
+    'a footer of facts',
+    `**Folder**: \`services/ledger\`\n**Version**: 0.4.0\n**Status**: ✅ **READY TO SHIP**\n\n${tag}`,
+  ],
+  [
+    'a list of gates with arrows',
+    `- **Gate 1 (types)**: \`make types\` ➔ **exit 0 (no errors)**\n- **Gate 2 (tests)**: \`make test\` ➔ **31 passed (all green)**\n- **Gate 3 (review)**: \`reviewer\` ➔ **Verdict: MERGE (0 grave, 0 minor)**\n\n${tag}`,
+  ],
+  [
+    'a table of what was wrong and is fixed',
+    `| Defect | Before | Now |\n|---|---|---|\n| Empty export | CRITICAL - nothing was written | FIXED ✓ |\n| Wrong totals | MAJOR - off by one cent | FIXED ✓ |\n\n${tag}`,
+  ],
+  [
+    'how it is used, in steps',
+    `## How to use it\n\n1. Open the list of invoices\n2. Choose a month (optional)\n3. Press "Export"\n\n---\n\n${tag}`,
+  ],
+  [
+    'a script with steps in its comments',
+    `${fence}bash\n# All tests\nmake test\n\n# By hand (needs a database):\n# 1. POST /login → token\n# 2. GET /ledger → entries\n${fence}\n\n${tag}`,
+  ],
+  [
+    'a boxed insight',
+    `\`★ Insight ─────────────────────\`\nThe lock is taken once per batch, not once per row.\n\`───────────────────────────────\`\n\n${tag}`,
+  ],
+  [
+    'a summary with the flags of a plan',
+    `All 5 parts are in place and checked:\n- **23/23 tests passing**\n- Every file is there: \`ring.c\`, \`ring.h\`\n- Each entry of plan.json has \`done: true\`\n\n${tag}`,
+  ],
+  [
+    'Chinese, with hard line breaks',
+    `✅ **七种票据自动打印**  \n✅ **说明书与测试齐全**\n\n打印服务运行正常，所有门店都可以使用。\n\n---\n\n${tag}`,
+  ],
+  ['facts in Chinese', `**完成日期**: 2026-03-05\n**状态**: ✅ **COMPLETE**\n\n---\n\n${tag}`],
+  [
+    'a table in Spanish',
+    `## Estado de las etiquetas\n\n| Etiqueta | Acción |\n| --- | --- |\n| antigua | Se cambia sola en la próxima venta |\n| nueva | Nada que hacer |\n\n${tag}`,
+  ],
+  ['Portuguese, with a verdict', `Modelos: PASS. Todas as etiquetas foram impressas.\n\n---\n\n${tag}`],
+  [
+    'what is gone, what works, what is resolved',
+    `The row is gone from the table as well.\n\nDeleting a note now works from end to end and was checked in the database and through the API. The report of Monday can be closed.\n\n${tag}`,
+  ],
+  [
+    'a failure that was wanted',
+    `**Criteria:**\n- \`make labels\` → exit 0, all seven printed ✅\n- \`make bad-label\` → failed, as it must + \`refusal test PASSED\` ✅\n\n${tag}`,
+  ],
+  ['one sentence about one file', `Wrote greeting.txt with HELLO in it.\n\n${tag}\n`],
+  [
+    'a commit behind each step',
+    `### Step 3 — Write the migration ✅ COMPLETE\n\nAll 64 tests pass (9 skipped = need a printer).\n\n**→ git commit**\n\n### Step 4 — Update the log ✅ COMPLETE\n\n**→ git commit → PR**\n\n${tag}`,
+  ],
+  [
+    'steps that are done or optional, and a label',
+    `## Next steps\n\n1. ✅ **DONE**: the two broken links\n2. 📋 **OPTIONAL**: shorter names in \`theme.css\`\n\n---\n\n**Completion promise**: ${tag}`,
+  ],
+  [
+    'what the user may do next',
+    `**Next steps for you:**\n1. Watch the costs for a week\n2. Collect feedback\n\n${tag}`,
+  ],
+  [
+    'a risk that the tests do not cover',
+    `Checked with \`cargo test -q\` (\`44 passed\`). The risk that is left is the real printer, which these tests do not exercise.\n\n${tag}`,
+  ],
+  [
+    'what will fail by design',
+    `- The download keeps the old file until the new one is whole\n- The upload will stop if somebody else holds the lock (which has to be removed by hand)\n\n${tag}`,
+  ],
+  [
+    'nothing of the old code remains',
+    `- The types are clean\n- No trace of \`oldMode\` remains in \`main()\`\n\n${tag}`,
+  ],
+  ['what differs, in brackets', `- Both templates now read the same (only the greeting differs)\n\n${tag}`],
+  [
+    'what remains for a person',
+    `**Remaining for the owner (see the handbook):**\norder the labels; switch the domain; an optional check by phone.\n\n${tag}`,
+  ],
+  [
+    'sections of what is left and what failed, both empty',
+    `## Left\n\n- None in this folder. The printer in the shop is the business of part D.\n\n## Failures\n\n- None yet.\n\n${tag}`,
+  ],
+  [
+    'a gate that is blocked by others',
+    `- All checks of this change passed, but the gate ended as BLOCKED because of edits by somebody else in the main folder.\n- The trend only warns, as it has no base; that stops nothing.\n\n${tag}`,
+  ],
+  [
+    'a gate that only warns',
+    `- Every gate ran. The spelling check stays a warning until the word list is long enough.\n\n${tag}`,
+  ],
+  [
+    'ideas for later, and a conclusion',
+    `## Ideas\n\n- A web page\n- Labels in colour\n\n## Conclusion\n\nThe label printer is now a tool of its own, with tests and a manual, and covers each point of the plan.\n\n${tag}`,
+  ],
+];
+
+/** The same where the work was not done, or where the promise is not the end. */
+export const recordedTalk: readonly TalkRow[] = [
+  [
+    'the remaining work in a numbered list',
+    `The importer reads **every sheet** of the sample.\n\nRemaining work:\n1. Dates before 1970\n2. A run on the full archive\n3. Memory (one sheet at a time)\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'open items under a heading, and a rule',
+    `### Open items\n- Rule 3: the owner has to run the slow suite once to see it pass.\n- The walk through the four pages is for the owner, too.\n\n---\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'said not to be true yet, on its line',
+    `**State:** good, the frame stands\n\n---\n\n${tag} does NOT hold yet - two parts to go.`,
+    onLine,
+  ],
+  [
+    'scores and news behind it',
+    `## Completion summary\n\n**${tag}**\n\n**Grade:** 7.5/9\n**Rounds:** 4\n\n### What is new\n\n1. A planner`,
+    moreToSay,
+  ],
+  [
+    'a section of its own, and links behind it',
+    `## ✅ Promise status\n\n${tag}\n\nEvery wish is met, and more.\n\n---\n\n**New here?** → [START.md](START.md)`,
+    moreToSay,
+  ],
+  [
+    'behind a label, and a summary behind it',
+    `**Completion promise**: ${tag}\n\nBoth urgent links are repaired.\nThe page opens again.`,
+    moreToSay,
+  ],
+  [
+    'details of the run behind it',
+    `${fence}\nTests:       57 passed, 57 total\n${fence}\n\n${tag}\n\n\n## Details\n- Tries: 3\n- Time: 1m 40s\n- Ended at: 2026-05-02T09:10:11.000Z`,
+    moreToSay,
+  ],
+  [
+    'a line of the log of a loop behind it',
+    `All 5 parts are in place.\n\n${tag}\n[2026-05-02 09:10:11] === LOOP ENDED - no task is left ===`,
+    moreToSay,
+  ],
+  [
+    'the state of the folders behind it',
+    `Every label is printed.\n\n${tag}\n\nError:\n\nState of the folders:\n  [shop] main - no edits`,
+    moreToSay,
+  ],
+  [
+    'a section with a table behind it',
+    `### Next steps\n\n1. **Mend the tray**: it jams\n2. **Paint the box**\n\n---\n\n${tag}\n\n### Examples (2)\n\n| Example | File |\n|---|---|\n| Search | \`01-search.ts\` |`,
+    moreToSay,
+  ],
+  [
+    'it keeps polling',
+    `The indexer is quick again:\n- folder **7/31**\n- memory is flat\n\nNothing in the report so far — the parser is at the first folder. I'll keep looking at it every minute.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it waits for the first figures',
+    `The retry looks good:\n- file **88/120**\n- nothing in the error log\n\nI'm keeping it running and will read the first figures when they are there.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it is not done, and kept alive',
+    `The crawl is in its first hour. It looks sound, but it is not done. I’m keeping it going and looking in again before I start a second one.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it does not pretend that there are figures yet',
+    `The import began anew with the whole set. It is far from the end, so I can't call this a result yet.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it lets the next trial finish',
+    `The small size is slower than last week. That is **no good sign**, but I'm letting the other size run because its cache is warm.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it stays on a run',
+    `- \`serif\` → **41 kB**, larger than the plain one\n\nThe third font is being drawn, so I'm staying on this one before the icons.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'it keeps a run alive, with a reason',
+    `It is **smaller, if not the smallest**. I'm keeping the job going for another hour because two formats were not measured, and the gain is small.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'the next step in the last sentence',
+    `The first trial is over, and its figure is close to the best. Next step: try the same on the larger table.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'a search that is still running',
+    `The list is in \`names.json\`; the crawl of the archive is still running overnight.\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'the next action behind the share of the remaining work',
+    `- ✅ 8/8 checks\n\n**Remaining work**: ~45% (chapters 3-5)\n\n**Confidence**: good\n**Next action**: chapter 3, the tables\n\n---\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'the share of the remaining work',
+    `**Done**: chapters 1-2\n**Remaining work**: ~45% (chapters 3-5)\n\n---\n\n${tag}`,
+    notDone,
+  ],
+  [
+    'the phrase explained in the middle of a message',
+    `The word that closes the job is ${tag}. It comes after the last label. First, the margins:`,
+    inSentence,
+  ],
+  [
+    'a rule in a fence, and a denial',
+    `## House rule\n\nTo close the job, write:\n\n${fence}\n${tag}\n${fence}\n\nTwo labels are missing, so it stays open.`,
+    moreToSay,
+  ],
 ];
 
 /** For the promise that is given with them. */
@@ -463,4 +766,16 @@ export const nothingAtAll: readonly Row[] = [
   ['a fence in the tag', '<promise>\n```\nCOMPLETE\n```\n!</promise'],
   ['the title of a terminal', `\u001b]0;${tag}\u0007`],
   ['the title of a terminal, behind words', `Done.\u001b]0;${tag}\u001b\\\n`],
+];
+
+/** As agents in recordings end for loops that have more than one promise. */
+export const recordedOthers: readonly Row[] = [
+  [
+    'a review with findings',
+    'Blocking:\n- `R-1`: two blocks contradict each other\n\nMinor:\n- `R-2`: a stale page\n\n<promise>INCOMPLETE</promise>',
+  ],
+  ['a part of several', 'Left: none for this part.\n\n<promise>PART_B_COMPLETE</promise>'],
+  ['the role of the agent inside', '**Promise:** <promise>AGENT_COMPLETE: developer | ready to review</promise>'],
+  ['a verdict', 'No blocking findings remain from this review.\n\n<promise>PASS</promise>'],
+  ['a failure with a reason inside', 'Three attempts, three timeouts.\n\n<promise>FAILED: no network</promise>'],
 ];

@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/events.ts';
 import { watchIteration } from '../../../src/ralph/iteration.ts';
 import { chunkSizes, cut } from '../chunks.ts';
-import { counts, nearMisses, nothingAtAll, tag, talk } from './promise.rows.ts';
+import {
+  counts,
+  nearMisses,
+  nothingAtAll,
+  recordedCounts,
+  recordedOthers,
+  recordedTalk,
+  tag,
+  talk,
+} from './promise.rows.ts';
 
 const message = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
 const plain = (text: string): AgentEvent => ({ type: 'text', text, plain: true });
@@ -54,6 +63,18 @@ describe('endings that are talk about it', () => {
   });
 });
 
+describe('recorded endings that are the promise', () => {
+  test.each(recordedCounts)('%s', (_, text) => {
+    expect(judgeInEveryForm(text)).toMatchObject({ completionFound: true, rejected: null });
+  });
+});
+
+describe('recorded endings that are not', () => {
+  test.each(recordedTalk)('%s', (_, text, why) => {
+    expect(judgeInEveryForm(text)).toMatchObject({ completionFound: false, rejected: why });
+  });
+});
+
 describe('endings that are nearly the promise', () => {
   test.each(nearMisses.map(([name, text, why, promise = 'COMPLETE']) => [name, text, why, promise] as const))(
     '%s',
@@ -64,7 +85,7 @@ describe('endings that are nearly the promise', () => {
 });
 
 describe('endings that have nothing to do with it', () => {
-  test.each(nothingAtAll)('%s', (_, text) => {
+  test.each([...nothingAtAll, ...recordedOthers])('%s', (_, text) => {
     expect(judgeInEveryForm(text)).toMatchObject({ completionFound: false, rejected: null, mentions: [] });
   });
 });
@@ -97,6 +118,12 @@ describe('several messages', () => {
     ],
     ['a promise in the part before', [message(`Done.\n${tag}`), message(`All is well.\n${tag}`)], true],
     ['a tool behind it', [message(tag), tool], true],
+    ['empty turns behind it', [message(tag), message(''), message(' \n'), tool, message('')], true],
+    ['a turn of no width behind a tool', [message(tag), tool, message('\u200b')], true],
+    ['a check mark behind a tool', [message(tag), tool, message('✅')], true],
+    ['a full stop behind a tool', [message(tag), tool, message('.')], true],
+    ['a cross behind a tool', [message(tag), tool, message('❌')], false],
+    ['words behind a check mark behind a tool', [message(tag), tool, message('✅'), message('One test fails.')], false],
   ])('%s', (_, events, expected) => {
     expect(judge(events).completionFound).toBe(expected);
   });
