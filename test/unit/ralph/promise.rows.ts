@@ -587,6 +587,26 @@ export const recordedCounts: readonly Row[] = [
     'ideas for later, and a conclusion',
     `## Ideas\n\n- A web page\n- Labels in colour\n\n## Conclusion\n\nThe label printer is now a tool of its own, with tests and a manual, and covers each point of the plan.\n\n${tag}`,
   ],
+  [
+    'a list in a list',
+    `- All 91 tests pass (12 suites)\n  - 80 old ones: passing\n  - 11 new ones: passing\n- The build has no type errors\n\n${tag}`,
+  ],
+  [
+    'sections without a list, all empty',
+    `## Blocking items\n\nNone.\n\n## Older or out-of-scope items\n\nNone.\n\n${tag}`,
+  ],
+  [
+    'a finding that is resolved, and none that blocks',
+    `- Finding 2: wrong order of the drawers\n  Check: read the list again\n  Status: resolved\n\n## Blocking items\n\n- None.\n\n${tag}`,
+  ],
+  [
+    'a verdict in Chinese, and what it does not decide',
+    `受测范围内，七项要求全部通过。**判定：PASS**，建议见附录（可选）。\n\n本报告不关闭任何工单，也不批准发布。\n\n${tag}`,
+  ],
+  [
+    'what still works',
+    `- Setting a value back to its default removes it from the file\n- The older commands still work as they did\n\n${tag}`,
+  ],
 ];
 
 /** The same where the work was not done, or where the promise is not the end. */
