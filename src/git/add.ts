@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, type GitResult } from './git.ts';
+import { git, type GitArguments, type GitResult } from './git.ts';
 import { skipping } from './left-out.ts';
 import type { WorkTree } from './worktree.ts';
 
@@ -9,7 +9,7 @@ export interface AddRequest {
   readonly without: readonly string[];
   /** For `git add`. */
   readonly flags?: readonly string[];
-  /** For git itself: `-c`, `key=value`, … */
+  /** For git itself: `key=value`, … */
   readonly config?: readonly string[];
 }
 
@@ -21,9 +21,10 @@ export const addAll = (
   // Only where it is needed, as an old git does not know it.
   const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
   const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
-  const args = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
-  return git(['-c', 'advice.addEmbeddedRepo=false', ...config, ...args], {
+  const args: GitArguments = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
+  return git(args, {
     cwd: root,
+    config: ['advice.addEmbeddedRepo=false', ...config],
     env: { GIT_INDEX_FILE: scratch },
     ...(without.length === 0 ? {} : { input: skipping(without) }),
   });

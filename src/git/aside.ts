@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { fileAt, git, pathOf, statsOf } from './git.ts';
+import { fileAt, git, type GitArguments, pathOf, statsOf } from './git.ts';
 
 /** What is untracked and stands where a fast-forward puts files; names as git gave them. */
 export interface InTheWay {
@@ -15,7 +15,7 @@ export const untrackedInTheWay = async (
   [from, to]: readonly [string, string],
   own: readonly string[],
 ): Promise<InTheWay> => {
-  const names = (...args: string[]) => namesFrom(root, args);
+  const names = (...args: GitArguments) => namesFrom(root, args);
   const plain = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
   const added = await names('diff-tree', ...plain, '--diff-filter=A', from, to);
   const tracked = await names('ls-files', '-z');
@@ -29,7 +29,7 @@ export const untrackedInTheWay = async (
   };
 };
 
-const namesFrom = async (root: string, args: readonly string[]): Promise<string[]> =>
+const namesFrom = async (root: string, args: GitArguments): Promise<string[]> =>
   (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
 
 const untrackedBelow = (root: string, paths: readonly string[]): Promise<string[]> =>

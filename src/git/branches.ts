@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
-import { git, type GitCall, type GitResult, pathOf, readable } from './git.ts';
+import { git, type GitArguments, type GitCall, type GitResult, pathOf, readable } from './git.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
 
@@ -81,7 +81,7 @@ const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly str
     .filter((path) => tracked.has(path))
     .map((path) => `:(literal)${path}\0`)
     .join('');
-  const restore = [
+  const restore: GitArguments = [
     'restore',
     '--source=HEAD',
     '--staged',
@@ -141,7 +141,7 @@ export const isWorktree = async (cwd: string, path: string): Promise<boolean> =>
 
 /** Untracked files that the patterns of a file name, relative to the folder; ignored or not. */
 export const filesNamedBy = async (cwd: string, patterns: string): Promise<string[]> => {
-  const args = ['ls-files', '--others', '--ignored', `--exclude-from=${patterns}`, '-z'];
+  const args: GitArguments = ['ls-files', '--others', '--ignored', `--exclude-from=${patterns}`, '-z'];
   return (await git(args, { cwd })).stdout.split('\0').filter(Boolean);
 };
 
@@ -240,11 +240,8 @@ export const rebaseOnto = async (cwd: string, { base, stoppable, resolve }: Reba
   const onto = `refs/heads/${base}`;
   const ahead = await git(['merge-base', '--is-ancestor', onto, 'HEAD'], { cwd });
   // Nothing of the user's settings: branches that point to the same commits must stay.
-  const plain = ['rebase.updateRefs', 'rebase.autoSquash', 'rebase.autoStash'].flatMap((name) => [
-    '-c',
-    `${name}=false`,
-  ]);
-  let rebase = ahead.code === 0 ? ahead : await git([...plain, 'rebase', '--quiet', onto], { cwd, ...stoppable });
+  const config = ['rebase.updateRefs=false', 'rebase.autoSquash=false', 'rebase.autoStash=false'];
+  let rebase = ahead.code === 0 ? ahead : await git(['rebase', '--quiet', onto], { cwd, config, ...stoppable });
   while (rebase.code !== 0) {
     const files = (await git(['diff', '--name-only', '--diff-filter=U', '-z'], { cwd })).stdout
       .split('\0')
@@ -253,7 +250,7 @@ export const rebaseOnto = async (cwd: string, { base, stoppable, resolve }: Reba
       await git(['rebase', '--abort'], { cwd });
       return files.length > 0 ? { kind: 'conflict', files } : { kind: 'failed', why: reasonFor(rebase) };
     }
-    rebase = await git([...plain, 'rebase', '--continue'], { cwd, ...stoppable });
+    rebase = await git(['rebase', '--continue'], { cwd, config, ...stoppable });
   }
   return { kind: 'rebased', commit: (await git(['rev-parse', 'HEAD'], { cwd })).stdout.trim() };
 };
@@ -285,7 +282,7 @@ export interface Range {
 
 /** What comes with the commits from one to the other. */
 export const rangeBetween = async (cwd: string, from: string, to: string): Promise<Range> => {
-  const { stdout } = await git(['diff', '--shortstat', '--no-ext-diff', '--no-renames', from, to], { cwd });
+  const { stdout } = await git(['diff', '--shortstat', '--no-renames', from, to], { cwd });
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
   return {
     commits: (await commitsBeyond(cwd, from, to)) ?? 0,
@@ -319,7 +316,7 @@ export const fastForward = async (cwd: string, branch: string, commit: string): 
 const mergeIn = async (holder: string, branch: string, commit: string): Promise<Forwarded> => {
   const before = await tipOf(holder, branch);
   // What is ignored is nowhere else, but git would overwrite it without a word.
-  const args = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
+  const args: GitArguments = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
   const { code, stderr } = await git(args, { cwd: holder, hooks: true });
   if (code === 0) return { ok: true };
   // A hook that refuses to move the branch comes when the files are there already. What is as it was stays so.

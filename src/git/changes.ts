@@ -24,8 +24,8 @@ export const changesBetween = async (
   [before, after]: readonly [string, string],
   { renames }: { renames: boolean },
 ): Promise<Difference[] | null> => {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
-  const { code, stdout } = await git([...args, before, after], { cwd: root });
+  const flags = ['-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
+  const { code, stdout } = await git(['diff-tree', ...flags, before, after], { cwd: root });
   return code === 0 ? parseDifferences(stdout) : null;
 };
 

@@ -72,14 +72,13 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     const input = indexLines({ staged, wanted, open });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
-    const args = ['commit', '--quiet', '-m', request.message];
     writeIndexNote(tree, note);
     const logged = headLogSize(tree);
     let tried = false;
     const commit = await patiently(async () => {
       if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
       tried = true;
-      return git(args, { cwd, env, hooks: true, kill: request.kill });
+      return git(['commit', '--quiet', '-m', request.message], { cwd, env, hooks: true, kill: request.kill });
     }, triesToCommit);
     const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
     // A hook that is ended behind the commit makes git fail as well.

@@ -4,6 +4,9 @@ import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { environmentIn, signalGroup } from '../processes.ts';
+import { type GitArguments, inert, withoutForeign } from './inert.ts';
+
+export type { GitArguments } from './inert.ts';
 
 export interface GitResult {
   readonly code: number;
@@ -18,6 +21,8 @@ export interface GitCall {
   readonly input?: string;
   /** The user's hooks may run. */
   readonly hooks?: true;
+  /** Settings for this call, as `key=value`. */
+  readonly config?: readonly string[];
   /** Aborted to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
 }
@@ -27,16 +32,44 @@ const longestMs = 10 * 60_000;
 /** How long a child of a hook may keep the output open. */
 const pipeGraceMs = 500;
 
+/** Answers with the reason why git must not be run any more; null while it may. */
+export type GitGuard = () => Promise<string | null>;
+
+const guards: GitGuard[] = [];
+
+/** Asked before every git command from now on. */
+export const guardGit = (guard: GitGuard): void => void guards.push(guard);
+
+/** The reason why git is not run any more; null while it is. */
+export const whyNoGit = async (): Promise<string | null> => {
+  for (const guard of guards) {
+    const why = await guard();
+    if (why !== null) return why;
+  }
+  return null;
+};
+
 /**
- * Runs one git command. What git answers, also that there is no git, is a value.
+ * Runs one git command, so that nothing runs that the repository names, except for hooks where they are asked for, and
+ * filters. What git answers, also that there is no git, is a value.
+ */
+export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
+  const why = await whyNoGit();
+  return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
+};
+
+/** As of a git that refuses to look at a repository. */
+const refusedCode = 128;
+
+/**
+ * The same without asking the guards.
  * It has a group of its own, so that Ctrl-C does not cut a commit short.
  */
-export const git = async (args: readonly string[], call: GitCall): Promise<GitResult> => {
+export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   // In English, so that an answer can be told from another; but hooks get the user's own language.
   const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
-  // Hooks of the user's are for what the user would do as well, and for nothing else.
-  const quiet = call.hooks ? [] : ['-c', 'core.hooksPath=/dev/null'];
-  const child = spawn('git', [...quiet, ...args], {
+  const { hooks = false, config = [] } = call;
+  const child = spawn('git', inert(args, { hooks, config }), {
     cwd: call.cwd,
     env: environmentIn(call.cwd, env),
     stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
@@ -77,11 +110,28 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   }
 };
 
-/** Lets git speak to the terminal itself, with its colours and its pager; answers with its exit code. */
-export const showGit = async (args: readonly string[], cwd: string): Promise<number> => {
-  const child = spawn('git', args, { cwd, env: environmentIn(cwd, withoutSurroundingGit()), stdio: 'inherit' });
+/** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
+export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
+  const pager = await userPager(cwd);
+  const env = { ...withoutForeign(process.env), ...(pager === null ? {} : { GIT_PAGER: pager }) };
+  const child = spawn('git', inert(args, { hooks: false }), { cwd, env: environmentIn(cwd, env), stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
+};
+
+/** The pager of the user's own settings; never one that the repository names. null when git may choose it. */
+const userPager = async (cwd: string): Promise<string | null> => {
+  if (!process.stdout.isTTY || process.env.GIT_PAGER !== undefined) return null;
+  const { stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
+  const fields = stdout.split('\0');
+  let [own, isNamed]: [string | null, boolean] = [null, false];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, value] = /^(?:core\.pager|pager\.diff)\n(.*)$/s.exec(fields[at + 1]!) ?? [];
+    if (value === undefined || /^(?:true|false|yes|no|on|off|\d*)$/i.test(value)) continue;
+    isNamed = true;
+    if (fields[at] !== 'local' && fields[at] !== 'worktree') own = readable(value);
+  }
+  return isNamed ? (own ?? process.env.PAGER ?? 'less') : null;
 };
 
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
@@ -111,30 +161,12 @@ export const statsOf = (root: string, name: string): Stats | undefined => {
 
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
 const quietEnvironment = (): NodeJS.ProcessEnv => ({
-  ...withoutSurroundingGit(),
+  ...withoutForeign(process.env),
   GIT_TERMINAL_PROMPT: '0',
   GIT_EDITOR: 'true',
+  GIT_SEQUENCE_EDITOR: 'true',
   GIT_OPTIONAL_LOCKS: '0',
 });
-
-const foreign = [
-  'GIT_COMMON_DIR',
-  'GIT_DIR',
-  'GIT_GLOB_PATHSPECS',
-  'GIT_ICASE_PATHSPECS',
-  'GIT_INDEX_FILE',
-  'GIT_LITERAL_PATHSPECS',
-  'GIT_NOGLOB_PATHSPECS',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_PREFIX',
-  'GIT_WORK_TREE',
-];
-
-const withoutSurroundingGit = (): NodeJS.ProcessEnv => {
-  const env = { ...process.env };
-  for (const name of foreign) delete env[name];
-  return env;
-};
 
 /** What lstat tells of a name, also behind a link; undefined when it is gone, or out of reach. */
 export const statsAt = (root: string, name: string): Stats | undefined => {

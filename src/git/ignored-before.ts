@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { readJson } from '../project/files.ts';
 import { listOf, object, required, text } from '../project/shape.ts';
-import { git, pathOf } from './git.ts';
+import { git, type GitArguments, pathOf } from './git.ts';
 import { createRulesReader } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
 
@@ -48,7 +48,7 @@ const mostInFolder = 1000;
 const mostFiles = 20_000;
 
 const listIgnored = async ({ root }: WorkTree): Promise<string[]> => {
-  const args = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
+  const args: GitArguments = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const names = (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
   const files: string[] = [];
   for (const name of names.filter((each) => !each.startsWith('.spool/'))) {

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, readable } from './git.ts';
+import { git, type GitArguments, readable } from './git.ts';
 
 /** What git ignored in a work tree before an agent worked there. Paths are relative to its root; folders end with `/`. */
 export interface Baseline {
@@ -52,7 +52,7 @@ export const ignoredSince = async (
 /** Ignored folders with the output of builds and test runs. */
 export const outputsIn = async (root: string): Promise<string[]> => (await listIgnored(root)).filter(isOutput);
 
-const listed = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'];
+const listed: GitArguments = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'];
 
 const listIgnored = async (root: string): Promise<string[]> =>
   namesIn((await git([...listed, '--directory', '--no-empty-directory'], { cwd: root })).stdout);

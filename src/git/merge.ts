@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { git } from './git.ts';
+import { git, type GitArguments } from './git.ts';
 
 interface Versions {
   readonly base: Buffer;
@@ -17,7 +17,15 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
   const folder = mkdtempSync(join(tmpdir(), 'spool-merge-'));
   try {
     for (const [name, bytes] of Object.entries(versions)) writeFileSync(join(folder, name), bytes as Buffer);
-    const args = ['merge-file', '--stdout', '--diff3', `--marker-size=${marks}`, 'mine', 'base', 'theirs'];
+    const args: GitArguments = [
+      'merge-file',
+      '--stdout',
+      '--diff3',
+      `--marker-size=${marks}`,
+      'mine',
+      'base',
+      'theirs',
+    ];
     const { code, stdout } = await git(args, { cwd: folder });
     // The number of conflicts; from 128 on, what kept git from trying.
     if (code < 0 || code >= 128) return null;

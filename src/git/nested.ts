@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Difference } from './changes.ts';
-import { git, pathOf, readable, statsAt } from './git.ts';
+import { git, type GitArguments, type GitResult, pathOf, readable, statsAt } from './git.ts';
+import { noFetch } from './inert.ts';
 
 /** By repository, then by file: what differs when somebody has written to it. Names are those of the work tree around them. */
 export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -48,7 +49,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
       const found = new Map<string, ReadonlyMap<string, string>>();
       const open = [...repositories];
       for (let name = open.pop(); name !== undefined; name = open.pop()) {
-        if (found.has(name) || !existsSync(pathOf(root, `${name}/.git`))) continue;
+        if (found.has(name) || !isRepository(root, name)) continue;
         const { files, repositories: deeper } = await filesOf(root, name);
         found.set(name, files);
         open.push(...deeper);
@@ -77,11 +78,13 @@ const inside = (status: Difference['status'], name: string): Difference => ({
 });
 
 const filesOf = async (root: string, repository: string) => {
-  const cwd = `${root}/${readable(repository)}`;
-  // What is no repository although it has a `.git` must not be taken for a folder of the one around it.
-  const env = { GIT_CEILING_DIRECTORIES: dirname(cwd) };
-  const args = ['-c', 'core.fsmonitor=false', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const { stdout } = await git(args, { cwd, env });
+  const { stdout } = await gitInside(root, repository, [
+    'ls-files',
+    '-z',
+    '--cached',
+    '--others',
+    '--exclude-standard',
+  ]);
   const files = new Map<string, string>();
   const repositories: string[] = [];
   for (const below of new Set(stdout.split('\0').filter(Boolean))) {
@@ -91,6 +94,21 @@ const filesOf = async (root: string, repository: string) => {
     else if (stats) files.set(name, `${stats.ino} ${stats.size} ${stats.mode} ${stats.mtimeMs} ${stats.ctimeMs}`);
   }
   return { files, repositories };
+};
+
+/** Whether a repository is checked out there; a submodule that was never fetched is an empty folder. */
+export const isRepository = (root: string, name: string): boolean => existsSync(pathOf(root, `${name}/.git`));
+
+/** The commit that is checked out in a repository inside; null when it has none. */
+export const nestedHead = async (root: string, repository: string): Promise<string | null> => {
+  const { code, stdout } = await gitInside(root, repository, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** What is no repository although it has a `.git` must not be taken for a folder of the one around it. */
+const gitInside = (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
+  const cwd = `${root}/${readable(repository)}`;
+  return git(args, { cwd, env: { ...noFetch, GIT_CEILING_DIRECTORIES: dirname(cwd) } });
 };
 
 /** Empty when that cannot be told. */

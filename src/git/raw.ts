@@ -1,4 +1,4 @@
-import { git } from './git.ts';
+import { git, type GitArguments } from './git.ts';
 
 /** A file on the two sides of a difference: `100644 <id>`, or mode and id of zeros where it is not there. */
 export interface RawDifference {
@@ -20,9 +20,9 @@ export const indexAgainst = (cwd: string, tree: string) => rawDifferences(cwd, [
  * Asks git for differences with `--raw -z`, moved files as deleted and added: by name, as git gave it. null when git
  * cannot tell.
  */
-const rawDifferences = async (cwd: string, command: readonly string[]): Promise<Map<string, RawDifference> | null> => {
+const rawDifferences = async (cwd: string, command: GitArguments): Promise<Map<string, RawDifference> | null> => {
   const [verb, ...rest] = command;
-  const { code, stdout } = await git([verb!, '--raw', '-z', '--no-renames', ...rest], { cwd });
+  const { code, stdout } = await git([verb, '--raw', '-z', '--no-renames', ...rest], { cwd });
   if (code !== 0) return null;
   const fields = stdout.split('\0');
   const found = new Map<string, RawDifference>();

@@ -45,7 +45,7 @@ const withFilter = async ({ root, scratch }: WorkTree, filter: string): Promise<
 const withLineEndings = async (tree: WorkTree, without: readonly string[]): Promise<RefusedFile[]> => {
   const copy = { ...tree, scratch: `${tree.scratch}.endings` };
   await copyIndex(tree.scratch, copy.scratch);
-  const { stderr } = await addAll(copy, { without, config: ['-c', 'core.safecrlf=warn'] });
+  const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
   rmSync(copy.scratch, { force: true });
   return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);
 };

@@ -2,6 +2,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
+import { createGitlinks, gitlinksIn } from './gitlinks.ts';
 import { isRuleFile, namesIn } from './ignored.ts';
 import type { IgnoredBefore } from './ignored-before.ts';
 import { coveredBy, type LeftOut } from './left-out.ts';
@@ -62,7 +63,9 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
   /** By name: what files that git refused, and its settings, were like then. */
   const refused = new Map<string, string>();
-  const nested = new Set<string>();
+  const links = createGitlinks(tree);
+  /** The user's index whose gitlinks are known. */
+  let listed: string | null = null;
   const had = options.ignored?.has ?? (() => false);
   let moment: Moment | null = options.since
     ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
@@ -88,15 +91,21 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     }
   };
 
-  /** Adds all that can be added; null when git cannot tell. */
+  /** Repositories inside that are checked out, and not left out. */
+  const inside = (): string[] => {
+    const isLeftOut = coveredBy([...left.values()]);
+    return links.present().filter((name) => !isLeftOut(`${name}/.git`));
+  };
+
+  /** Adds all that can be added, but for the repositories inside; null when git cannot tell. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
     const alike = createAlikeFinder(tree);
     for (let tries = 0; tries < mostRefused; tries++) {
-      const without = [...left.keys()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const without = [...left.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
       const result = await addAll(tree, { without, flags });
       const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
       refuse(said.files);
-      for (const name of said.empty) nested.add(name);
+      links.note(said.empty);
       problem = said.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
@@ -111,15 +120,17 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     if (last === null || !existsSync(tree.scratch)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
-    const { added, removed } = readVerbose(result.stdout);
+    const { added: files, removed } = readVerbose(result.stdout);
+    const added = [...files, ...(await links.moved(inside()))];
     const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
     return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
   };
 
   const survey = async (): Promise<News> => {
+    listed = stamp();
     const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
     const lines = stdout.split('\0').filter(Boolean);
-    for (const line of lines) if (line.startsWith('160000 ')) nested.add(line.slice(line.indexOf('\t') + 1));
+    links.note(gitlinksIn(lines));
     return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: moment };
   };
 
@@ -127,7 +138,13 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     await copyIndex(tree.index, tree.scratch);
     const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
     if (ignored.length > 0) await unstage(tree, coveredBy(ignored));
-    return (await add()) === null ? null : writeTree(tree);
+    if (listed !== start) {
+      listed = start;
+      const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
+      links.note(gitlinksIn((await git(['ls-files', '--stage', '-z'], call)).stdout.split('\0')));
+    }
+    if ((await add()) === null || !(await links.put(inside()))) return null;
+    return writeTree(tree);
   };
 
   const takeNow = async (outside: string | null): Promise<string | null> => {
@@ -135,7 +152,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     if (news === null) return null;
     const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
-    for (const name of sorted.nested) nested.add(name);
+    links.note(sorted.nested);
     const isSame =
       last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredBy([...left.values()]));
     if (isSame && existsSync(tree.scratch)) return last;
@@ -154,12 +171,14 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
       return last;
     },
     committed: () => {
-      start = stamp();
+      const now = stamp();
+      if (listed === start) listed = now;
+      start = now;
     },
     leftOut: () => [...left.values()],
     nested: () => {
       const isLeftOut = coveredBy([...left.values()]);
-      return [...nested].filter((name) => !isLeftOut(`${name}/.git`));
+      return [...links.names()].filter((name) => !isLeftOut(`${name}/.git`));
     },
     problem: () => problem,
   };

@@ -39,14 +39,12 @@ export const findVersion = async (
   return null;
 };
 
-const quietly = ['--quiet', '--no-ext-diff', '--no-textconv'];
-
 /** Whether a file is as it is in HEAD, and came there by commits that were made after a time. */
 export const wasCommittedSince = async ({ root }: WorkTree, path: string, sinceMs: number): Promise<boolean> => {
   const file = ['--', `:(literal)${path}`];
   const then = await git(['rev-parse', '--verify', '--quiet', `HEAD@{${Math.ceil(sinceMs / 1000)}}`], { cwd: root });
   if (then.code !== 0) return false;
-  const same = await git(['diff', ...quietly, 'HEAD', ...file], { cwd: root });
-  const moved = await git(['diff', ...quietly, then.stdout.trim(), 'HEAD', ...file], { cwd: root });
+  const same = await git(['diff', '--quiet', 'HEAD', ...file], { cwd: root });
+  const moved = await git(['diff', '--quiet', then.stdout.trim(), 'HEAD', ...file], { cwd: root });
   return same.code === 0 && moved.code === 1;
 };
