@@ -20,7 +20,8 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
 
 const userFolder = () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
 
-const configFiles = ({ gitFolder, exclude }: WorkTree): string[] => {
+/** Where git looks for settings of this work tree, whether there is a file or not. */
+export const configFiles = ({ gitFolder, exclude }: WorkTree): string[] => {
   const global = process.env.GIT_CONFIG_GLOBAL;
   return [
     // Linked work trees share it, as they share info/exclude.
@@ -39,7 +40,7 @@ const userRulesFile = async ({ root }: WorkTree): Promise<string | null> => {
 };
 
 /** Of a file out of reach nothing can be told. */
-const safeStamp = (file: string): string => {
+export const safeStamp = (file: string): string => {
   try {
     return stampOf(file);
   } catch {

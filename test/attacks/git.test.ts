@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -38,7 +39,7 @@ const nested = (attack: string, name = 'sub') =>
 const fsmonitor = 'git config core.fsmonitor "$HOME/evil fsmonitor"';
 const cleanFilter = 'git config filter.evil.clean "$HOME/evil clean"';
 const processFilter = 'git config filter.evil.process "$HOME/evil process"';
-const hooks = `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-checkout reference-transaction
+const hooks = `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit post-checkout reference-transaction
   do cp "$HOME/evil" .git/hooks/$hook; done`;
 /** A missing tree in a sparse index makes git ask the remote for it. */
 const lazyFetch = `mkdir d; echo y > d/y; git add .; git commit -qm more; git sparse-checkout set --cone --sparse-index
@@ -52,8 +53,8 @@ const asSubmodule = `printf '[submodule "sub"]\\n\\tpath = sub\\n\\turl = ./sub\
 const ignoredGitlink = 'echo /sub/ > .gitignore; git add -f sub 2> /dev/null; git commit -qm "an ignored gitlink"';
 
 /** What Spool does after the agent has planted something: the rest of the iteration, one more, and the other commands. */
-const useAll = async (project: TestProject) => {
-  await project.spool(...run, '--max-iterations', '2');
+const useAll = async (project: TestProject, ...flags: string[]) => {
+  await project.spool(...run, '--max-iterations', '2', ...flags);
   await project.spool('diff', change, '1');
   await project.spool('diff', change, '0..1', '--stat');
   await project.spool('rewind', change, '0', '--dry-run');
@@ -71,7 +72,10 @@ describe('a nested repository of the agent', () => {
     ['a filter process', processFilter],
     ['hooks', hooks],
     ['a remote for missing objects', lazyFetch],
-    ['all of it in a repository inside it', nested(all, 'deeper')],
+    [
+      'all of it in a repository inside it',
+      `${nested(all, 'deeper')}; git add deeper 2> /dev/null; git commit -qm deeper`,
+    ],
   ])('with %s', async (_, attack) => {
     for (const commit of ['true', asGitlink, asSubmodule, ignoredGitlink]) {
       const project = armed({ agent: [once(`${nested(attack)}; ${commit}`)] });
@@ -84,5 +88,260 @@ describe('a nested repository of the agent', () => {
         ['made.txt'],
       ]);
     }
+  });
+});
+
+describe('the repository itself, when the agent writes to its config', () => {
+  /** A commit with a signature, so that showing it asks the program for signatures. */
+  const signed = `commit=$(git cat-file commit HEAD | sed '/^committer/a gpgsig x' | git hash-object -t commit -w --stdin)
+    git reset -q --soft $commit`;
+
+  test.each([
+    ['fsmonitor', fsmonitor],
+    ['an external diff', 'git config diff.external "$HOME/evil diff"'],
+    [
+      'drivers for differences',
+      `echo '*.txt diff=evil' > .gitattributes; git config diff.evil.command "$HOME/evil command"
+       git config diff.evil.textconv "$HOME/evil textconv"`,
+    ],
+    ['signatures in logs', `git config log.showSignature true; git config gpg.program "$HOME/evil gpg"; ${signed}`],
+    [
+      'its pager and editor',
+      'for key in core.pager pager.diff core.editor sequence.editor; do git config $key "$HOME/evil $key"; done',
+    ],
+    [
+      'differences of submodules',
+      `${nested('git config diff.external "$HOME/evil inner"; git commit -q --allow-empty -m more')}; git add sub 2> /dev/null
+       git config diff.submodule diff; git config submodule.recurse true; git config status.submoduleSummary true`,
+    ],
+  ])('%s does not run', async (_, attack) => {
+    const project = armed({ agent: [once(attack)] });
+
+    await useAll(project);
+
+    expect(project.ran()).toBe('');
+    expect(project.history()).toHaveLength(2);
+  });
+
+  test.each([
+    ['filter.evil.clean', `echo '*.txt filter=evil' > .gitattributes; ${cleanFilter}`],
+    ['filter.evil.process', `echo '*.txt filter=evil' > .gitattributes; ${processFilter}`],
+    ['gpg.program', 'git config commit.gpgSign true; git config gpg.program "$HOME/evil gpg"'],
+    ['core.worktree', 'git config core.worktree "$HOME"'],
+    [
+      'filter.evil.clean',
+      `echo '*.txt filter=evil' > .gitattributes; git config -f own.config filter.evil.clean "$HOME/evil clean"`,
+      ['include.path', '../own.config'],
+    ],
+  ])('%s, which Spool cannot do without, ends its use of git, and that is said once', async (key, attack, config?) => {
+    const project = armed({ agent: [once(attack)] });
+    if (config !== undefined) project.git('config', ...(config as string[]));
+    const head = project.git('rev-parse', 'HEAD');
+
+    const result = await project.spool(...run, '--max-iterations', '3');
+
+    expect(project.ran()).toBe('');
+    expect(result.code).toBe(3);
+    expect(result.stderr.match(/was changed during the run/g)).toHaveLength(1);
+    expect(result.stderr).toMatch(
+      new RegExp(
+        `${key} in (\\.git/|\\.git/\\.\\./own\\.)config was changed during the run: changes are no longer tracked`,
+      ),
+    );
+    expect(project.history().map(({ git, commit }) => [git, commit])).toEqual([
+      [null, null],
+      [null, null],
+      [null, null],
+    ]);
+    expect(readFileSync(project.path('.git/refs/heads/main'), 'utf8').trim()).toBe(head);
+  });
+
+  test('hooks do not run where nothing is committed', async () => {
+    const project = armed({ agent: [once(`${hooks}; git config core.hooksPath .git/hooks`)] });
+
+    await useAll(project, '--no-commit');
+    await project.spool('rewind', change, '0');
+
+    expect(project.ran()).toBe('');
+    expect(project.exists('made.txt')).toBe(false);
+  });
+
+  test('other settings of the agent change nothing', async () => {
+    const project = createProject({
+      agent: [
+        `git config core.editor vi; git remote add fork /tmp/x; git config user.name Agent; echo x > x.txt; ${promise}`,
+      ],
+    });
+
+    const result = await project.spool(...run);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  });
+});
+
+describe('in a worktree', () => {
+  test.each([
+    ['fsmonitor', fsmonitor],
+    ['a clean filter', cleanFilter],
+  ])('a nested repository with %s, up to the landing', async (_, attack) => {
+    const project = armed({ agent: [`${once(`${nested(attack)}; ${asSubmodule}`)}; ${promise}`] });
+
+    const done = await project.spool(...run, '--worktree', '--verify', 'true');
+    const landed = await project.spool('land', change);
+
+    expect(done.code).toBe(0);
+    expect(landed).toMatchObject({ code: 0 });
+    expect(project.ran()).toBe('');
+    expect(project.read('made.txt')).toBe('x\n');
+  });
+
+  test('a nested repository in the folder that a branch is landed on', async () => {
+    const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
+    project.write('plant.sh', `${nested(all)}; ${asSubmodule}`);
+    execFileSync('sh', ['plant.sh'], { cwd: project.folder, env: project.env });
+    project.forget();
+
+    const done = await project.spool(...run, '--worktree', '--verify', 'true');
+    const landed = await project.spool('land', change);
+
+    expect([done.code, landed.code]).toEqual([0, 0]);
+    expect(project.ran()).toBe('');
+    expect(project.read('made.txt')).toBe('x\n');
+  });
+});
+
+describe('a clone', () => {
+  test('with a bare repository in it, which names programs', async () => {
+    const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
+    project.git('init', '-q', '--bare', 'sub');
+    project.git('-C', 'sub', 'config', 'core.bare', 'false');
+    project.git('-C', 'sub', 'config', 'core.worktree', '.');
+    project.git('-C', 'sub', 'config', 'core.fsmonitor', `${project.home}/evil fsmonitor`);
+    project.git('-C', 'sub', 'config', 'filter.evil.clean', `${project.home}/evil clean`);
+    project.write('sub/.gitattributes', '*.txt filter=evil\n');
+    project.write(`sub/.spool/changes/${change}/proposal.md`, '# Add\n\nThe proposal.\n');
+    project.forget();
+
+    const result = await project.start(run, { cwd: 'sub' }).result;
+    for (const words of [['list'], ['show', change], ['diff', change], ['rewind', change, '0'], ['doctor'], ['prune']])
+      await project.start(words, { cwd: 'sub' }).result;
+
+    expect(project.ran()).toBe('');
+    expect(result.code).toBe(0);
+    expect(result.stderr).toContain('Nothing will be committed, git refuses:');
+  });
+});
+
+describe('spool diff on a terminal', () => {
+  const worked = async (home = '') => {
+    const project = armed({ agent: [`echo one > a.txt; ${promise}`] });
+    writeFileSync(join(project.home, '.gitconfig'), home, { flag: 'a' });
+    await project.spool(...run);
+    for (const key of ['core.pager', 'pager.diff', 'diff.external'])
+      project.git('config', key, `${project.home}/evil ${key}`);
+    return project;
+  };
+
+  test('uses no pager of the repository', async () => {
+    const project = await worked();
+    const terminal = openTerminal({ ...project, env: { ...project.env, PAGER: 'cat' } } as TestProject, [
+      'diff',
+      change,
+    ]);
+
+    expect(await terminal.exitCode).toBe(0);
+    expect(terminal.screen()).toContain('+one');
+    expect(project.ran()).toBe('');
+  });
+
+  test('uses the pager of the user', async () => {
+    const project = await worked('[core]\n\tpager = sed s/^/mine:/\n');
+    const terminal = openTerminal(project, ['diff', change]);
+
+    expect(await terminal.exitCode).toBe(0);
+    expect(terminal.screen()).toContain('mine:+one');
+    expect(project.ran()).toBe('');
+  });
+});
+
+test('variables of the environment that name another repository or a program count for nothing', async () => {
+  const project = armed({ agent: [`echo one > a.txt; ${promise}`] });
+  const other = createProject();
+  const env = {
+    GIT_DIR: join(other.folder, '.git'),
+    GIT_EXTERNAL_DIFF: `${project.home}/evil diff`,
+    GIT_NAMESPACE: 'other',
+    GIT_OBJECT_DIRECTORY: join(other.folder, '.git', 'objects'),
+  };
+
+  expect(await project.start(run, { env }).result).toMatchObject({ code: 0 });
+  const shown = await project.start(['diff', change], { env }).result;
+
+  expect(shown.stdout).toContain('+one');
+  expect(project.ran()).toBe('');
+  expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  expect(other.git('log', '--format=%s')).toBe('start');
+});
+
+describe("what a user expects of the user's own settings", () => {
+  const hook = (project: TestProject, name: string, script: string) => {
+    project.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
+    chmodSync(project.path(`.git/hooks/${name}`), 0o755);
+  };
+
+  test('hooks run at a commit, also from core.hooksPath', async () => {
+    const project = armed({ agent: [`echo x > x.txt; ${promise}`] });
+    for (const name of ['pre-commit', 'post-commit']) hook(project, name, `echo ${name} >> "$HOME/ran"`);
+    hook(project, 'commit-msg', 'echo "Checked: yes" >> "$1"');
+    project.git('config', 'core.hooksPath', '.git/hooks');
+
+    await project.spool(...run);
+
+    expect(project.ran()).toBe('pre-commit\npost-commit\n');
+    expect(project.git('log', '-1', '--format=%b')).toContain('Checked: yes');
+  });
+
+  test('a post-checkout hook runs when a worktree is created', async () => {
+    const project = armed({ agent: [`echo x > x.txt; ${promise}`] });
+    hook(project, 'post-checkout', 'echo post-checkout >> "$HOME/ran"');
+
+    await project.spool(...run, '--worktree');
+
+    expect(project.ran()).toBe('post-checkout\n');
+  });
+
+  test('a commit is signed', async () => {
+    const project = armed({ agent: [`echo x > x.txt; ${promise}`] });
+    const sign = `#!/bin/sh\necho '[GNUPG:] SIG_CREATED ' >&2\ncat > /dev/null\necho signed by the user\n`;
+    writeFileSync(join(project.home, 'sign'), sign, { mode: 0o755 });
+    project.git('config', 'gpg.program', join(project.home, 'sign'));
+    project.git('config', 'commit.gpgSign', 'true');
+
+    await project.spool(...run);
+
+    expect(project.git('cat-file', 'commit', 'HEAD')).toContain('signed by the user');
+  });
+
+  test('filters of the repository convert what is committed, checked out, rewound and landed', async () => {
+    const project = createProject({
+      files: { '.gitattributes': '*.big filter=store\n' },
+      agent: ['echo plain > a.big', `echo other > a.big; ${promise}`],
+    });
+    // As Git LFS does: something else in the repository than in the work tree.
+    project.git('config', 'filter.store.clean', "sed 's/^/stored:/'");
+    project.git('config', 'filter.store.smudge', "sed 's/^stored://'");
+    project.git('config', 'filter.store.required', 'true');
+
+    expect(await project.spool(...run, '--worktree', '--verify', 'test -e a.big')).toMatchObject({ code: 0 });
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+
+    expect(project.git('cat-file', 'blob', 'HEAD:a.big')).toBe('stored:other');
+    expect(project.read('a.big')).toBe('other\n');
+
+    expect(await project.spool(...run, '--fresh')).toMatchObject({ code: 0 });
+    project.write('a.big', 'mine\n');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('a.big')).toBe('other\n');
   });
 });

@@ -191,6 +191,7 @@ interface Finished extends Omit<Leaving, 'done'> {
 const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Promise<string | null> => {
   const { root, branch, worktree } = place;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
+  if (found.kind === 'refused') return oneLine(found.why);
   if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
     return 'git does not know it any more';
   const busy = unfinished(found.tree);

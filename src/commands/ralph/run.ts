@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
+import { holdSettings } from '../../git/settings.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { missingBinary } from '../../harness/index.ts';
@@ -204,7 +205,9 @@ const openWorkTree = async (
 ): Promise<WorkTree | null> => {
   const found = await findWorkTree(work.root, newScratch(ralphFolder(project, change)));
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
-  return found.kind === 'found' ? found.tree : null;
+  if (found.kind !== 'found') return null;
+  await holdSettings(found.tree);
+  return found.tree;
 };
 
 const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonNullable<Planned['damage']>): string =>

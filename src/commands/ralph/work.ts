@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { changesBetween, type Difference, summarise } from '../../git/changes.ts';
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { isOnBranch } from '../../git/branches.ts';
-import { readable } from '../../git/git.ts';
+import { readable, whyNoGit } from '../../git/git.ts';
 import type { LeftOut } from '../../git/left-out.ts';
 import { between } from '../../git/raw.ts';
 import { commitsBetween, isDetached, isIntact, unfinished, type WorkTree } from '../../git/worktree.ts';
@@ -67,7 +67,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       const before = known ?? (await snapshots.take());
       known = null;
       if (before === null) {
-        complain(snapshots);
+        await complain(snapshots);
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
@@ -78,7 +78,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
         if (after !== null && parts.plan.commit) await oweSettled(parts, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
-          complain(snapshots);
+          await complain(snapshots);
           return nothing;
         }
         // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
@@ -135,15 +135,20 @@ const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<U
 /** An agent has deleted it. */
 const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder);
 
-/** Says that git cannot be asked; once when there is nothing left to ask. */
-const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => void) => {
+/** Says that git cannot be asked; once when it will not be asked any more. */
+const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => Promise<void>) => {
   let isSaid = false;
-  return (snapshots) => {
-    if (!isGone(tree)) return emit({ type: 'notice', text: unreadable(snapshots) });
-    if (!isSaid) emit({ type: 'notice', text: gone });
+  return async (snapshots) => {
+    const why = await whyNoGit();
+    const last = isGone(tree) ? gone : why && refused(why);
+    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
+    if (!isSaid) emit({ type: 'notice', text: last });
     isSaid = true;
   };
 };
+
+const refused = (why: string): string =>
+  `${oneLine(why)}: changes are no longer tracked or committed. Look at it, then start again.`;
 
 const gone = '.git was deleted: changes are no longer tracked or committed.';
 

@@ -1,0 +1,76 @@
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { guardGit, readable, runGit } from './git.ts';
+import { configFiles, safeStamp } from './outside-rules.ts';
+import type { WorkTree } from './worktree.ts';
+
+/**
+ * Settings that make git run a program where Spool needs them to work (filters, merge drivers, signing, a partial
+ * clone), or look at another folder. Those that start a program and are never needed are turned off in `inert`.
+ */
+const decisive =
+  /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
+
+const isInclude = /^include(?:if\..*)?\.path$/;
+
+interface Settings {
+  /** Decisive ones by key: the value that counts, and the file that it is in. */
+  readonly decisive: ReadonlyMap<string, { readonly value: string; readonly file: string }>;
+  /** All files that have a say. */
+  readonly files: readonly string[];
+}
+
+/**
+ * From now on, git is not run any more in this process once one of these settings is new or has another value. An agent
+ * can write to the config of the repository; what it puts there must not run with the rights of Spool.
+ */
+export const holdSettings = async (tree: WorkTree): Promise<void> => {
+  const before = await readSettings(tree);
+  if (before === null) return;
+  let { files } = before;
+  let known = stampsOf(files);
+  let why: string | null = null;
+  guardGit(async () => {
+    if (stampsOf(files) === known) return why;
+    // As it is before it is read: what is written meanwhile is seen the next time.
+    known = stampsOf(files);
+    const now = await readSettings(tree);
+    if (now === null) return (why = null);
+    if (now.files.join('\n') !== files.join('\n')) [files, known] = [now.files, stampsOf(now.files)];
+    return (why = problemIn(before, now));
+  });
+};
+
+const problemIn = (before: Settings, now: Settings): string | null => {
+  const changed = [...now.decisive].filter(([key, { value }]) => before.decisive.get(key)?.value !== value);
+  const [first, ...more] = changed.map(([key, { file }]) => `${key} in ${file}`);
+  if (first === undefined) return null;
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return `${first} was changed during the run${others}`;
+};
+
+/** null when git cannot tell, as in a repository that is gone. */
+const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
+  const { root, gitFolder } = tree;
+  const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
+  if (code !== 0) return null;
+  const found = new Map<string, { value: string; file: string }>();
+  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD')]);
+  const fields = readable(stdout).split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const file = /^file:(.*)$/s.exec(fields[at]!)?.[1];
+    if (file === undefined) continue;
+    const [key = '', ...lines] = fields[at + 1]!.split('\n');
+    const value = lines.join('\n');
+    files.add(resolve(root, file));
+    if (isInclude.test(key)) files.add(includedBy(resolve(root, file), value));
+    if (decisive.test(key)) found.set(key, { value, file });
+  }
+  return { decisive: found, files: [...files] };
+};
+
+/** The file need not be there. */
+const includedBy = (file: string, path: string): string =>
+  path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
+
+const stampsOf = (files: readonly string[]): string => files.map(safeStamp).join('\n');
