@@ -122,7 +122,10 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
 /** The pager of the user's own settings; never one that the repository names. null when git may choose it. */
 const userPager = async (cwd: string): Promise<string | null> => {
   if (!process.stdout.isTTY || process.env.GIT_PAGER !== undefined) return null;
-  const { stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
+  const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
+  const usual = process.env.PAGER ?? 'less';
+  // git before 2.26 cannot tell.
+  if (code !== 0) return usual;
   const fields = stdout.split('\0');
   let [own, isNamed]: [string | null, boolean] = [null, false];
   for (let at = 0; at + 1 < fields.length; at += 2) {
@@ -131,7 +134,7 @@ const userPager = async (cwd: string): Promise<string | null> => {
     isNamed = true;
     if (fields[at] !== 'local' && fields[at] !== 'worktree') own = readable(value);
   }
-  return isNamed ? (own ?? process.env.PAGER ?? 'less') : null;
+  return isNamed ? (own ?? usual) : null;
 };
 
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */

@@ -25,8 +25,10 @@ interface Settings {
  * can write to the config of the repository; what it puts there must not run with the rights of Spool.
  */
 export const holdSettings = async (tree: WorkTree): Promise<void> => {
+  if (held.has(tree.root)) return;
   const before = await readSettings(tree);
   if (before === null) return;
+  held.add(tree.root);
   let { files } = before;
   let known = stampsOf(files);
   let why: string | null = null;
@@ -40,6 +42,9 @@ export const holdSettings = async (tree: WorkTree): Promise<void> => {
     return (why = problemIn(before, now));
   });
 };
+
+/** Work trees; a second run in one of them comes after agents have worked there. */
+const held = new Set<string>();
 
 const problemIn = (before: Settings, now: Settings): string | null => {
   const changed = [...now.decisive].filter(([key, { value }]) => before.decisive.get(key)?.value !== value);

@@ -67,35 +67,43 @@ const useAll = async (project: TestProject, ...flags: string[]) => {
 
 describe('a nested repository of the agent', () => {
   test.each([
-    ['fsmonitor', fsmonitor],
-    ['a clean filter', cleanFilter],
-    ['a filter process', processFilter],
-    ['hooks', hooks],
-    ['a remote for missing objects', lazyFetch],
+    ['fsmonitor, as a gitlink', fsmonitor, asGitlink],
+    ['a clean filter, as a gitlink', cleanFilter, asGitlink],
+    ['a clean filter, as a submodule that asks to be looked into', cleanFilter, asSubmodule],
+    ['a clean filter, as an ignored gitlink', cleanFilter, ignoredGitlink],
+    ['a filter process, as a submodule', processFilter, asSubmodule],
+    ['hooks, as a gitlink', hooks, asGitlink],
+    ['a remote for missing objects, untracked', lazyFetch, 'true'],
+    ['a remote for missing objects, as a gitlink', lazyFetch, asGitlink],
     [
-      'all of it in a repository inside it',
-      `${nested(all, 'deeper')}; git add deeper 2> /dev/null; git commit -qm deeper`,
+      'another repository in it',
+      `${nested(all, 'deeper')}; git add deeper 2> /dev/null; git commit -qm more`,
+      asGitlink,
     ],
-  ])('with %s', async (_, attack) => {
-    for (const commit of ['true', asGitlink, asSubmodule, ignoredGitlink]) {
-      const project = armed({ agent: [once(`${nested(attack)}; ${commit}`)] });
+  ])('with %s', async (_, attack, commit) => {
+    const project = armed({ agent: [once(`${nested(attack)}; ${commit}`)] });
 
-      await useAll(project);
+    await useAll(project);
 
-      expect([commit, project.ran()]).toEqual([commit, '']);
-      expect(project.history().map(({ git }) => git?.files)).toEqual([
-        expect.arrayContaining(['made.txt']),
-        ['made.txt'],
-      ]);
-    }
+    expect(project.ran()).toBe('');
+    expect(project.history().map(({ git }) => git?.files)).toEqual([
+      expect.arrayContaining(['made.txt']),
+      ['made.txt'],
+    ]);
+  });
+
+  test('is not looked into by a commit that a hook leaves empty', async () => {
+    const project = armed({ agent: [once(`${nested(cleanFilter)}; ${asSubmodule}`)] });
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\ngit reset -q -- made.txt\n');
+    chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+    await project.spool(...run, '--max-iterations', '2');
+
+    expect(project.ran()).toBe('');
   });
 });
 
 describe('the repository itself, when the agent writes to its config', () => {
-  /** A commit with a signature, so that showing it asks the program for signatures. */
-  const signed = `commit=$(git cat-file commit HEAD | sed '/^committer/a gpgsig x' | git hash-object -t commit -w --stdin)
-    git reset -q --soft $commit`;
-
   test.each([
     ['fsmonitor', fsmonitor],
     ['an external diff', 'git config diff.external "$HOME/evil diff"'],
@@ -104,7 +112,6 @@ describe('the repository itself, when the agent writes to its config', () => {
       `echo '*.txt diff=evil' > .gitattributes; git config diff.evil.command "$HOME/evil command"
        git config diff.evil.textconv "$HOME/evil textconv"`,
     ],
-    ['signatures in logs', `git config log.showSignature true; git config gpg.program "$HOME/evil gpg"; ${signed}`],
     [
       'its pager and editor',
       'for key in core.pager pager.diff core.editor sequence.editor; do git config $key "$HOME/evil $key"; done',
@@ -114,7 +121,7 @@ describe('the repository itself, when the agent writes to its config', () => {
       `${nested('git config diff.external "$HOME/evil inner"; git commit -q --allow-empty -m more')}; git add sub 2> /dev/null
        git config diff.submodule diff; git config submodule.recurse true; git config status.submoduleSummary true`,
     ],
-  ])('%s does not run', async (_, attack) => {
+  ])('what it names does not run: %s', async (_, attack) => {
     const project = armed({ agent: [once(attack)] });
 
     await useAll(project);
@@ -154,6 +161,37 @@ describe('the repository itself, when the agent writes to its config', () => {
       [null, null],
     ]);
     expect(readFileSync(project.path('.git/refs/heads/main'), 'utf8').trim()).toBe(head);
+  });
+
+  test('no signature is checked when commits are listed', async () => {
+    const signature = 'gpgsig -----BEGIN PGP SIGNATURE-----\\n x\\n -----END PGP SIGNATURE-----';
+    const sign = `git commit -q --allow-empty -m more
+      git reset -q --soft $(git cat-file commit HEAD | sed '/^committer/a ${signature}' | git hash-object -t commit -w --stdin)
+      git commit -q --allow-empty -m top`;
+    const project = armed({ agent: [`${once('true')}; ${sign}; rm -f "$HOME/ran"`] });
+    project.git('config', 'log.showSignature', 'true');
+    project.git('config', 'gpg.program', `${project.home}/evil`);
+
+    await project.spool(...run, '--max-iterations', '1');
+
+    expect(project.history()[0]!.git!.commits).toHaveLength(1);
+    expect(project.ran()).toBe('');
+  });
+
+  test('git is used again when the setting is gone', async () => {
+    const project = armed({
+      agent: [
+        `echo '*.txt filter=evil' > .gitattributes; ${cleanFilter}`,
+        'git config --remove-section filter.evil',
+        'echo x > x',
+      ],
+    });
+
+    const result = await project.spool(...run, '--max-iterations', '3');
+
+    expect(project.ran()).toBe('');
+    expect(result.stderr).toContain('filter.evil.clean in .git/config was changed during the run');
+    expect(project.history().map(({ git }) => git?.files)).toEqual([undefined, undefined, ['x']]);
   });
 
   test('hooks do not run where nothing is committed', async () => {
