@@ -34,6 +34,11 @@ const table = {
     exit: 2,
     text: (from: string) => `No .spool folder in ${from} or above it. Run "spool init" in your project first.`,
   },
+  'foreign-project': {
+    exit: 2,
+    text: (root: string, uid: number) =>
+      `The project in ${root} belongs to another user (${uid}), so Spool does not work in it. Run Spool as that user, or set SPOOL_OWNER=${uid} if you trust what is in it.`,
+  },
   'change-required': {
     exit: 2,
     text: (ids: readonly string[]) => `--change is required when nobody can be asked. ${activeChanges(ids)}`,
@@ -228,6 +233,15 @@ const table = {
       `${open} of ${all} tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
   },
   'already-archived': { exit: 2, text: (target: string) => `${target} exists already: move it away first.` },
+  'unsafe-file': {
+    exit: 2,
+    text: (path: string, why: string) => `${path} ${why}, so Spool does not use it. Remove it and try again.`,
+  },
+  'too-large': {
+    exit: 2,
+    text: (path: string, limit: number) =>
+      `${path} is larger than ${limit / 1024 / 1024} MB, so Spool does not read it. Shorten it and try again.`,
+  },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
 } as const;
 

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
+import { createFolder, renameOwn } from '../files/own.ts';
 import { changeFolder, resolveChange } from '../project/changes.ts';
 import { readTasks } from '../project/task-file.ts';
 import { archiveFolder, findProjectHere } from '../project/find.ts';
@@ -19,8 +20,8 @@ export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<num
     const day = new Date().toISOString().slice(0, 10);
     const target = join(archiveFolder(project), `${day}-${change}`);
     if (existsSync(target)) throw userError('already-archived', relative(project.root, target));
-    mkdirSync(archiveFolder(project), { recursive: true });
-    renameSync(changeFolder(project, change), target);
+    createFolder(archiveFolder(project));
+    renameOwn(changeFolder(project, change), target);
     terminal.out(`Archived ${change} as ${relative(project.root, target)}\n`);
     return 0;
   } finally {

@@ -3,12 +3,12 @@ import { childEnvironment } from '../harness/environment.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnesses, onPath } from '../harness/index.ts';
 import { versionOf } from '../harness/version.ts';
-import { lookForProject } from '../project/find.ts';
+import { findProjectIfAny } from '../project/find.ts';
 import { oneLine, table } from '../report/format.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
-  const project = lookForProject(cwd);
+  const project = findProjectIfAny(cwd);
   const own = project ? (await readConfig(project)).own : [];
   const found = await Promise.all([...harnesses, ...own].map((harness) => look(harness, env)));
   if (typed.json) terminal.out(`${JSON.stringify(found, null, 2)}\n`);

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { createFolder, writeOwn } from '../files/own.ts';
 import {
   changesFolder,
   configFile,
+  isOwnProject,
   lookForProject,
   modulesFolder,
   type Project,
@@ -13,7 +15,8 @@ import type { Call } from './command.ts';
 
 /** Makes what is missing and leaves alone what is there. */
 export const run = async ({ cwd, terminal }: Call): Promise<number> => {
-  const project = lookForProject(cwd) ?? { root: cwd };
+  const found = lookForProject(cwd);
+  const project = found && isOwnProject(found) ? found : { root: cwd };
   const made = [
     ...makeFolder(changesFolder(project)),
     ...makeFolder(modulesFolder(project)),
@@ -29,11 +32,11 @@ export const run = async ({ cwd, terminal }: Call): Promise<number> => {
   return 0;
 };
 
-const makeFolder = (path: string): string[] => (mkdirSync(path, { recursive: true }) === undefined ? [] : [path]);
+const makeFolder = (path: string): string[] => (createFolder(path) ? [path] : []);
 
 const makeConfig = (project: Project): string[] => {
   const file = configFile(project);
   if (existsSync(file)) return [];
-  writeFileSync(file, '{}\n', { flag: 'wx' });
+  writeOwn(file, '{}\n', 'create');
   return [file];
 };

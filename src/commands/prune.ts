@@ -1,11 +1,12 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
+import { removeOwn } from '../files/own.ts';
 import { parseValue, wanted } from '../values.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../project/files.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
+import { runId } from '../project/ids.ts';
 import { loopOwner, ralphFolder } from '../project/state.ts';
 import { newScratch } from '../project/state-folder.ts';
 import { count } from '../report/format.ts';
@@ -42,7 +43,7 @@ export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
         tree.root,
         `git refuses to drop the checkpoints of ${change}; nothing of it was dropped`,
       );
-    for (const id of runs) rmSync(join(ralphFolder(project, change), 'runs', id), { recursive: true, force: true });
+    for (const id of runs) removeOwn(join(ralphFolder(project, change), 'runs', id));
   }
   terminal.out(`Dropped ${what}. The history stays.\n`);
   return 0;
@@ -56,7 +57,7 @@ const findOld = async (project: Project, tree: WorkTree | null, keep: number): P
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
       // Checkpoints of other runs belong to another folder of the same repository.
-      const runs = await folderNames(join(ralphFolder(project, change), 'runs'));
+      const runs = (await folderNames(join(ralphFolder(project, change), 'runs'))).filter((name) => runId.test(name));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),

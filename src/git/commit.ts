@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { removeOwn } from '../files/own.ts';
 import { tagVariable } from '../processes.ts';
 import { git, type GitResult, readable } from './git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
@@ -92,7 +92,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
       return { kind: 'moved' };
     }
   } finally {
-    rmSync(scratch, { force: true });
+    removeOwn(scratch);
   }
   return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
 };

@@ -1,4 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { writeOwn } from '../files/own.ts';
 import { readJson } from '../project/files.ts';
 import { listOf, object, required, text } from '../project/shape.ts';
 import { git, type GitArguments, pathOf } from './git.ts';
@@ -36,7 +37,7 @@ export const openIgnoredBefore = (tree: WorkTree, file: string): IgnoredBefore =
       kept = { rules: now, files: kept?.files ?? (await listIgnored(tree)) };
       files = new Set(kept.files);
       beforeWriting();
-      writeFileSync(file, JSON.stringify(kept), { mode: 0o600 });
+      writeOwn(file, JSON.stringify(kept));
     },
   };
 };

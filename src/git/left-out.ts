@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { writeOwn } from '../files/own.ts';
 import { readJson } from '../project/files.ts';
 import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../project/shape.ts';
 
@@ -125,4 +125,4 @@ const leftOut: Shape<LeftOut> = object<LeftOut>({
 });
 
 export const writeLeftOut = (file: string, list: readonly LeftOut[]): void =>
-  writeFileSync(file, `${JSON.stringify(list, null, 2)}\n`, { mode: 0o600 });
+  writeOwn(file, `${JSON.stringify(list, null, 2)}\n`);

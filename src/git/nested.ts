@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readRegular } from '../files/own.ts';
 import { dirname } from 'node:path';
 import type { Difference } from './changes.ts';
 import { git, type GitArguments, type GitResult, pathOf, readable, statsAt } from './git.ts';
@@ -118,7 +119,7 @@ const hashOf = (root: string, name: string): string => {
   try {
     return createHash('sha1')
       .update(`${stats.mode} `)
-      .update(readFileSync(pathOf(root, name)))
+      .update(readRegular(pathOf(root, name)) ?? '')
       .digest('hex');
   } catch {
     return '';

@@ -1,6 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { removeOwn, writeOwn } from '../files/own.ts';
 import { readJson } from '../project/files.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../project/shape.ts';
 import { git, type GitResult } from './git.ts';
@@ -54,7 +54,7 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
     about: about && { ...about, entries: [...about.entries], staged: [...about.staged] },
   };
   try {
-    writeFileSync(indexNoteFile(tree), JSON.stringify(note));
+    writeOwn(indexNoteFile(tree), JSON.stringify(note));
   } catch {
     // The index is refreshed right behind the commit all the same, unless Spool is killed.
   }
@@ -85,7 +85,7 @@ const savedNote = object({
 
 export const forgetIndexNote = (tree: WorkTree): void => {
   try {
-    rmSync(indexNoteFile(tree), { force: true });
+    removeOwn(indexNoteFile(tree));
   } catch {
     // It is looked at again, and found to be settled.
   }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { removeOwn } from '../files/own.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, readable } from './git.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
@@ -46,6 +46,6 @@ const withLineEndings = async (tree: WorkTree, without: readonly string[]): Prom
   const copy = { ...tree, scratch: `${tree.scratch}.endings` };
   await copyIndex(tree.scratch, copy.scratch);
   const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
-  rmSync(copy.scratch, { force: true });
+  removeOwn(copy.scratch);
   return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);
 };

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
+import { removeOwn } from '../files/own.ts';
 import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
 import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
@@ -148,5 +149,5 @@ const checkOut = async ({ root, scratch }: WorkTree, target: string, names: read
   const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
   await git(['read-tree', target], call);
   await git(['checkout-index', '--force', '-z', '--stdin'], { ...call, input: names.join('\0') });
-  rmSync(scratch, { force: true });
+  removeOwn(scratch);
 };

@@ -1,4 +1,5 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { removeOwn } from '../files/own.ts';
 import { join } from 'node:path';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
@@ -45,7 +46,7 @@ export interface Taken extends Pick<TreeTaker, 'leftOut' | 'nested' | 'problem'>
 export const takeTree = async (tree: WorkTree, options: TakerOptions = {}): Promise<Taken | null> => {
   const taker = createTreeTaker(tree, options);
   const id = await taker.take();
-  rmSync(tree.scratch, { force: true });
+  removeOwn(tree.scratch);
   return id === null ? null : { ...taker, id };
 };
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readRegular } from '../files/own.ts';
 import type { Redactor } from '../redact.ts';
 import { git, pathOf, readable, statsOf } from './git.ts';
 import { isNamedLikeSecret } from './secret-names.ts';
@@ -30,7 +30,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile()) return null;
   if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
-  const text = readFileSync(pathOf(tree.root, name), 'latin1');
+  const text = readRegular(pathOf(tree.root, name))?.toString('latin1') ?? '';
   const byName = isNamedLikeSecret(readable(name), () => text);
   if (!byName && !hasSecret(text, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });

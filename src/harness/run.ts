@@ -1,10 +1,11 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
+import { openOwn, writeAll } from '../files/own.ts';
 import { eldersNow, endFamily, environmentIn, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
 import type { Redactor } from '../redact.ts';
@@ -50,8 +51,9 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  */
 export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
-  const log = openSync(launch.logFile, 'w', 0o600);
+  const log = openOwn(launch.logFile, 'write');
   try {
+    ftruncateSync(log);
     const elders = eldersNow();
     const child = await start(launch);
     if (typeof child === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: child };
@@ -100,7 +102,7 @@ const followProcess = async ({ child, family }: Started, launch: Launch, log: nu
   const forward = forwardStops(family, launch.stopGraceMs, watch);
   const writeLog = (bytes: Uint8Array) => {
     try {
-      writeFileSync(log, bytes);
+      writeAll(log, bytes);
     } catch (error) {
       atPath(launch.logFile)(error);
     }

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { filesBelow, folderNames, readIfThere } from './files.ts';
+import { folderNames, readIfThere } from './files.ts';
+import { filesBelow } from '../files/own.ts';
 import { archiveFolder, changesFolder, type Project } from './find.ts';
 import { matchId, moduleOf } from './ids.ts';
 

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
+import { openOwn, readAll, writeOwn } from '../files/own.ts';
 import { readIfThere } from './files.ts';
 import type { Project } from './find.ts';
 import { ralphFolder } from './state.ts';
@@ -16,7 +17,7 @@ export const loadContext = (project: Project, changeId: string): Promise<string 
 export const addContext = (project: Project, changeId: string, text: string): void => {
   makeRalphFolder(project, changeId);
   const path = contextFile(project, changeId);
-  const file = openSync(path, 'a+', 0o600);
+  const file = openOwn(path, 'append');
   try {
     const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
     if (writeSync(file, bytes) < bytes.length) throw userError('io', path, 'the disk is full, only a part was added');
@@ -27,19 +28,17 @@ export const addContext = (project: Project, changeId: string, text: string): vo
 
 export const clearContext = (project: Project, changeId: string): void => {
   makeRalphFolder(project, changeId);
-  const file = contextFile(project, changeId);
-  closeSync(openSync(file, 'a', 0o600));
-  truncateSync(file);
+  writeOwn(contextFile(project, changeId), '');
 };
 
 /** Takes lines out. They are blanked where they stand, so that nothing is lost that somebody appends meanwhile. */
 export const dropFromContext = (project: Project, changeId: string, isMeant: (line: string) => boolean): void => {
   const path = contextFile(project, changeId);
   if (!existsSync(path)) return;
-  const file = openSync(path, 'r+');
+  const file = openOwn(path, 'update');
   try {
     let at = 0;
-    for (const line of readFileSync(file, 'latin1').split('\n')) {
+    for (const line of readAll(file).toString('latin1').split('\n')) {
       if (isMeant(Buffer.from(line, 'latin1').toString())) writeSync(file, ' '.repeat(line.length), at);
       at += line.length + 1;
     }

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
+import { createFolder, entriesOf, readOwn, removeOwn, writeOwn } from '../files/own.ts';
 import { fileAt } from '../git/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from './files.ts';
@@ -71,14 +72,14 @@ export const takeOver = async (copied: Copied): Promise<void> => {
   dropCopies(project, change);
   const plans = await planned(project, change);
   const known = new Set(filesAmong(project.root, plans));
-  for (const path of filesAmong(root, plans)) if (!known.has(path)) rmSync(join(root, path), { force: true });
+  for (const path of filesAmong(root, plans)) if (!known.has(path)) removeOwn(join(root, path));
   for (const plan of plans) copy(join(project.root, plan), join(root, plan));
   await keepBase(copied);
 };
 
 const keepBase = async ({ project, change }: Copied): Promise<void> => {
   makeRalphFolder(project, change);
-  mkdirSync(baseFolder(project, change), { recursive: true, mode: 0o700 });
+  createFolder(baseFolder(project, change));
   for (const plan of await planned(project, change))
     copy(join(project.root, plan), join(baseFolder(project, change), plan));
 };
@@ -86,10 +87,11 @@ const keepBase = async ({ project, change }: Copied): Promise<void> => {
 /** Keeps the copy of a worktree that is about to be removed, together with the commit of its branch. */
 export const keepWork = async ({ project, change, root }: Copied, tip: string): Promise<void> => {
   const folder = workFolder(project, change);
-  rmSync(folder, { recursive: true, force: true });
+  removeOwn(folder);
   for (const plan of await planned(project, change))
     if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
-  writeFileSync(tipFile(project, change), tip, { mode: 0o600 });
+  createFolder(copiesFolder(project, change));
+  writeOwn(tipFile(project, change), tip);
 };
 
 /** Gives a worktree that is created again the copy that the last one had, unless its branch has moved since. */
@@ -110,8 +112,7 @@ export const keptWork = (project: Project, change: string, tip: string | null): 
     : null;
 };
 
-export const dropCopies = (project: Project, change: string): void =>
-  rmSync(copiesFolder(project, change), { recursive: true, force: true });
+export const dropCopies = (project: Project, change: string): void => removeOwn(copiesFolder(project, change));
 
 /** The tasks.md of the project and that of a copy in one; null when the person has deleted it. */
 export const mergedTasks = async (project: Project, change: string, theirs: Buffer): Promise<string | null> => {
@@ -205,7 +206,7 @@ export const baseOf = (project: Project, change: string, path: string): Bytes | 
   existsSync(baseFolder(project, change)) ? bytesOf(join(baseFolder(project, change), path)) : undefined;
 
 /** Of a regular file; null for anything else, and for nothing. */
-export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readFileSync(path) : null);
+export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readOwn(path) : null);
 
 /** A folder is where the file should be, or a link where one of its folders should be. */
 const isBlocked = (root: string, path: string): boolean => {
@@ -216,11 +217,11 @@ const isBlocked = (root: string, path: string): boolean => {
 
 const put = (path: string, bytes: Bytes): void => {
   try {
-    if (bytes === null) return rmSync(path, { force: true });
-    mkdirSync(dirname(path), { recursive: true });
+    if (bytes === null) return removeOwn(path);
+    createFolder(dirname(path));
     // A link is replaced, not followed.
-    if (statsOf(path)?.isSymbolicLink()) rmSync(path);
-    writeFileSync(path, bytes);
+    if (statsOf(path)?.isSymbolicLink()) removeOwn(path);
+    writeOwn(path, bytes);
   } catch (error) {
     throw userError('io', path, systemProblem(error));
   }
@@ -234,7 +235,7 @@ export const filesAmong = (root: string, paths: readonly string[]): string[] =>
     if (!stats?.isDirectory()) return [];
     return filesAmong(
       root,
-      readdirSync(join(root, path)).map((name) => join(path, name)),
+      entriesOf(join(root, path)).map(({ name }) => join(path, name)),
     );
   });
 

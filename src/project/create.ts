@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
+import { createFolder, writeOwn } from '../files/own.ts';
 import { listArchived, listChanges } from './changes.ts';
 import { changesFolder, modulesFolder, type Project, stateFolder } from './find.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
@@ -18,8 +18,8 @@ export const createModule = async (project: Project, slug: string): Promise<stri
     const id = nextNumber(used, 3, 'modules');
     const name = `${id}_${slug}`;
     const folder = join(modulesFolder(project), name);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'module.md'), moduleTemplate(id, slug), { flag: 'wx' });
+    createFolder(folder);
+    writeOwn(join(folder, 'module.md'), moduleTemplate(id, slug), 'create');
     return name;
   });
 };
@@ -32,9 +32,9 @@ export const createChange = async (project: Project, moduleId: string, slug: str
     const used = names.map((name) => changeNumber(name, moduleId)).filter((number) => number !== null);
     const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
     const folder = join(changesFolder(project), id);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'proposal.md'), proposalTemplate(id, slug), { flag: 'wx' });
-    writeFileSync(join(folder, 'tasks.md'), tasksTemplate(slug), { flag: 'wx' });
+    createFolder(folder);
+    writeOwn(join(folder, 'proposal.md'), proposalTemplate(id, slug), 'create');
+    writeOwn(join(folder, 'tasks.md'), tasksTemplate(slug), 'create');
     return id;
   });
 };

@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
+import { isOurs } from '../files/own.ts';
 
 /** A folder with a `.spool` in it. Agents are started there, whatever subfolder the command was typed in. */
 export interface Project {
@@ -12,8 +13,16 @@ export const findProject = (from: string): Project => ownerOf(findProjectHere(fr
 
 /** The same for a command that only changes files: in a worktree it changes those of the worktree. */
 export const findProjectHere = (from: string): Project => {
-  const project = lookForProject(from);
+  const project = findProjectIfAny(from);
   if (!project) throw userError('no-project', from);
+  return project;
+};
+
+/** The same for a command that works without a project as well. */
+export const findProjectIfAny = (from: string): Project | null => {
+  const project = lookForProject(from);
+  if (project && !isOwnProject(project))
+    throw userError('foreign-project', project.root, lstatSync(spoolFolder(project)).uid);
   return project;
 };
 
@@ -29,6 +38,11 @@ export const lookForProject = (from: string): Project | null => {
     if (dirname(folder) === folder) return null;
   }
 };
+
+/** Whoever owns a project decides what runs in it, so that must be the user. */
+export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoolFolder(project)));
+
+const spoolFolder = (project: Project) => join(project.root, '.spool');
 
 export const configFile = (project: Project) => join(project.root, '.spool', 'config.json');
 export const changesFolder = (project: Project) => join(project.root, '.spool', 'changes');

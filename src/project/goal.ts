@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { changeFolder } from './changes.ts';
 import { decidersOf } from './deciders/deciders.ts';
 import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
-import { filesBelow } from './files.ts';
+import { entriesOf, filesBelow, readOwn } from '../files/own.ts';
 import { configFile, modulesFolder, type Project } from './find.ts';
 import { moduleOf } from './ids.ts';
 import { moduleFolderName } from './modules.ts';
@@ -102,7 +102,8 @@ const createHasher = (root: string): ((key: string) => string | null) => {
   const known = new Map<string, { readonly bytes: Buffer; readonly hash: string | null }>();
   return (key) => {
     try {
-      const bytes = readFileSync(resolve(root, splitKey(key).path));
+      const bytes = readOwn(resolve(root, splitKey(key).path));
+      if (bytes === null) return null;
       const last = known.get(key);
       if (last?.bytes.equals(bytes)) return last.hash;
       const hash = hashOfVersion(key, bytes);
@@ -134,7 +135,7 @@ const filesAt = (root: string): Files => ({
       const file = resolve(root, path);
       const stats = statSync(file);
       if (!stats.isFile()) return null;
-      return stats.size > largest ? '' : readFileSync(file, 'utf8');
+      return stats.size > largest ? '' : (readOwn(file)?.toString('utf8') ?? null);
     } catch {
       return null;
     }
@@ -148,7 +149,7 @@ const filesAt = (root: string): Files => ({
   },
   list(folder) {
     try {
-      return readdirSync(resolve(root, folder));
+      return entriesOf(resolve(root, folder)).map(({ name }) => name);
     } catch {
       return [];
     }

@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { openOwn, readOwn, removeOwn, replaceOwn, writeAll } from '../files/own.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from './files.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
@@ -75,8 +66,8 @@ const acceptedFile = (folder: string) => join(folder, 'accepted.json');
 
 /** The goal may be anything again. */
 export const forgetGoal = (folder: string): void => {
-  rmSync(guardFile(folder), { force: true });
-  rmSync(acceptedFile(folder), { force: true });
+  removeOwn(guardFile(folder));
+  removeOwn(acceptedFile(folder));
 };
 
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
@@ -182,9 +173,7 @@ export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
-  const draft = `${acceptedFile(folder)}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(accepted), { mode: 0o600 });
-  renameSync(draft, acceptedFile(folder));
+  replaceOwn(acceptedFile(folder), JSON.stringify(accepted));
   return moved;
 };
 
@@ -248,10 +237,10 @@ const withCommits = async (
  * Blanks cover what a longer text before has left, so that there is no moment in which the rest of it is still there.
  */
 const overwrite = (file: string, bytes: Buffer): void => {
-  const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+  const descriptor = openOwn(file, 'update');
   try {
     const blanks = Math.max(0, fstatSync(descriptor).size - bytes.length);
-    writeFileSync(descriptor, Buffer.concat([bytes, Buffer.alloc(blanks, ' ')]));
+    writeAll(descriptor, Buffer.concat([bytes, Buffer.alloc(blanks, ' ')]));
   } finally {
     closeSync(descriptor);
   }
@@ -267,8 +256,8 @@ const load = async (folder: string): Promise<Memory | null> => {
 const takeAccepted = (folder: string): Accepted | null => {
   if (!existsSync(acceptedFile(folder))) return null;
   try {
-    const accepted = parseJson(readFileSync(acceptedFile(folder), 'utf8'));
-    rmSync(acceptedFile(folder), { force: true });
+    const accepted = parseJson(readOwn(acceptedFile(folder))?.toString('utf8') ?? '');
+    removeOwn(acceptedFile(folder));
     return isAccepted(accepted) ? accepted : null;
   } catch {
     return null;

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
+import { openOwn, writeAll } from '../files/own.ts';
 import type { IterationRecord } from '../ralph/events.ts';
 import { type Project, ralphFolder } from './find.ts';
 import { recordIn } from './saved.ts';
@@ -10,12 +11,12 @@ const historyFile = (project: Project, changeId: string) => join(ralphFolder(pro
 /** When it returns, the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
 export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {
   const path = historyFile(project, changeId);
-  const file = openSync(path, 'a+', 0o600);
+  const file = openOwn(path, 'append');
   try {
     const { size } = fstatSync(file);
     const last = Buffer.alloc(1, newline);
     if (size > 0) readSync(file, last, 0, 1, size - 1);
-    writeFileSync(file, `${last[0] === newline ? '' : '\n'}${JSON.stringify(record)}\n`);
+    writeAll(file, `${last[0] === newline ? '' : '\n'}${JSON.stringify(record)}\n`);
     fsyncSync(file);
   } catch (error) {
     atPath(path)(error);
@@ -60,7 +61,7 @@ const longestLine = 16 * 1024 * 1024;
 /** The lines of a file, the last one first. Every byte is read once, and copied once more at most. */
 export function* linesFromEnd(path: string): Generator<string> {
   if (!existsSync(path)) return;
-  const file = openSync(path, 'r');
+  const file = openOwn(path, 'read');
   try {
     let line = createLine();
     for (let position = fstatSync(file).size; position > 0;) {

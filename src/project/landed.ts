@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeOwn, writeOwn } from '../files/own.ts';
 import { readJson } from './files.ts';
 import type { Project } from './find.ts';
 import { object, oneOf, orNull, required, type Shape, text, wrongIs } from './shape.ts';
@@ -21,7 +21,7 @@ const landedFile = (project: Project, change: string) => join(ralphFolder(projec
 
 export const writeLanded = (project: Project, change: string, landed: Landed): void => {
   makeRalphFolder(project, change);
-  writeFileSync(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`, { mode: 0o600 });
+  writeOwn(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
 };
 
 /** null when it never landed, or nobody can tell. */
@@ -45,14 +45,13 @@ const underwayFile = (project: Project, change: string) => join(ralphFolder(proj
 
 export const writeUnderway = (project: Project, change: string, present: Underway): void => {
   makeRalphFolder(project, change);
-  writeFileSync(underwayFile(project, change), `${JSON.stringify(present, null, 2)}\n`, { mode: 0o600 });
+  writeOwn(underwayFile(project, change), `${JSON.stringify(present, null, 2)}\n`);
 };
 
 export const readUnderway = (project: Project, change: string): Underway | null =>
   underway(readJson(underwayFile(project, change))) ?? null;
 
-export const dropUnderway = (project: Project, change: string): void =>
-  rmSync(underwayFile(project, change), { force: true });
+export const dropUnderway = (project: Project, change: string): void => removeOwn(underwayFile(project, change));
 
 const underway: Shape<Underway> = object<Underway>({
   v: required(oneOf([1])),

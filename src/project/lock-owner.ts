@@ -1,6 +1,6 @@
-import { readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { atPath } from '../errors.ts';
+import { readOwn } from '../files/own.ts';
 import { processStart } from '../process-start.ts';
 import { count, matching, object, orNull, required, type Shape, text, wrongIs } from './shape.ts';
 
@@ -54,13 +54,8 @@ const pidSpace = (): string | null => {
 
 /** null when the file is gone. A file that holds no owner is nobody's. */
 export const readOwner = (path: string): LockOwner | null => {
-  let saved: string;
-  try {
-    saved = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return atPath(path)(error);
-  }
+  const saved = readOwn(path)?.toString('utf8');
+  if (saved === undefined) return null;
   try {
     const owner = ownerIn(JSON.parse(saved));
     if (owner) return owner;

@@ -1,5 +1,6 @@
-import { linkSync, lstatSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
+import { linkOwn, removeOwn, renameOwn, touchOwn, writeOwn } from '../files/own.ts';
 import { processStart } from '../process-start.ts';
 import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
 
@@ -44,21 +45,20 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
     const found = readOwner(path);
     if (found?.id === mine.id) return null;
     // Somebody wrote into it who is no Spool.
-    if (found?.id === unreadable) rmSync(path, { force: true });
+    if (found?.id === unreadable) removeOwn(path);
     if (found === null || found.id === unreadable) link(path, mine);
     const owner = readOwner(path);
     return owner?.id === mine.id ? null : owner;
   },
   beat: () => {
-    const now = new Date();
     try {
-      utimesSync(path, now, now);
+      touchOwn(path);
     } catch {
       // It is gone: `keep` puts it back.
     }
   },
   release: () => {
-    if (readOwner(path)?.id === mine.id) rmSync(path, { force: true });
+    if (readOwner(path)?.id === mine.id) removeOwn(path);
   },
 });
 
@@ -66,14 +66,14 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
 const link = (path: string, mine: LockOwner): boolean => {
   const draft = draftOf(path, mine);
   try {
-    writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-    linkSync(draft, path);
+    writeOwn(draft, JSON.stringify(mine), 'create');
+    linkOwn(draft, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    removeOwn(draft);
   }
 };
 
@@ -86,8 +86,8 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
   try {
     if (readOwner(path)?.id !== dead.id) return false;
     const draft = draftOf(path, mine);
-    writeFileSync(draft, JSON.stringify(mine), { mode: 0o600 });
-    renameSync(draft, path);
+    writeOwn(draft, JSON.stringify(mine), 'create');
+    renameOwn(draft, path);
     return true;
   } finally {
     turn.release();

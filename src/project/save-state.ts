@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { atPath } from '../errors.ts';
+import { linkOwn, renameOwn, replaceOwn } from '../files/own.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './find.ts';
 import { startFile, stateFile } from './state.ts';
@@ -11,8 +11,8 @@ export const replaceState = (project: Project, changeId: string, view: RunView |
   let number = 1;
   while (existsSync(`${file}.damaged-${number}`)) number++;
   const aside = `${file}.damaged-${number}`;
-  if (view === null || statSync(file).isDirectory()) renameSync(file, aside);
-  else linkSync(file, aside);
+  if (view === null || statSync(file).isDirectory()) renameOwn(file, aside);
+  else linkOwn(file, aside);
   if (view) writeState(project, view);
   return basename(aside);
 };
@@ -24,16 +24,4 @@ export const writeState = (project: Project, view: RunView): void => replace(sta
 export const writeStart = (project: Project, view: RunView): void =>
   replace(startFile(project, view.change, view.run), view);
 
-const replace = (file: string, view: RunView): void => {
-  const draft = `${file}.${process.pid}`;
-  const descriptor = openSync(draft, 'w', 0o600);
-  try {
-    writeFileSync(descriptor, `${JSON.stringify(view, null, 2)}\n`);
-    fsyncSync(descriptor);
-  } catch (error) {
-    atPath(file)(error);
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(draft, file);
-};
+const replace = (file: string, view: RunView): void => replaceOwn(file, `${JSON.stringify(view, null, 2)}\n`);

@@ -19,6 +19,7 @@ import {
 } from '../ralph/events.ts';
 import type { Mention } from '../ralph/promise.ts';
 import type { RunView } from '../ralph/view.ts';
+import { runId } from './ids.ts';
 import {
   absentIs,
   count,
@@ -47,8 +48,7 @@ import {
  * shown may be wrong. A line of the history counts when it says which iteration it is about and how that ended.
  */
 
-/** A name of a folder, and of nothing above it. */
-const runId = matching(/^[\w-]{1,100}$/);
+const run = matching(runId);
 
 const usage: Shape<Usage> = object<Usage>({
   inputTokens: absentIs(null, orNull(number)),
@@ -134,7 +134,7 @@ const ends = ['exited', 'killed', 'interrupted', 'not-started', 'timed-out', 'ou
 
 const attemptFields: Fields<HeldAttempt> = {
   v: required(oneOf([1])),
-  run: required(runId),
+  run: required(run),
   iteration: required(count),
   startedAt: wrongIs(new Date(0).toISOString(), moment),
   durationMs: required(number),
@@ -230,7 +230,7 @@ const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
 /** What state.json holds; undefined when it is damaged. */
 export const viewIn: Shape<RunView> = object<RunView>({
   v: required(oneOf([1])),
-  run: required(runId),
+  run: required(run),
   change: required(text),
   module: wrongIs(null, orNull(text)),
   status: required(oneOf(statuses)),

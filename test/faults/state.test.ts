@@ -231,8 +231,8 @@ test('a lock that is a link to nowhere is named', async () => {
   symlinkSync('/nowhere', project.stateFile('lock'));
 
   expect(await project.spool(...run)).toMatchObject({
-    code: 1,
-    stderr: `spool: Cannot use ${project.stateFile('lock')}: it is a symbolic link.\n`,
+    code: 2,
+    stderr: `spool: ${project.stateFile('lock')} is a symbolic link, so Spool does not use it. Remove it and try again.\n`,
   });
 });
 

@@ -61,6 +61,9 @@ const facts: Record<ErrorCode, unknown[]> = {
   'numbers-used-up': [text],
   'open-tasks': [text, 1, 2],
   'already-archived': [text],
+  'foreign-project': ['/tmp', 1000],
+  'unsafe-file': ['.spool/.state', 'is a symbolic link'],
+  'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],
 };
 

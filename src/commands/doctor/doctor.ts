@@ -1,7 +1,7 @@
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses, onPath } from '../../harness/index.ts';
-import { lookForProject } from '../../project/find.ts';
+import { findProjectIfAny } from '../../project/find.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Call } from '../command.ts';
@@ -14,7 +14,7 @@ import { checkSurroundings } from './surroundings.ts';
 
 /** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
-  const project = lookForProject(cwd);
+  const project = findProjectIfAny(cwd);
   const { json, probe, ...flags } = typed;
   const { options, own, asked } = await resolveOptions({ typed: flags as TypedFlags, env, project });
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));

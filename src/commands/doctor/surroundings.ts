@@ -1,7 +1,8 @@
-import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
+import { removeOwn, writeOwn } from '../../files/own.ts';
 import { git } from '../../git/git.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { hideStateFromGit } from '../../project/state-folder.ts';
@@ -49,11 +50,11 @@ const checkProject = (cwd: string, project: Project | null): Check =>
   project ? ok('project', project.root) : warn('project', `no .spool folder in ${cwd} or above it`, 'spool init');
 
 const checkState = (project: Project): Check => {
-  const file = join(stateFolder(project), `doctor.${process.pid}`);
+  const file = join(stateFolder(project), `doctor.${crypto.randomUUID()}`);
   try {
     hideStateFromGit(project);
-    writeFileSync(file, 'x', { mode: 0o600 });
-    rmSync(file);
+    writeOwn(file, 'x', 'create');
+    removeOwn(file);
     return ok('state', `${stateFolder(project)} can be written`);
   } catch (error) {
     return fail(

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createFolder, removeOwn, writeOwn } from '../../files/own.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
@@ -82,8 +82,8 @@ const workRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing):
 export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
   for (const [path, bytes] of merged) {
     const file = join(project.root, path);
-    mkdirSync(dirname(file), { recursive: true });
-    rmSync(file, { force: true });
-    writeFileSync(file, bytes);
+    createFolder(dirname(file));
+    removeOwn(file);
+    writeOwn(file, bytes, 'create');
   }
 };

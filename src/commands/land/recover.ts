@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeOwn, writeOwn } from '../../files/own.ts';
 import { type LeftAside, leftAside, putBackLeft } from '../../git/aside.ts';
 import { blobAt, commitsBeyond, holderOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
@@ -33,8 +33,8 @@ const mergeBack = async (landing: Landing, holder: string, left: LeftAside): Pro
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
     const merged = isMergeable ? await mergeCopies(path, { base, mine, theirs }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
-    writeFileSync(join(holder, name), merged.bytes);
-    return rmSync(join(holder, aside));
+    writeOwn(join(holder, name), merged.bytes);
+    return removeOwn(join(holder, aside));
   }
   call.terminal.say(
     `${name} was set aside by a landing that was cut off, and cannot be merged with what is there now. Yours is ${aside}: merge it by hand, then delete it.\n`,

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
+import { createFolder } from '../../files/own.ts';
 import { addDetached, blobAt, type Conflict, rebaseOnto } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
@@ -82,7 +82,7 @@ const verify = async ({ project, change, call, stops, trial, prefix }: Landing):
   const log = relative(project.root, logFile);
   const family = familyAt(trial);
   const root = join(trial, prefix);
-  mkdirSync(root, { recursive: true });
+  createFolder(root);
   const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env) };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { readOwn, writeOwn } from '../../files/own.ts';
 import { filesNamedBy } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../../git/ignored-files.ts';
@@ -37,7 +38,7 @@ export const noteSetUp = async (project: Project, workspace: Workspace, hasSetup
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
   const baseline = isBare ? none : await takeBaseline(workspace.worktree, (path) => included.has(path));
-  writeFileSync(file, JSON.stringify(baseline));
+  writeOwn(file, JSON.stringify(baseline));
 };
 
 /** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
@@ -84,7 +85,11 @@ const isCopy = (original: string, path: string): boolean => {
     return stats?.isFile() ? stats.size : null;
   };
   const size = sizeOf(original);
-  return size !== null && size === sizeOf(path) && readFileSync(original).equals(readFileSync(path));
+  return (
+    size !== null &&
+    size === sizeOf(path) &&
+    Boolean(readOwn(original, Infinity)?.equals(readOwn(path, Infinity) ?? Buffer.alloc(0)))
+  );
 };
 
 const none: Baseline = { folders: [], files: {} };

@@ -1,6 +1,7 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
+import { readGiven } from '../../files/given.ts';
+import { removeOwn, writeOwn } from '../../files/own.ts';
 import { holdSettings } from '../../git/settings.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
@@ -140,7 +141,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
   const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
   const work = { root: place.root };
-  await writeFile(join(folder, 'place'), `${place.root}\n`, { mode: 0o600 });
+  writeOwn(join(folder, 'place'), `${place.root}\n`);
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = ralphFolder(project, change);
   if (options.fresh) forgetGoal(kept);
@@ -175,7 +176,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
     if (options.notify !== null) await notify(options.notify, { ...parts, view });
     throw error;
   } finally {
-    if (tree) await rm(tree.scratch, { force: true });
+    if (tree) removeOwn(tree.scratch);
   }
 };
 
@@ -228,7 +229,7 @@ const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
 const keepPrompt = async (folder: string, userPrompt: string): Promise<string> => {
   const file = join(folder, 'user-prompt.md');
   if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
-  await writeFile(file, userPrompt, { mode: 0o600 });
+  writeOwn(file, userPrompt);
   return userPrompt;
 };
 
@@ -243,7 +244,7 @@ const readBrief = async ({ project, change, options, call }: RunRequest): Promis
 };
 
 const readPromptFile = async (cwd: string, path: string): Promise<string> => {
-  const text = await readFile(resolve(cwd, path), 'utf8').catch((error: unknown) => {
+  const text = await readGiven(resolve(cwd, path)).catch((error: unknown) => {
     throw userError('bad-prompt-file', path, systemProblem(error));
   });
   if (text.trim() === '') throw userError('empty-prompt-file', path);

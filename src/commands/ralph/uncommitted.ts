@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeOwn, replaceOwn } from '../../files/own.ts';
 import { readable } from '../../git/git.ts';
 import { readJson } from '../../project/files.ts';
 import { flag, object, pairOf, required, text, validItems } from '../../project/shape.ts';
@@ -31,8 +31,8 @@ export const openLedger = (folder: string): Ledger => {
   const open = read(file);
   const save = () => {
     try {
-      if (open.size === 0) rmSync(file, { force: true });
-      else writeFileSync(file, JSON.stringify([...open]), { mode: 0o600, flush: true });
+      if (open.size === 0) removeOwn(file);
+      else replaceOwn(file, JSON.stringify([...open]));
     } catch {
       // A disk that is full: what is written next says so.
     }

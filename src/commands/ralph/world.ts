@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createFolder, renameOwn, writeOwn } from '../../files/own.ts';
 import { runAgent } from '../../harness/agent.ts';
 import { filesOfChange } from '../../project/changes.ts';
 import { readTasks } from '../../project/task-file.ts';
 import { loadContext } from '../../project/context.ts';
+import { statsOf } from '../../project/files.ts';
 import { appendRecord } from '../../project/history.ts';
 import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
@@ -86,7 +87,7 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
       contextContent: await loadContext(project, plan.change),
       lastResult: describeResult(last, tally),
     });
-    writeFileSync(setAside(promptFile(folder, iteration)), prompt, { mode: 0o600 });
+    writeOwn(setAside(promptFile(folder, iteration)), prompt, 'create');
     return prompt;
   };
 };
@@ -125,7 +126,7 @@ const runHarness =
 /** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
 const dataFolder = ({ project, plan }: WorldParts): string => {
   const folder = join(ralphFolder(project, plan.change), 'agent');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   return folder;
 };
 
@@ -133,7 +134,6 @@ const promptFile = (folder: string, iteration: number) => join(folder, fileOf(it
 
 /** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
 const setAside = (file: string): string => {
-  for (let number = 1; existsSync(file); number++)
-    if (!existsSync(`${file}.${number}`)) renameSync(file, `${file}.${number}`);
+  for (let number = 1; statsOf(file); number++) if (!statsOf(`${file}.${number}`)) renameOwn(file, `${file}.${number}`);
   return file;
 };

@@ -1,0 +1,270 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+
+const state = `.spool/.state/ralph/${change}`;
+const run = ['ralph', 'Build it.', '--change', change];
+const precious = 'Precious.\n';
+
+/** A file outside of the project that must stay as it is. */
+const createVictim = (project: TestProject) => {
+  const file = join(project.home, 'precious.txt');
+  writeFileSync(file, precious);
+  return { file, now: () => readFileSync(file, 'utf8') };
+};
+
+const oneLine = (what: string) => expect.stringMatching(new RegExp(`(?:^|\\n)spool: [^\\n]*${what}[^\\n]*\\n$`));
+
+/** What agents can put in the place of a file that Spool writes to. */
+const plants = {
+  'a link': (path: string) => `rm -rf ${path}; ln -s "$HOME/precious.txt" ${path}`,
+  'a hard link': (path: string) => `rm -rf ${path}; ln "$HOME/precious.txt" ${path}`,
+  'a link to nothing': (path: string) => `rm -rf ${path}; ln -s "$HOME/created.txt" ${path}`,
+  'a FIFO': (path: string) => `rm -rf ${path}; mkfifo ${path}`,
+};
+
+const targets = {
+  'history.jsonl': `${state}/history.jsonl`,
+  'guard.json': `${state}/guard.json`,
+  'state.json': `${state}/state.json`,
+  'the log of the next iteration': `$(echo ${state}/runs/*)/0002.log`,
+  'the prompt of the next iteration': `$(echo ${state}/runs/*)/0002.prompt.md`,
+  'the log of a verify command': `$(echo ${state}/runs/*)/0001.verify-1.log`,
+  'the draft of state.json': `${state}/state.json.$PPID`,
+  'what is not committed': `$(echo ${state}/runs/*)/uncommitted.json`,
+  'what is left out': `$(echo ${state}/runs/*)/left-out.json`,
+};
+
+test.each(
+  Object.entries(targets).flatMap(([target, path]) =>
+    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path) })),
+  ),
+)('an agent puts $plant in the place of $target', async ({ script }) => {
+  const project = createProject({ agent: [`${script}; echo work >> work.txt; ${promise}`, promise] });
+  const victim = createVictim(project);
+
+  const result = await project.spool(...run, '--verify', 'echo evil; test -f done || { touch done; exit 1; }');
+
+  expect(victim.now()).toBe(precious);
+  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
+  // It goes on where it can, and otherwise says what is in the way.
+  if (result.code !== 0) expect(result).toMatchObject({ code: 2, stderr: oneLine('so Spool does not use it') });
+  expect(result.stderr).not.toContain('bug in Spool');
+});
+
+test.each([
+  ['the folder of the change', state],
+  ['the folder of all changes', '.spool/.state/ralph'],
+  ['the state', '.spool/.state'],
+])('%s is a link that came with a clone', async (_, path) => {
+  const project = createProject({ agent: [promise] });
+  const elsewhere = join(project.home, 'elsewhere');
+  mkdirSync(elsewhere);
+  mkdirSync(dirname(project.path(path)), { recursive: true });
+  symlinkSync(elsewhere, project.path(path));
+
+  const calls = [
+    run,
+    ['ralph', '--status', '--change', change],
+    ['ralph', '--add-context', 'More.', '--change', change],
+    ['ralph', '--clear-context', '--change', change],
+    ['archive', change, '--force'],
+  ];
+  for (const call of calls)
+    expect(await project.spool(...call)).toMatchObject({ code: 2, stderr: oneLine('is a symbolic link') });
+  await project.spool('prune', '--yes');
+  expect(readdirSync(elsewhere)).toEqual([]);
+  expect(project.calls()).toEqual([]);
+});
+
+test('prune deletes nothing behind a link, and nothing that is no run', async () => {
+  const project = createProject();
+  const docs = join(project.home, 'docs');
+  for (const name of ['a', 'b', 'c', 'd', 'e']) mkdirSync(join(docs, name), { recursive: true });
+  mkdirSync(project.path(state), { recursive: true });
+  symlinkSync(docs, project.path(`${state}/runs`));
+
+  expect(await project.spool('prune', '--yes', '--keep', '1')).toMatchObject({
+    code: 2,
+    stderr: oneLine('is a symbolic link'),
+  });
+  expect(readdirSync(docs)).toEqual(['a', 'b', 'c', 'd', 'e']);
+
+  const other = createProject();
+  for (const name of ['a', 'b', 'c', 'd', 'e']) other.write(`${state}/runs/${name}/kept.txt`, 'Kept.\n');
+  expect(await other.spool('prune', '--yes', '--keep', '1')).toMatchObject({ code: 0 });
+  expect(readdirSync(other.path(`${state}/runs`))).toEqual(['a', 'b', 'c', 'd', 'e']);
+});
+
+test('context.txt that is a link is neither added to nor emptied', async () => {
+  const project = createProject();
+  const victim = createVictim(project);
+  mkdirSync(project.path(state), { recursive: true });
+  symlinkSync(victim.file, project.stateFile('context.txt'));
+
+  for (const action of [['--add-context', 'More.'], ['--clear-context']])
+    expect(await project.spool('ralph', ...action, '--change', change)).toMatchObject({
+      code: 2,
+      stderr: oneLine('context.txt is a symbolic link'),
+    });
+  expect(victim.now()).toBe(precious);
+});
+
+test('a hard link as context.txt is neither added to nor emptied', async () => {
+  const project = createProject();
+  const victim = createVictim(project);
+  mkdirSync(project.path(state), { recursive: true });
+  linkSync(victim.file, project.stateFile('context.txt'));
+
+  for (const action of [['--add-context', 'More.'], ['--clear-context']])
+    expect(await project.spool('ralph', ...action, '--change', change)).toMatchObject({
+      code: 2,
+      stderr: oneLine('a hard link'),
+    });
+  expect(victim.now()).toBe(precious);
+});
+
+test('worktrees that lead elsewhere are not used', async () => {
+  const project = createProject({ agent: [promise] });
+  const elsewhere = join(project.home, 'elsewhere');
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, project.path('.spool/worktrees'));
+
+  expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 2, stderr: oneLine('is a symbolic link') });
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+test('.worktreeinclude copies nothing through a link in the worktree', async () => {
+  const project = createProject({
+    agent: [promise],
+    files: { '.gitignore': 'out/file\n', '.worktreeinclude': 'out/file\n' },
+  });
+  const elsewhere = join(project.home, 'elsewhere');
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, project.path('out'));
+  project.git('add', '--all');
+  project.git('commit', '--quiet', '-m', 'a link');
+  execFileSync('rm', [project.path('out')]);
+  project.write('out/file', 'secret');
+
+  const result = await project.spool(...run, '--worktree');
+
+  expect(readdirSync(elsewhere)).toEqual([]);
+  expect(result).toMatchObject({ code: 2, stderr: oneLine('is a symbolic link') });
+});
+
+test.each(['proposal.md', 'tasks.md'])('an agent makes a FIFO of %s, and Spool goes on', async (name) => {
+  const file = `.spool/changes/${change}/${name}`;
+  const project = createProject({
+    files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' },
+    agent: [`rm ${file}; mkfifo ${file}; ${says('Done?')}; ${promise}`],
+  });
+
+  const result = await project.spool(...run, '--max-iterations', '2');
+
+  expect(result.code).not.toBe(0);
+  expect(result.stderr).not.toContain('bug in Spool');
+  expect(project.history().length).toBeGreaterThan(0);
+  expect(project.history()[0]!.gate?.tampering.join()).toContain(name === 'tasks.md' ? 'the task' : name);
+});
+
+test.each([
+  ['a link to a device', (path: string) => symlinkSync('/dev/zero', path)],
+  ['a FIFO', (path: string) => execFileSync('mkfifo', [path])],
+  ['a folder', (path: string) => mkdirSync(path)],
+])('a clone brings %s in the place of a file that Spool reads', async (_, plant) => {
+  const reads = [
+    ['list'],
+    ['show', change],
+    ['ralph', '--status', '--change', change],
+    ['ralph', 'Build it.', '--change', change, '--max-iterations', '1'],
+    ['archive', change],
+  ];
+  for (const file of [
+    `changes/${change}/proposal.md`,
+    `changes/${change}/tasks.md`,
+    'config.json',
+    'modules/002_ralph/module.md',
+  ]) {
+    const project = createProject({ agent: [promise], git: false });
+    execFileSync('rm', ['-f', project.path(`.spool/${file}`)]);
+    plant(project.path(`.spool/${file}`));
+    for (const call of reads) {
+      const { code, stderr } = await project.spool(...call);
+      expect(stderr).not.toContain('bug in Spool');
+      if (code !== 0 && code !== 3) expect(stderr).toEqual(oneLine(file.split('/').at(-1)!));
+    }
+  }
+});
+
+test('a file that is too large to be a text is not read', async () => {
+  const project = createProject();
+  execFileSync('truncate', ['--size', '200M', project.path(`.spool/changes/${change}/tasks.md`)]);
+
+  expect(await project.spool('show', change)).toMatchObject({ code: 2, stderr: oneLine('is larger than 16 MB') });
+});
+
+test('what came with looser permissions is closed', async () => {
+  const project = createProject({ agent: [promise] });
+  mkdirSync(project.path(state), { recursive: true });
+  for (const folder of ['.spool/.state', '.spool/.state/ralph', state]) chmodSync(project.path(folder), 0o755);
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+  for (const folder of ['.spool/.state', '.spool/.state/ralph', state])
+    expect(statSync(project.path(folder)).mode & 0o777).toBe(0o700);
+  for (const file of ['state.json', 'history.jsonl', 'guard.json'].filter((name) =>
+    existsSync(project.stateFile(name)),
+  ))
+    expect(statSync(project.stateFile(file)).mode & 0o777).toBe(0o600);
+});
+
+test('a run whose id leads out of the project is not resumed', async () => {
+  const project = createProject({ agent: [promise] });
+  await project.spool(...run);
+  const saved = { ...project.state(), status: 'running', run: '../../../../../../escaped' };
+  writeFileSync(project.stateFile('state.json'), JSON.stringify(saved));
+
+  await project.spool('ralph', '--change', change);
+
+  expect(readdirSync(dirname(project.folder))).toEqual(['home', 'project']);
+});
+
+test('the project of another user is refused, and init does not take it over', async () => {
+  const project = createProject({ agent: [promise] });
+  // Only root can give files away: for others there is nothing to try.
+  if (process.getuid!() !== 0) return;
+  const uid = 65_534;
+  execFileSync('chown', ['-R', String(uid), project.path('.spool')]);
+  mkdirSync(project.path('below'));
+
+  for (const call of [
+    run,
+    ['list'],
+    ['show', change],
+    ['ralph', '--status', '--change', change],
+    ['prune', '--yes'],
+    ['harnesses'],
+    ['doctor'],
+  ])
+    expect(await project.spool(...call)).toMatchObject({ code: 2, stderr: oneLine('belongs to another user') });
+  expect(project.calls()).toEqual([]);
+  const env = { SPOOL_OWNER: String(uid) };
+  expect(await project.start(['list'], { env }).result).toMatchObject({ code: 0 });
+
+  expect(await project.start(['init'], { cwd: 'below' }).result).toMatchObject({ code: 0 });
+  expect(existsSync(project.path('below/.spool/config.json'))).toBe(true);
+});
