@@ -198,7 +198,8 @@ export const removeOwn = (path: string): void => {
 /** Creates a folder and those above it; says whether it had to. Below `.state` nobody else may look into them. */
 export const createFolder = (path: string): boolean => {
   const parts = partsOf(path);
-  if (parts.at(-1) !== path) return mkdirSync(path, { recursive: true }) !== undefined;
+  if (parts.at(-1) !== path)
+    return mkdirSync(path, { recursive: true, mode: isPrivate(path) ? privateFolder : sharedFolder }) !== undefined;
   let isNew = false;
   for (const part of parts) isNew = createOne(part);
   return isNew;
@@ -312,8 +313,9 @@ const partsOf = (path: string): string[] => {
 /** Whether a file is Spool's, and not one of the user's code. */
 const isBelow = (path: string): boolean => partsOf(path).at(-1) === path;
 
-/** Nobody but the user has to read the state. */
-const isPrivate = (path: string): boolean => path.includes(`${sep}.spool${sep}.state`);
+/** Nobody but the user has to read the state, and what is outside of projects. */
+const isPrivate = (path: string): boolean =>
+  path.includes(`${sep}.spool${sep}.state`) || !path.split(sep).includes('.spool');
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
