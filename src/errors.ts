@@ -221,6 +221,21 @@ const table = {
     text: (file: string, problem: string) =>
       `${file} ${problem}. Nothing was changed; move the file away to start anew.`,
   },
+  'forged-checkpoint': {
+    exit: 2,
+    text: (change: string, name: string) =>
+      `Checkpoint ${name} of ${change} is not what Spool has kept under that name: somebody has moved it. Nothing was changed.`,
+  },
+  'changed-run': {
+    exit: 2,
+    text: (change: string, names: readonly string[]) =>
+      `The interrupted run of ${change} is not resumed: its state.json was changed, and not by Spool (${names.join(', ')}). Start a new one with --fresh.`,
+  },
+  'unknown-run': {
+    exit: 2,
+    text: (change: string) =>
+      `The interrupted run of ${change} was not started here by you, so it is not resumed without asking. Resume it once on a terminal, set SPOOL_TRUST=1 if you trust it, or start a new one with --fresh.`,
+  },
   'bad-slug': {
     exit: 2,
     text: (slug: string, better: string | null) =>

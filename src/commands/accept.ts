@@ -4,7 +4,9 @@ import { isInside } from '../processes.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject } from '../project/find.ts';
 import { acceptGoal, describeMoved } from '../project/guard.ts';
-import { ralphFolder, readState } from '../project/state.ts';
+import { acceptContext } from '../project/context.ts';
+import { recordFolder } from '../project/record.ts';
+import { readState } from '../project/state.ts';
 import { count, oneLine } from '../report/format.ts';
 import type { Call } from './command.ts';
 
@@ -12,14 +14,17 @@ import type { Call } from './command.ts';
 const shown = 20;
 
 /** A loop that runs takes it over before it judges the next promise; otherwise the next one does. */
-export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
   const view = await readState(project, change);
   if (isInside(view?.run ?? '')) throw userError('in-iteration');
   const root = view?.place && existsSync(view.place.root) ? view.place.root : project.root;
   const commands = view?.gate.verify ?? [];
-  const moved = await acceptGoal({ project: { root }, change, commands, folder: ralphFolder(project, change) });
+  const moved = await acceptGoal({ project: { root }, change, commands, folder: recordFolder(project, change, env) });
+  const context = acceptContext({ project, change, env });
+  if (context) terminal.out('Accepted context.txt as it is.\n');
+  if (moved.length === 0 && context) return 0;
   if (moved.length === 0) {
     terminal.out(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
+import { checkpointRecorder, recogniseCheckpoint, recordFolder } from '../project/record.ts';
 import { resolveChange } from '../project/changes.ts';
-import { findProject, type Project, stateFolder } from '../project/find.ts';
+import { findProject, isPlaceOf, type Project, stateFolder } from '../project/find.ts';
 import { ralphFolder } from '../project/state.ts';
 import { hideStateFromGit, newScratch } from '../project/state-folder.ts';
 import { folderNames, readIfThere } from '../project/files.ts';
@@ -18,12 +19,15 @@ export interface Kept {
   readonly place: string;
   readonly change: string;
   readonly run: string;
+  /** Where it is written down what was kept. */
+  readonly recordFolder: string;
+  readonly record: (checkpoint: Checkpoint) => void;
   /** By name. */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
 /** The checkpoints that a command is about: those of --run, or of the last run of the change. */
-export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> => {
+export const findKept = async ({ argument, typed, cwd, env }: Call): Promise<Kept> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
   const home = await openTree(project, project.root);
@@ -43,14 +47,17 @@ export const findKept = async ({ argument, typed, cwd }: Call): Promise<Kept> =>
     place: place ?? project.root,
     change,
     run,
+    recordFolder: recordFolder(project, change, env),
+    record: checkpointRecorder(project, change, env),
     checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
   };
 };
 
 /** An error that lists what there is when it is not there. */
-export const pick = ({ change, checkpoints }: Kept, name: string): Checkpoint => {
+export const pick = ({ change, checkpoints, recordFolder: folder }: Kept, name: string): Checkpoint => {
   const found = checkpoints.get(name);
   if (!found) throw userError('no-checkpoint', change, name, [...checkpoints.keys()].toSorted(byNumber));
+  if (recogniseCheckpoint(folder, found) === 'changed') throw userError('forged-checkpoint', change, name);
   return found;
 };
 
@@ -68,5 +75,13 @@ const openTree = async (project: Project, root: string): Promise<WorkTree> => {
 };
 
 /** null for a run of which that is not known. */
-const placeOf = async (project: Project, change: string, run: string): Promise<string | null> =>
-  (await readIfThere(join(ralphFolder(project, change), 'runs', run, 'place')))?.trim() ?? null;
+const placeOf = async (project: Project, change: string, run: string): Promise<string | null> => {
+  const file = join(ralphFolder(project, change), 'runs', run, 'place');
+  const place = (await readIfThere(file))?.trim() ?? null;
+  if (place === null || isPlaceOf(project, change, place)) return place;
+  throw userError(
+    'bad-state',
+    relative(project.root, file),
+    'names a folder that is neither the project nor the worktree of the change',
+  );
+};

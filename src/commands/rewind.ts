@@ -49,7 +49,7 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   );
   if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
-  const present = await keepPresent(tree, { change, run: runId, leftOut, names });
+  const present = await keepPresent(tree, { change, run: runId, leftOut, names, record: kept.record });
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
   const missed = await rewind(tree, target, { plan, leftOut });
   show(planned, terminal);

@@ -27,6 +27,8 @@ export interface CheckpointRun {
   readonly run: string;
   /** The last iteration that is recorded: what comes after it was cut off, and is made anew. */
   readonly finished: number;
+  /** Called with each one before it can be found. */
+  readonly record: (checkpoint: Checkpoint) => void;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface CheckpointRun {
  */
 export const openCheckpoints = async (
   tree: WorkTree,
-  { change, run, finished }: CheckpointRun,
+  { change, run, finished, record }: CheckpointRun,
 ): Promise<Checkpoints> => {
   const known = await listCheckpoints(tree, change, run);
   const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
@@ -67,14 +69,18 @@ export const openCheckpoints = async (
       const commit = await add(treeId, `before ${first ? 'the first iteration' : `iteration ${iteration}`}`);
       if (commit === null) return;
       named = first;
-      await setRef(tree, refOf(change, run, first ? '0' : `before-${iteration}`), commit);
+      const name = first ? '0' : `before-${iteration}`;
+      record({ run, name, commit });
+      await setRef(tree, refOf(change, run, name), commit);
     },
     async after(iteration, treeId) {
       const same = named && treeId === lastTree;
       const commit = same ? last : await add(treeId, `iteration ${iteration}`);
       if (commit === null) return null;
       named = true;
-      return (await setRef(tree, refOf(change, run, String(iteration)), commit)) ? commit : null;
+      const name = String(iteration);
+      record({ run, name, commit });
+      return (await setRef(tree, refOf(change, run, name), commit)) ? commit : null;
     },
   };
 };
@@ -91,6 +97,8 @@ export interface PresentRequest {
   readonly run: string;
   /** What is left out of it. */
   readonly leftOut?: readonly LeftOut[];
+  /** Called with it before it can be found. */
+  readonly record: (checkpoint: Checkpoint) => void;
   /** What it must hold; null for all that git can be asked to add. */
   readonly names?: readonly string[] | null;
 }
@@ -98,7 +106,7 @@ export interface PresentRequest {
 /** Keeps the present as the next `r1`, `r2`, … of a run; null when that is not possible, or does not hold what it must. */
 export const keepPresent = async (
   tree: WorkTree,
-  { change, run, leftOut = [], names = null }: PresentRequest,
+  { change, run, record, leftOut = [], names = null }: PresentRequest,
 ): Promise<Checkpoint | null> => {
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
@@ -114,6 +122,7 @@ export const keepPresent = async (
     message: `spool checkpoint: ${change}, before a rewind`,
   });
   if (commit === null) return null;
+  record({ run, name, commit });
   return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 

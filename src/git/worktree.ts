@@ -149,3 +149,9 @@ const signs = {
   CHERRY_PICK_HEAD: 'a cherry-pick',
   REVERT_HEAD: 'a revert',
 };
+
+/** Whether git tracks anything at or below a path. */
+export const isTracked = async (cwd: string, path: string): Promise<boolean> => {
+  const { stdout } = await git(['ls-files', '-z', '--', path], { cwd });
+  return stdout !== '';
+};

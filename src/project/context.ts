@@ -1,22 +1,52 @@
 import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
-import { openOwn, readAll, writeOwn } from '../files/own.ts';
-import { readIfThere } from './files.ts';
+import { createFolder, openOwn, readAll, readOwn, replaceOwn, writeOwn } from '../files/own.ts';
 import type { Project } from './find.ts';
+import { contextRecord, recordFolder } from './record.ts';
 import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './state-folder.ts';
 
-const contextFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'context.txt');
+/** The change whose context is meant, and the environment that says where the folder of the user is. */
+export interface ContextOf {
+  readonly project: Project;
+  readonly change: string;
+  readonly env: NodeJS.ProcessEnv;
+}
 
-/** null when there is none. */
-export const loadContext = (project: Project, changeId: string): Promise<string | null> =>
-  readIfThere(contextFile(project, changeId));
+const contextFile = ({ project, change }: ContextOf) => join(ralphFolder(project, change), 'context.txt');
+const recordFile = ({ project, change, env }: ContextOf) => contextRecord(recordFolder(project, change, env));
+
+export interface Context {
+  /** What persons have added; null when they have added nothing. */
+  readonly text: string | null;
+  /** context.txt says something else: somebody has edited it, such as an agent. */
+  readonly isEdited: boolean;
+}
+
+export const loadContext = (of: ContextOf): Context => {
+  const [shown, text] = [textIn(contextFile(of)), textIn(recordFile(of))];
+  return { text, isEdited: linesOf(shown) !== linesOf(text) };
+};
+
+const textIn = (path: string): string | null => readOwn(path)?.toString('utf8') ?? null;
+
+/** People who add something at once may be written down in another order; blanked lines are as good as none. */
+const linesOf = (text: string | null): string =>
+  (text ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .toSorted()
+    .join('\n');
 
 /** Appends in one write, which the system puts at the end of the file whoever else is writing. */
-export const addContext = (project: Project, changeId: string, text: string): void => {
-  makeRalphFolder(project, changeId);
-  const path = contextFile(project, changeId);
+export const addContext = (of: ContextOf, text: string): void => {
+  makeRalphFolder(of.project, of.change);
+  createFolder(dirname(recordFile(of)));
+  for (const path of [recordFile(of), contextFile(of)]) append(path, text);
+};
+
+const append = (path: string, text: string): void => {
   const file = openOwn(path, 'append');
   try {
     const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
@@ -26,15 +56,26 @@ export const addContext = (project: Project, changeId: string, text: string): vo
   }
 };
 
-export const clearContext = (project: Project, changeId: string): void => {
-  makeRalphFolder(project, changeId);
-  writeOwn(contextFile(project, changeId), '');
+export const clearContext = (of: ContextOf): void => {
+  makeRalphFolder(of.project, of.change);
+  createFolder(dirname(recordFile(of)));
+  for (const path of [contextFile(of), recordFile(of)]) writeOwn(path, '');
+};
+
+/** Takes context.txt as it is for what a person has added; says whether it was something else before. */
+export const acceptContext = (of: ContextOf): boolean => {
+  if (!loadContext(of).isEdited) return false;
+  createFolder(dirname(recordFile(of)));
+  replaceOwn(recordFile(of), textIn(contextFile(of)) ?? '');
+  return true;
 };
 
 /** Takes lines out. They are blanked where they stand, so that nothing is lost that somebody appends meanwhile. */
-export const dropFromContext = (project: Project, changeId: string, isMeant: (line: string) => boolean): void => {
-  const path = contextFile(project, changeId);
-  if (!existsSync(path)) return;
+export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolean): void => {
+  for (const path of [contextFile(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
+};
+
+const blank = (path: string, isMeant: (line: string) => boolean): void => {
   const file = openOwn(path, 'update');
   try {
     let at = 0;

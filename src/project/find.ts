@@ -1,5 +1,5 @@
 import { lstatSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/own.ts';
 
@@ -55,6 +55,12 @@ export const ralphFolder = (project: Project, changeId: string) => join(stateFol
 
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
+
+/** A run works in the project, or below its worktree, and nowhere else. */
+export const isPlaceOf = (project: Project, change: string, place: string): boolean => {
+  const worktree = worktreePath(project, change);
+  return place === project.root || place === worktree || place.startsWith(`${worktree}${sep}`);
+};
 
 /** Where `spool land` tries out what it is about to do. */
 export const trialPath = (project: Project, change: string) => worktreePath(project, `.land-${change}`);

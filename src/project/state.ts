@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from './files.ts';
-import { type Project, ralphFolder } from './find.ts';
+import { isPlaceOf, type Project, ralphFolder } from './find.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { viewIn } from './saved.ts';
 import { parseJson } from './shape.ts';
@@ -42,10 +42,14 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
   if (typeof version === 'number' && version !== 1)
     throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
   const view = viewIn(value);
-  if (view) return { view, damage: null, isWhole: true };
+  if (view) return { view: inItsPlace(project, changeId, view), damage: null, isWhole: true };
   const { rebuildRun } = await import('./rebuild.ts');
   return rebuildRun(project, changeId, name);
 };
+
+/** Whoever can write state.json could send Spool to any folder. */
+const inItsPlace = (project: Project, changeId: string, view: RunView): RunView =>
+  view.place === null || isPlaceOf(project, changeId, view.place.root) ? view : { ...view, place: null };
 
 /** The last run of a change; null when there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>

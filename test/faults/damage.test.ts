@@ -266,7 +266,8 @@ describe('a value of a wrong type', () => {
     ['history.jsonl', 'held', [5]],
   ])('in %s (%s: %j) is no crash of the program, and no end of the run', async (file, field, value) => {
     const { project, state, history } = await projectToDamage();
-    const { pending: __, ...before } = { ...state, waiting: null, resting: {}, held: [] };
+    const { settings } = project.state();
+    const { pending: __, ...before } = { ...state, settings, waiting: null, resting: {}, held: [] };
     const line = { ...(JSON.parse(history.split('\n')[1]!) as object), [field]: value };
     if (file === 'history.jsonl') writeFileSync(project.stateFile(file), `${JSON.stringify(line)}\n`);
     const now = file === 'state.json' ? { ...before, [field]: value } : before;

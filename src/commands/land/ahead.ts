@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { userError } from '../../errors.ts';
 import { type Aside, setAside, untrackedInTheWay } from '../../git/aside.ts';
 import { fastForward, holderOf } from '../../git/branches.ts';
+import { checkpointRecorder } from '../../project/record.ts';
 import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
 import { findWorkTree } from '../../git/worktree.ts';
@@ -61,7 +62,10 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
   const run = (await readState(project, change))?.run ?? 'land';
-  const kept = found.kind === 'found' ? await keepPresent(found.tree, { change, run }) : null;
+  const kept =
+    found.kind === 'found'
+      ? await keepPresent(found.tree, { change, run, record: checkpointRecorder(project, change, call.env) })
+      : null;
   if (kept === null) throw userError('not-kept', holder);
   const files = [...own.map(readable), ...edits.modified];
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));

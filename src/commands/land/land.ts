@@ -86,7 +86,7 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   const range = await rangeBetween(project.root, from, commit);
   const fate = await tidy(landing, commit);
   dropUnderway(project, change);
-  dropFromContext(project, change, isConflictNote);
+  dropFromContext({ project, change, env: landing.call.env }, isConflictNote);
   const lines = `+${range.insertions} −${range.deletions}`;
   const size = `${count(range.commits, 'commit')}, ${count(range.files, 'file')} (${lines})`;
   return `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`;

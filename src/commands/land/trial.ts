@@ -55,14 +55,15 @@ const endIfStopped = (stops: Stops): void => {
 };
 
 /** The next run is told, once. */
-const conflict = async ({ project, change, branch, base }: Landing, files: string): Promise<never> => {
+const conflict = ({ project, change, branch, base, call }: Landing, files: string): never => {
+  const of = { project, change, env: call.env };
   const note = oneLine(
     `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (git rebase ${base}), resolve the conflicts, and verify the work again.`,
     Infinity,
   );
-  dropFromContext(project, change, (line) => isConflictNote(line) && line !== note);
-  const told = (await loadContext(project, change))?.split('\n').includes(note);
-  if (!told) addContext(project, change, note);
+  dropFromContext(of, (line) => isConflictNote(line) && line !== note);
+  const told = loadContext(of).text?.split('\n').includes(note);
+  if (!told) addContext(of, note);
   throw userError('land-conflict', base, files, `spool ralph --change ${shellWord(change)} --worktree`);
 };
 

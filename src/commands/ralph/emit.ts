@@ -17,6 +17,8 @@ export interface EmitterParts {
   readonly planned: Planned;
   readonly report: Report;
   readonly elapsedMs: () => number;
+  /** Called before a run is written down as started. */
+  readonly record: (view: RunView) => void;
 }
 
 /** How often time and usage are written down, so that a kill costs no more of them. */
@@ -26,7 +28,7 @@ export const beatMs = 10_000;
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
-export const createEmitter = ({ project, planned, report, elapsedMs }: EmitterParts): Emitter => {
+export const createEmitter = ({ project, planned, report, elapsedMs, record }: EmitterParts): Emitter => {
   const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
@@ -47,6 +49,7 @@ export const createEmitter = ({ project, planned, report, elapsedMs }: EmitterPa
   return {
     emit: (event) => {
       const next = reduceView(view, event);
+      if (event.type === 'run-started') record(next);
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
       if (event.type === 'run-started') writeStart(project, view);

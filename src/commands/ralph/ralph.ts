@@ -32,13 +32,13 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'addContext': {
       const { addContext } = await import('../../project/context.ts');
-      for (const change of changes) addContext(project, change, options.addContext!);
+      for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
       call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     }
     case 'clearContext': {
       const { clearContext } = await import('../../project/context.ts');
-      for (const change of changes) clearContext(project, change);
+      for (const change of changes) clearContext({ project, change, env: call.env });
       call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
     }

@@ -1,8 +1,8 @@
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import { readGiven } from '../../files/given.ts';
-import { removeOwn, writeOwn } from '../../files/own.ts';
 import { holdSettings } from '../../git/settings.ts';
+import { createFolder, removeOwn, writeOwn } from '../../files/own.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { missingBinary } from '../../harness/index.ts';
@@ -12,6 +12,7 @@ import { readIfThere } from '../../project/files.ts';
 import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
+import { recordFolder, recordRun } from '../../project/record.ts';
 import { readModule } from '../../project/modules.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
 import { type ChangeLock, lockChange } from '../../project/loop-lock.ts';
@@ -38,6 +39,7 @@ import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
+import { withKnownRun } from './known.ts';
 import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
@@ -68,7 +70,7 @@ const mostGuarded = 50;
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<number> => {
   const { project, change } = given;
-  const request = await withNewUntil(given);
+  const request = await withNewUntil(await withKnownRun(given));
   const brief = await readBrief(request);
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
@@ -106,7 +108,13 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   };
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
-  const emitter = createEmitter({ project, planned, report, elapsedMs });
+  const emitter = createEmitter({
+    project,
+    planned,
+    report,
+    elapsedMs,
+    record: (view) => recordRun(recordFolder(project, change, call.env), view),
+  });
   const emit = watchLimits(planned.plan, find, emitter.emit);
   const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
   for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
@@ -143,7 +151,8 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const work = { root: place.root };
   writeOwn(join(folder, 'place'), `${place.root}\n`);
   const tree = await openWorkTree({ ...request, work }, emit);
-  const kept = ralphFolder(project, change);
+  const kept = recordFolder(project, change, request.call.env);
+  createFolder(kept);
   if (options.fresh) forgetGoal(kept);
   // Before Spool commits anything: what was committed since the last run was cut off is a person's.
   const guard = await openGuard({

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { changesBetween, type Difference, summarise } from '../../git/changes.ts';
+import { checkpointRecorder } from '../../project/record.ts';
 import { type Checkpoints, openCheckpoints } from '../../git/checkpoint.ts';
 import { isOnBranch } from '../../git/branches.ts';
 import { readable, whyNoGit } from '../../git/git.ts';
@@ -172,7 +173,11 @@ interface Opened {
 
 const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
   const { plan, place, wasCutOff } = parts;
-  const checkpoints = await openCheckpoints(tree, { ...plan, finished: plan.firstIteration - 1 });
+  const checkpoints = await openCheckpoints(tree, {
+    ...plan,
+    finished: plan.firstIteration - 1,
+    record: checkpointRecorder(parts.project, plan.change, parts.call.env),
+  });
   const last = wasCutOff ? checkpoints.lastTree() : null;
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
   const snapshots = createSnapshots(parts, tree, checkpoints.found);

@@ -11,6 +11,7 @@ import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
+import { shellWord } from '../../report/format.ts';
 import { createBriefReader } from './brief.ts';
 import { makeGate } from './gate.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
@@ -75,6 +76,7 @@ const pause = (ms: number, stops: Stops): Promise<void> =>
 const makePrompt = (parts: WorldParts): World['prompt'] => {
   const { project, work, plan, folder } = parts;
   const readBrief = createBriefReader(parts);
+  const readContext = createContextReader(parts);
   return async (iteration, last, tally) => {
     const brief = await readBrief();
     const prompt = buildRalphPrompt(brief.userPrompt, {
@@ -84,11 +86,26 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
-      contextContent: await loadContext(project, plan.change),
+      contextContent: readContext(),
       lastResult: describeResult(last, tally),
     });
     writeOwn(setAside(promptFile(folder, iteration)), prompt, 'create');
     return prompt;
+  };
+};
+
+/** What an agent writes into context.txt is not what a person has added; that is said once. */
+const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => string | null) => {
+  let isSaid = false;
+  return () => {
+    const { text, isEdited } = loadContext({ project, change: plan.change, env: call.env });
+    if (isEdited && !isSaid)
+      emit({
+        type: 'notice',
+        text: `context.txt was changed, and not by --add-context or --clear-context: the prompt has what they were given. If it was you: spool accept ${shellWord(plan.change)}`,
+      });
+    isSaid = isEdited;
+    return text;
   };
 };
 

@@ -1,0 +1,45 @@
+import { userError } from '../../errors.ts';
+import { isTracked } from '../../git/worktree.ts';
+import { recognise, recordFolder } from '../../project/record.ts';
+import { loopOwner, ralphFolder, readRun } from '../../project/state.ts';
+import type { RunView } from '../../ralph/view.ts';
+import type { RunRequest } from './run.ts';
+
+/**
+ * An interrupted run is resumed with the gate, the agents and the place that its state.json names, so that file must be
+ * Spool's own. One that was changed is refused; of one that was started elsewhere a person is asked once; one that came
+ * with a clone is not resumed at all.
+ */
+export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => {
+  const { project, change, options, call } = request;
+  const view = options.fresh ? null : await interruptedRun(request);
+  if (view === null) return request;
+  const recognised = recognise(recordFolder(project, change, call.env), view);
+  if (recognised === 'same') return request;
+  if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
+  if (await isTracked(project.root, ralphFolder(project, change))) {
+    call.terminal.say(`The run of ${change} came with the repository, so it is not resumed. Starting a new one.\n`);
+    return { ...request, options: { ...options, fresh: true } };
+  }
+  await agree(request, view);
+  return request;
+};
+
+const interruptedRun = async ({ project, change }: RunRequest): Promise<RunView | null> => {
+  if (loopOwner(project, change) !== null) return null;
+  const { view, isWhole } = await readRun(project, change);
+  return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
+};
+
+const agree = async ({ change, options, call, shared }: RunRequest, view: RunView): Promise<void> => {
+  if (call.env.SPOOL_TRUST === '1') return;
+  if (!options.interactive || options.json || shared || !call.terminal.canAsk) throw userError('unknown-run', change);
+  const verify =
+    view.gate.verify.length === 0 ? 'nothing' : view.gate.verify.map((each) => JSON.stringify(each)).join(', ');
+  call.terminal.say(
+    `The interrupted run of ${change} was not started here by you.\n  Agents    ${view.agents.map(({ harness }) => harness).join(', ')}\n  Verifies  ${verify}\n`,
+  );
+  const { confirm } = await import('../../report/ask.ts');
+  if (!(await confirm('Resume it?')))
+    throw userError('cancelled', 'the run was not resumed (--fresh starts a new one)');
+};

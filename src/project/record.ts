@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { closeSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { createFolder, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
+import { userFolder } from '../files/home.ts';
+import type { RunView } from '../ralph/view.ts';
+import type { Project } from './find.ts';
+import { parseJson } from './shape.ts';
+
+/*
+ * What Spool knows of the runs of a change, kept in the folder of the user: an agent can write into the project, and a
+ * clone brings what somebody else wrote there. Whatever decides something is compared with this before it is believed.
+ */
+
+/** Where it is kept. Made of the real path of the project, so that every project has its own. */
+export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string => {
+  const root = realPath(project.root);
+  const id = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  return join(userFolder(env), 'projects', `${basename(root)}-${id}`, change);
+};
+
+const realPath = (path: string): string => {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+};
+
+/** What was asked for when a run was started, and where it works: none of it changes while it runs. */
+const settled = [
+  'run',
+  'change',
+  'agents',
+  'completionPromise',
+  'blockedPromise',
+  'minIterations',
+  'maxIterations',
+  'limits',
+  'gate',
+  'place',
+  'failFast',
+  'commit',
+  'settings',
+] as const satisfies readonly (keyof RunView)[];
+
+type Settled = Pick<RunView, (typeof settled)[number]>;
+
+const settledOf = (view: RunView): Settled =>
+  Object.fromEntries(settled.map((name) => [name, view[name]])) as unknown as Settled;
+
+const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.json`);
+
+/**
+ * Called before a run is written to state.json as started or resumed. The version before is kept as well: whoever is
+ * killed in between has state.json as it was.
+ */
+export const recordRun = (folder: string, view: RunView): void => {
+  createFolder(join(folder, 'runs'));
+  const versions = [settledOf(view), ...knownVersions(folder, view.run).slice(0, 1)];
+  replaceOwn(runFile(folder, view.run), `${JSON.stringify(versions, null, 2)}\n`);
+};
+
+const knownVersions = (folder: string, run: string): Settled[] => {
+  const versions = parseJson(readOwn(runFile(folder, run))?.toString('utf8') ?? '');
+  return Array.isArray(versions) ? (versions as Settled[]) : [];
+};
+
+export type Recognised =
+  | 'same'
+  /** Nothing is known of it here: another user, machine or container has written it. */
+  | 'unknown'
+  /** What it says is not what was asked for: the names of what differs. */
+  | readonly string[];
+
+/** Whether a run is the one that was started here. */
+export const recognise = (folder: string, view: RunView): Recognised => {
+  const versions = knownVersions(folder, view.run);
+  if (versions.length === 0) return 'unknown';
+  const now = JSON.parse(JSON.stringify(settledOf(view))) as Settled;
+  const different = versions.map((known) => settled.filter((name) => !isDeepStrictEqual(known[name], now[name])));
+  return different.some((names) => names.length === 0) ? 'same' : different[0]!;
+};
+
+/** What writes down the checkpoints of a change. */
+export const checkpointRecorder =
+  (project: Project, change: string, env: NodeJS.ProcessEnv) =>
+  (checkpoint: NamedCommit): void =>
+    recordCheckpoint(recordFolder(project, change, env), checkpoint);
+
+const checkpointFile = (folder: string) => join(folder, 'checkpoints');
+
+/** Called with every checkpoint: a ref can be moved by whoever can write into the repository. */
+const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void => {
+  createFolder(folder);
+  const file = openOwn(checkpointFile(folder), 'append');
+  try {
+    writeAll(file, `${run} ${name} ${commit}\n`);
+  } finally {
+    closeSync(file);
+  }
+};
+
+interface NamedCommit {
+  readonly run: string;
+  readonly name: string;
+  readonly commit: string;
+}
+
+/** Whether a checkpoint is one that was kept here. */
+export const recogniseCheckpoint = (
+  folder: string,
+  { run, name, commit }: NamedCommit,
+): 'same' | 'unknown' | 'changed' => {
+  const lines = readOwn(checkpointFile(folder), Infinity)?.toString('utf8').split('\n') ?? [];
+  if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
+  return lines.length > 0 ? 'changed' : 'unknown';
+};
+
+/** The context as persons have left it. */
+export const contextRecord = (folder: string): string => join(folder, 'context.txt');
