@@ -74,7 +74,7 @@ const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
 
 const makePrompt = (parts: WorldParts): World['prompt'] => {
-  const { project, work, plan, folder } = parts;
+  const { work, plan, folder } = parts;
   const readBrief = createBriefReader(parts);
   const readContext = createContextReader(parts);
   return async (iteration, last, tally) => {
