@@ -18,8 +18,8 @@ export interface Launch {
   /** Unique for this process and its children. */
   readonly tag: string;
   readonly prompt: string;
-  /** All output goes here, byte for byte, but for secrets. */
-  readonly logFile: string;
+  /** All output goes here, byte for byte, but for secrets; null when there is no place for it. */
+  readonly logFile: string | null;
   readonly redactor: Redactor;
   /** How long the agent may take to end when it is asked to. */
   readonly stopGraceMs: number;
@@ -51,17 +51,22 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  */
 export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
-  const log = openOwn(launch.logFile, 'write');
+  const log = launch.logFile === null ? null : openLog(launch.logFile);
   try {
-    ftruncateSync(log);
     const elders = eldersNow();
     const child = await start(launch);
     if (typeof child === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: child };
     const family = { group: child.pid!, tag: launch.tag, elders };
     return await followProcess({ child, family }, launch, log, watch);
   } finally {
-    closeSync(log);
+    if (log !== null) closeSync(log);
   }
+};
+
+const openLog = (path: string): number => {
+  const log = openOwn(path, 'write');
+  ftruncateSync(log);
+  return log;
 };
 
 /** The child, or why there is none. A bad argument is thrown at once, a missing file comes as an event. */
@@ -97,14 +102,15 @@ interface Started {
   readonly family: Family;
 }
 
-const followProcess = async ({ child, family }: Started, launch: Launch, log: number, watch: Watch): Promise<Ended> => {
+const followProcess = async ({ child, family }: Started, launch: Launch, log: number | null, watch: Watch): Promise<Ended> => {
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const forward = forwardStops(family, launch.stopGraceMs, watch);
   const writeLog = (bytes: Uint8Array) => {
+    if (log === null) return;
     try {
       writeAll(log, bytes);
     } catch (error) {
-      atPath(launch.logFile)(error);
+      atPath(launch.logFile!)(error);
     }
   };
   const cleaned = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };

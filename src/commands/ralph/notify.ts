@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
@@ -23,7 +22,7 @@ export const notify = async (command: string, parts: WorldParts & { view: RunVie
       SPOOL_DETAIL: view.detail ?? '',
     },
     tag: `${plan.run}/notify`,
-    logFile: existsSync(folder) ? join(folder, 'notify.log') : devNull,
+    logFile: existsSync(folder) ? join(folder, 'notify.log') : null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
     // Also after Ctrl-C, unless it is pressed twice.
