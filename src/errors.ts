@@ -275,7 +275,7 @@ export class UserError extends Error {
   readonly exitCode: number;
 
   constructor(code: ErrorCode, message: string, exitCode: number) {
-    super(message.replaceAll(/\s*\n\s*/g, ' '));
+    super(message.replaceAll(/(?<!\s)\s*\n\s*/g, ' '));
     this.code = code;
     this.exitCode = exitCode;
   }

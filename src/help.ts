@@ -91,7 +91,7 @@ const render = ({ usage, summary, sections, examples }: Help, columns: number): 
     ...(examples.length > 0 ? [examples] : []),
   ];
   const text = parts.map((lines) => lines.join('\n')).join('\n\n');
-  return `${text.replaceAll(/ +$/gm, '')}\n`;
+  return `${text.replaceAll(/(?<! ) +$/gm, '')}\n`;
 };
 
 /** Lines of at most so many characters, broken between words; line ends in the text stay. */

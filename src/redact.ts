@@ -28,7 +28,7 @@ interface Shape {
 
 /** Secrets that can be recognised by their shape. */
 export const shapes: readonly Shape[] = [
-  { starts: ['sk-'], rest: String.raw`(?=[\w-]*\d)[\w-]{20,}` },
+  { starts: ['sk-'], rest: String.raw`(?=[\w-]{0,200}\d)[\w-]{20,}` },
   { starts: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], rest: String.raw`\w{36,}` },
   { starts: ['github_pat_'], rest: String.raw`\w{22,}` },
   { starts: ['glpat-'], rest: String.raw`[\w-]{20,}` },
@@ -48,7 +48,7 @@ export const shapes: readonly Shape[] = [
   { starts: ['GOCSPX-'], rest: String.raw`[\w-]{28}` },
   { starts: ['pypi-AgEI'], rest: String.raw`[\w-]{50,}` },
   { starts: ['ATATT3'], rest: String.raw`[\w=-]{50,}` },
-  { starts: ['xapp-', 'xai-', 'pplx-', 'figd_', 'sbp_'], rest: String.raw`(?=[\w-]*\d)[\w-]{30,}` },
+  { starts: ['xapp-', 'xai-', 'pplx-', 'figd_', 'sbp_'], rest: String.raw`(?=[\w-]{0,200}\d)[\w-]{30,}` },
   { starts: ['AccountKey='], rest: '[A-Za-z0-9+/]{86}==' },
   { starts: ['whsec_'], rest: '[A-Za-z0-9+/]{32,}' },
   { starts: ['AGE-SECRET-KEY-1'], rest: '[0-9A-Z]{58}' },
@@ -63,11 +63,15 @@ export const shapes: readonly Shape[] = [
     needs: '@',
     rest: String.raw`[^\s:/?#@"'<>(),\\]{0,100}:(?![$%{*])[^\s/?#@"'<>(),\\]{6,200}@(?!(?:[\w-]+\.)*example\.|(?:127|10|0)\.|192\.168\.)[\w-]+\.[\w.-]+`,
   },
-  { starts: ['eyJ'], rest: String.raw`[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}` },
+  {
+    starts: ['eyJ'],
+    // Where it is glued to other words, as in `token_eyJ…`, every few characters may begin one: it is looked for less far.
+    rest: String.raw`(?:(?<![\w-]eyJ)[\w-]{10,6000}|[\w-]{10,400})\.eyJ[\w-]{10,6000}\.[\w-]{10,4000}`,
+  },
   {
     starts: ['-----BEGIN '],
     // Its end may be cut off: then it goes as far as its lines do.
-    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,16384}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nr]|\s)+[\w+/=]{16,})+)`,
+    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-(?!----)){0,16384}-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nr]|\s)+[\w+/=]{16,})+)`,
   },
 ];
 

@@ -286,9 +286,9 @@ export const rangeBetween = async (cwd: string, from: string, to: string): Promi
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
   return {
     commits: (await commitsBeyond(cwd, from, to)) ?? 0,
-    files: number(/(\d+) file/),
-    insertions: number(/(\d+) insertion/),
-    deletions: number(/(\d+) deletion/),
+    files: number(/(?<!\d)(\d+) file/),
+    insertions: number(/(?<!\d)(\d+) insertion/),
+    deletions: number(/(?<!\d)(\d+) deletion/),
   };
 };
 

@@ -87,9 +87,11 @@ export const openCheckpoints = async (
 
 const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
   const { stdout } = await git(['cat-file', 'commit', commit], { cwd: root });
-  const [, treeId, seconds] = /^tree (\w+)\n[^]*^committer .* (\d+) [-+]\d+$/m.exec(stdout) ?? [];
+  const [header = ''] = stdout.split('\n\n', 1);
+  const treeId = /^tree (\w+)\n/.exec(header)?.[1];
+  const seconds = /^committer .* (\d+) [-+]\d+$/m.exec(header)?.[1];
   // git counts whole seconds.
-  return treeId === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
+  return treeId === undefined || seconds === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
 };
 
 export interface PresentRequest {

@@ -39,15 +39,22 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
 /** So long that nothing in a text is taken for it. */
 const marks = 47;
 
+const marksOf = { mine: '<'.repeat(marks), base: '|'.repeat(marks), theirs: '='.repeat(marks), end: '>'.repeat(marks) };
+
+/** null when a conflict is about lines that were there before. */
 const withAdditions = (text: string): string | null => {
-  const [mine, base, theirs, end] = ['<', String.raw`\|`, '=', '>'].map((sign) => `${sign.repeat(marks)}[^\\n]*\\n`);
-  const hunk = new RegExp(`^${mine}((?:.*\\n)*?)${base}((?:.*\\n)*?)${theirs}((?:.*\\n)*?)${end}`, 'gm');
-  let overlap = false;
-  const merged = text.replaceAll(hunk, (_, own: string, before: string, other: string) => {
-    overlap ||= before !== '';
-    const lines = new Set(own.split('\n'));
-    const rest = other.split('\n').filter((line) => !lines.has(line));
-    return own + rest.map((line) => `${line}\n`).join('');
-  });
-  return overlap ? null : merged;
+  const merged: string[] = [];
+  let own = new Set<string>();
+  let part: keyof typeof marksOf = 'end';
+  for (const line of text.split(/(?<=\n)/)) {
+    const next = parts.find((name) => line.startsWith(marksOf[name]));
+    if (next === 'mine') own = new Set();
+    if (next !== undefined) part = next;
+    else if (part === 'base') return null;
+    else if (part !== 'theirs' || !own.has(line)) merged.push(line);
+    if (next === undefined && part === 'mine') own.add(line);
+  }
+  return merged.join('');
 };
+
+const parts = ['mine', 'base', 'theirs', 'end'] as const;

@@ -35,4 +35,5 @@ export const notKept = async (
 };
 
 /** `before-7` is between `6` and `7`. */
-const positionOf = (name: string): number => Number(/\d+$/.exec(name)?.[0]) - (name.startsWith('before-') ? 0.5 : 0);
+const positionOf = (name: string): number =>
+  Number(/(?<!\d)\d+$/.exec(name)?.[0]) - (name.startsWith('before-') ? 0.5 : 0);

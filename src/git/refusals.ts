@@ -31,11 +31,17 @@ export const readRefusals = (stderr: string, isThere: (name: string) => boolean)
 };
 
 /** The filter that a sentence is about; null when it is about something else. */
-export const filterIn = (why: string): string | null => /: clean filter '(.*)' failed$/.exec(why)?.[1] ?? null;
+export const filterIn = (why: string): string | null => {
+  const at = why.indexOf(filterMark);
+  return at !== -1 && why.endsWith(filterEnd) ? why.slice(at + filterMark.length, -filterEnd.length) : null;
+};
+
+const filterMark = ": clean filter '";
+const filterEnd = "' failed";
 
 export const isAboutLineEndings = (why: string): boolean => lineEndings.test(why);
 
-const lineEndings = / would be replaced by (?:LF|CRLF) in (.+)$/;
+const lineEndings = / would be replaced by (?:LF|CRLF) in (.+)$/s;
 
 /** What git says with `core.safecrlf=warn`, now and before 2.37, as the refusals that these would be. */
 export const readWarnings = (stderr: string, isThere: (name: string) => boolean): RefusedFile[] =>
@@ -56,7 +62,7 @@ const isConsequence = (text: string): boolean =>
 /** What may be the name of a file, the likeliest first. */
 const namesIn = (text: string): string[] => {
   const found = [
-    /^(.+): clean filter '.*' failed$/.exec(text)?.[1],
+    text.endsWith(filterEnd) ? text.slice(0, Math.max(0, text.lastIndexOf(filterMark))) || undefined : undefined,
     lineEndings.exec(text)?.[1],
     /^open\("(.+)"\): /.exec(text)?.[1],
     ...[...text.matchAll(/'([^']+)'/g)].map(([, quoted]) => quoted),

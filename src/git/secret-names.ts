@@ -11,7 +11,7 @@ export const isNamedLikeSecret = (path: string, text: () => string): boolean => 
 const isExample = /\.(?:example|sample|template|dist|defaults?|pub)$/i;
 
 const always: readonly RegExp[] = [
-  /(?:^|\/)\.env(?:rc|\.(?!.*\.?(?:d\.ts|[cm]?[jt]s|md|py)$)[\w.-]+)?$|[\w-]\.env$/,
+  /(?:^|\/)\.env(?:rc|\.(?![^/]*\.?(?:d\.ts|[cm]?[jt]s|md|py)$)[\w.-]+)?$|[\w-]\.env$/,
   /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)(?:[_-][\w-]+)?(?:\.(?:bak|old|orig|pem|key))?$/i,
   /\.(?:p12|pfx|jks|keystore|ppk|kdbx)$/i,
   /(?:^|\/)[._]netrc$/,
@@ -26,8 +26,8 @@ const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string
   { name: /\.pem$/i, holds: (text) => !isPublicPem(text) },
   { name: /(?:^|\/)\.npmrc$/, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
   { name: /(?:^|\/)\.yarnrc\.yml$/, holds: holdsValue(/npmAuth(?:Token|Ident)\s*:/) },
-  { name: /(?:^|\/)\.pypirc$/, holds: holdsValue(/^\s*password\s*[:=]/m) },
-  { name: /(?:^|\/)\.my\.cnf$/, holds: holdsValue(/^\s*password\s*=/m) },
+  { name: /(?:^|\/)\.pypirc$/, holds: holdsValue(/^[ \t]*password\s*[:=]/m) },
+  { name: /(?:^|\/)\.my\.cnf$/, holds: holdsValue(/^[ \t]*password\s*=/m) },
   {
     name: /(?:^|\/)(?:\.docker\/config\.json|\.dockercfg|\.dockerconfigjson)$/,
     holds: holdsValue(/"(?:auth|identitytoken|registrytoken|password)"\s*:\s*"/),

@@ -64,9 +64,14 @@ const createDecoder = (title: string): Decoder => {
   return {
     stdout: decode,
     // A command that its rules forbid is seen only there.
-    stderr: (line) => (/tools::router.*\bRejected\(/.test(line) ? [denied(title, 'shell')] : []),
+    stderr: (line) => (isRejection(line) ? [denied(title, 'shell')] : []),
     end: () => (started && !finished ? [truncated(title, 'no end of turn')] : []),
   };
+};
+
+const isRejection = (line: string): boolean => {
+  const at = line.indexOf('tools::router');
+  return at !== -1 && /\bRejected\(/.test(line.slice(at));
 };
 
 const itemStarted = (item: unknown): AgentEvent[] => {

@@ -89,16 +89,22 @@ const unquoted = (line: string): string =>
   /\{\s*"/.test(line) ? line : line.replaceAll(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, '');
 
 /** What test runners print: vitest, jest, mocha, TAP, pytest, go test, cargo test. */
-const isOfTests = (line: string): boolean => testLines.some((pattern) => pattern.test(line));
+const isOfTests = (line: string): boolean => testLines.some((pattern) => pattern.test(line)) || compares(line);
+
+/** "expected 1 to be 2", "Expected: 1, received: 2". */
+const compares = (line: string): boolean => {
+  const at = line.search(/\bexpected\b/i);
+  return at !== -1 && /\b(?:to|but|got|received|actual)\b/i.test(line.slice(at));
+};
 
 const testLines: readonly RegExp[] = [
   /^[✓✔√✗✘×✕✖●○❯⎯]/,
   /^(?:not )?ok \d+\b|^# (?:subtest|tests|pass|fail)\b/i,
   /^(?:FAIL|PASS|FAILED|PASSED)\b|\b(?:FAILED|PASSED)(?:\s+\[\s*\d+%\])?$|^(?:---|===) (?:FAIL|PASS|RUN|SKIP)/,
   /^ERROR \S+\.py\b|^E {2,}|^=+ .+ =+$|^_{3,} .+ _{3,}$/,
-  /^test .+ \.\.\. \w+|^test result:|^---- .+ ----$|^thread '.+' .*panicked|^error: test failed/,
+  /^test .+ \.\.\. \w+|^test result:|^---- .+ ----$|^thread '.(?:(?!' ).)*' .*panicked|^error: test failed/,
   /^\d+\) |^\d+ (?:passing|failing|pending|passed|failed)\b|^(?:Tests?|Test Files|Test Suites|Suites):? +\d/,
-  /\bexpect\(|^(?:\w+\.)*Assert\w*Error\b|^assert\b|\bexpected\b.*\b(?:to|but|got|received|actual)\b|^(?:expected|received|actual|left|right):/i,
+  /\bexpect\(|^(?:\w+\.)*Assert\w*Error\b|^assert\b|^(?:expected|received|actual|left|right):/i,
   / › | > .+ > /,
 ];
 

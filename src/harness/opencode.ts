@@ -163,6 +163,6 @@ const opaque = '; check the model with "opencode models" and the key with "openc
 
 /** Whether the first version in the text is older than the other; false when there is none in it. */
 const isBefore = (text: string | null, other: string): boolean => {
-  const version = /\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
+  const version = /(?<!\d)\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
   return version !== undefined && version.localeCompare(other, 'en', { numeric: true }) < 0;
 };

@@ -37,16 +37,14 @@ const units: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
-const amount =
-  /\d+(?:\.\d+)?\s*(?:weeks?|days?|hours?|min(?:ute)?s?|sec(?:ond)?s?|ms|milliseconds?|[wdhms])(?![a-z])[\s,]*(?:and\s+)?/
-    .source;
-const amounts = new RegExp(`^(?:\\s*again)?\\W*(?:after|in)?\\W*((?:${amount})+)`, 'i');
+const amount = String.raw`\d+(?:\.\d+)?\s*(?:weeks?|days?|hours?|min(?:ute)?s?|sec(?:ond)?s?|ms|milliseconds?|[wdhms])(?![a-z])[\s,]*(?:and\s+)?`;
+const amounts = new RegExp(`^(?:\\s*again)?\\W*(?:(?:after|in)\\W*)?((?:${amount})+)`, 'i');
 
 /** `in 2 days 17 hours 14 minutes`, `after 2h3m4s`, `"retryDelay":"34.5s"`. */
 const span = (text: string, now: Date): number | null => {
   const stated = amounts.exec(text)?.[1];
   if (!stated) return null;
-  const parts = [...stated.matchAll(/(\d+(?:\.\d+)?)\s*(ms|milli|[wdhms])/gi)];
+  const parts = [...stated.matchAll(/(?<!\d)(\d+(?:\.\d+)?)\s*(ms|milli|[wdhms])/gi)];
   return parts.reduce((at, [, number, unit]) => at + Number(number) * unitOf(unit!), now.getTime());
 };
 

@@ -16,12 +16,12 @@ export const claimsOf = async (project: Project, change: string): Promise<Claims
       .map(async (name) => {
         const text = (await readIfThere(join(folder, name))) ?? '';
         const capability = name.replace(/(?:^|\/)spec\.md$/, '');
-        return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title}`);
+        return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
       }),
   );
   return new Map(claims.flat().map((claim) => [compared(claim), claim]));
 };
 
-const heading = /^###[ \t]+Requirement:[ \t]*(\S.*?)[ \t]*$/gim;
+const heading = /^###[ \t]+Requirement:[ \t]*(\S.*)$/gim;
 
 const compared = (claim: string) => claim.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ');

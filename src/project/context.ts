@@ -49,7 +49,7 @@ export const addContext = (of: ContextOf, text: string): void => {
 const append = (path: string, text: string): void => {
   const file = openOwn(path, 'append');
   try {
-    const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/\n+$/, '')}\n`);
+    const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/(?<!\n)\n+$/, '')}\n`);
     if (writeSync(file, bytes) < bytes.length) throw userError('io', path, 'the disk is full, only a part was added');
   } finally {
     closeSync(file);

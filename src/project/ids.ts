@@ -38,7 +38,7 @@ export const toSlug = (text: string): string | null => {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 80)
-    .replaceAll(/^-+|-+$/g, '');
+    .replaceAll(/^-+|(?<!-)-+$/g, '');
   return isSlug(slug) ? slug : null;
 };
 

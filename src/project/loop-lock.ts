@@ -73,5 +73,5 @@ const lockedBy = (changeId: string, owner: LockOwner) =>
 const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
   const began = since === '' ? '' : ` since ${since}`;
-  return `process ${pid} on ${host.replace(/ \(.*\)$/, '')}${began}${hint}`;
+  return `process ${pid} on ${host.replace(/ \([^(]*\)$/, '')}${began}${hint}`;
 };

@@ -78,12 +78,12 @@ const read = (text: string, known: Ticked | null): Ticked => {
 };
 
 /** An editor may add the line end of the last line, or drop it: that is no change of that line. */
-const withLastLineEnd = (text: string): string => (text === '' ? '' : text.replace(/\n*$/, '\n'));
+const withLastLineEnd = (text: string): string => (text === '' ? '' : text.replace(/(?<!\n)\n*$/, '\n'));
 
 const isNoted = (line: string, title: string): boolean =>
   line.startsWith(title.trimEnd()) && !/^[\p{L}\p{N}_-]/u.test(line.slice(title.trimEnd().length));
 
-const status = /^(.*\*\*Status:?\*\*:?\s*\[).\].*$/iu;
+const status = /^(.*\*\*Status:?\*\*:?\s*\[).\].*$/isu;
 
 const plainLine = (line: string): string => withoutMark(line).replace(status, '$1 ]');
 

@@ -66,13 +66,18 @@ const itemsOf = ({ heading, named, lines }: Section, anyStatus: boolean): Item[]
 };
 
 const statusIn = (lines: readonly string[]): string | undefined =>
-  lines.map((line) => /\*\*Status:?\*\*:?\s*\[\s*([^\]\s]?)\s*\]/iu.exec(line)?.[1]).find((mark) => mark !== undefined);
+  lines.map(statusOf).find((mark) => mark !== undefined);
+
+const statusOf = (line: string): string | undefined => {
+  const found = /\*\*Status:?\*\*:?\s*\[\s*(?:([^\]\s])\s*)?\]/iu.exec(line);
+  return found ? (found[1] ?? '') : undefined;
+};
 
 /** Also in a quotation, and as the first of a list in a list. */
 const bullet = String.raw`[\s>]*(?:[-*+]\s+)*(?:[-*+]|\d{1,9}[.)])\s*`;
 /** A mark is one character, also one that is drawn from several. `[A](url)` and `[A][ref]` are links. */
-const mark = String.raw`\[(?:\s*((?:[^\]\s]\p{M}*)?)\s*\](?![([])|\s+\])`;
-const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'u');
+const mark = String.raw`\[(?:\s*([^\]\s]\p{M}*)\s*\](?![([])|\](?![([])|\s+\])`;
+const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'su');
 const boxStart = new RegExp(`^(${bullet})${mark}`, 'u');
 
 export const isBox = (line: string): boolean => boxStart.test(line);
@@ -111,7 +116,7 @@ const isDone = (mark: string) => mark === 'x' || mark === 'X';
 const sections = (lines: readonly string[]): Section[] => {
   const found: Section[] = [{ heading: null, named: false, lines: [] }];
   for (const line of lines) {
-    const task = /^###\s+Task\b[\s:]*(.*)$/i.exec(line);
+    const task = /^###\s+Task\b[\s:]*(.*)$/is.exec(line);
     const numbered = /^###\s+(\d+(?:\.\d+)*:\s.*)$/.exec(line);
     const heading = task ?? numbered;
     if (heading) found.push({ heading: heading[1]!.trim(), named: task !== null, lines: [] });
@@ -154,7 +159,7 @@ interface Fence {
 }
 
 const fenceAt = (line: string): Fence | null => {
-  const found = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+  const found = /^\s*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)$/s.exec(line);
   return found && { marks: found[1]!, info: found[2]!.trim() };
 };
 
@@ -168,10 +173,37 @@ const endOf = ({ marks }: Fence, fences: readonly (Fence | null)[], start: numbe
 };
 
 /** Without the comments that end on the line they begin on; what is in backticks is no comment. */
-const withoutComments = (line: string): string =>
-  line.includes('<!--')
-    ? line.replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)|<!--.*?-->/g, (part) => (part[0] === '`' ? part : ''))
-    : line;
+const withoutComments = (line: string): string => {
+  if (!line.includes('<!--')) return line;
+  const closing = createClosing(line);
+  let shown = '';
+  let at = 0;
+  for (const { 0: opener, index } of line.matchAll(/`+|<!--/g)) {
+    if (index < at) continue;
+    const isComment = opener === '<!--';
+    const end = isComment ? line.indexOf('-->', index + opener.length) : closing(opener.length, index);
+    if (end === -1 && isComment) break;
+    if (end === -1) continue;
+    const upTo = end + (isComment ? '-->'.length : opener.length);
+    shown += line.slice(at, isComment ? index : upTo);
+    at = upTo;
+  }
+  return shown + line.slice(at);
+};
+
+/** Where the next run of so many backticks begins; -1 when there is none. To be asked from left to right. */
+const createClosing = (line: string) => {
+  const runs = new Map<number, number[]>();
+  for (const { 0: run, index } of [...line.matchAll(/`+/g)].toReversed()) {
+    if (!runs.has(run.length)) runs.set(run.length, []);
+    runs.get(run.length)!.push(index);
+  }
+  return (length: number, after: number): number => {
+    const all = runs.get(length) ?? [];
+    while (all.length > 0 && all.at(-1)! <= after) all.pop();
+    return all.at(-1) ?? -1;
+  };
+};
 
 /** Which of these tasks are not there any more. A note, a tick or a number at a title does not make it another task. */
 export const missingTasks = (expected: readonly string[], titles: readonly string[]): string[] => {

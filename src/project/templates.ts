@@ -45,15 +45,26 @@ export const proposalTemplate = (id: string, slug: string) => `# ${titleOf(slug)
 /** Nobody has written anything into it but a title: there is nothing that an agent could do. */
 export const isUntouchedProposal = (text: string): boolean => {
   const written = (markdown: string) =>
-    markdown
+    withoutComments(markdown)
       .replace(/^\uFEFF/, '')
-      .replaceAll(/<!--[\s\S]*?-->/g, '')
       .split(/\r\n?|\n/)
       .map((line) => line.trim())
       .filter((line) => !/^(?:[-*+]|#\s.*|#)?$/.test(line));
   const headings = new Set(written(proposalTemplate('', '')));
   const lines = written(text);
   return lines.length > 0 && lines.every((line) => headings.has(line));
+};
+
+const withoutComments = (markdown: string): string => {
+  let shown = '';
+  let at = 0;
+  for (;;) {
+    const start = markdown.indexOf('<!--', at);
+    const end = start === -1 ? -1 : markdown.indexOf('-->', start);
+    if (end === -1) return shown + markdown.slice(at);
+    shown += markdown.slice(at, start);
+    at = end + '-->'.length;
+  }
 };
 
 export const tasksTemplate = (slug: string) => `# Tasks: ${titleOf(slug)}

@@ -10,7 +10,7 @@ export const wordingOf = (markdown: string): string => {
   const words: string[] = [];
   let fence: Fence | null = null;
   for (const [index, line] of lines.entries()) {
-    const marks = /^(?:\s|>|[-*+]\s|\d+[.)]\s)*?(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+    const marks = /^(?:\s|>|[-*+]\s|\d+[.)]\s)*?(`{3,}(?=[^`]*$)|~{3,})(.*)$/s.exec(line);
     if (fence !== null) {
       const closes = marks !== null && marks[1]!.startsWith(fence.mark) && marks[2]!.trim() === '';
       words.push(closes ? '```' : fence.isFormatted ? plainCode(line) : oneBlank(line.replace(/^(?:\s*>)+/, '')));
@@ -41,7 +41,7 @@ const plainCode = (line: string): string => [...line.replaceAll(/[\s;,]/g, '').r
 
 const oneBlank = (line: string) => line.replaceAll(/\s+/g, ' ').trim();
 
-const rowBelowHeader = /^[\s>]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+const rowBelowHeader = /^[\s>]*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/;
 
 /** The numbers of the lines that are rows of a table: the one above its dashes, and all below up to a blank line. */
 const rowsOfTables = (lines: readonly string[]): ReadonlySet<number> => {
@@ -60,14 +60,20 @@ const withoutBars = (line: string): string => (rowBelowHeader.test(line) ? '' : 
 const plainText = (line: string): string => {
   const text = line.replace(/^(?:\s*>)+/, '');
   // Rules, and what underlines a heading.
-  if (/^\s*(?:=+|-+|(?:[-*_]\s*){3,})\s*$/.test(text)) return '';
+  if (/^\s*(?:=+\s*|-+\s*|(?:[-*_]\s*){3,})$/.test(text)) return '';
   return oneBlank(
-    withoutMark(text)
-      .replace(/^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))+/, '-')
-      .replace(/^(-?\s*)#{1,6}(?=\s|$)(.*?)(?:\s#+)?\s*$/, '$1$2')
+    withoutHeading(withoutMark(text).replace(/^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))+/, '-'))
       .replaceAll(/\\([!-/:-@[-`{-~])/g, '$1')
       .replaceAll(/-{3,}/g, '---')
       .replaceAll('_', '*')
       .replaceAll("'", '"'),
   );
+};
+
+/** Without the marks of a heading, before and behind its words. */
+const withoutHeading = (text: string): string => {
+  const marks = /^(-?\s*)#{1,6}(?=\s|$)/.exec(text);
+  if (marks === null) return text;
+  const words = text.slice(marks[0].length).trimEnd();
+  return marks[1]! + words.replace(/(?<=\s)#+$/, '');
 };

@@ -47,7 +47,14 @@ const isPlan = (above: readonly string[], prefix: string): boolean => {
   if (/^\s*(?:[2-9]|\d\d+)[.)]\s/.test(withoutQuote(prefix)))
     return !blockAbove(above).filter(isListItem).every(isReport);
   const title = above[titleAt(above)];
-  return title !== undefined && /[:：]\W*$|^\s*#|^\s*(\*\*|__).*\1\s*$/.test(title) && isPutOff(title);
+  return title !== undefined && isTitle(title) && isPutOff(title);
+};
+
+/** It ends with a colon, or is a heading, or all in bold. */
+const isTitle = (line: string): boolean => {
+  const text = line.trim();
+  const inBold = ['**', '__'].some((mark) => text.length >= 4 && text.startsWith(mark) && text.endsWith(mark));
+  return inBold || text.startsWith('#') || /[:：]/.test(/(?<!\W)\W+$/.exec(text)?.[0] ?? '');
 };
 
 /** Where the title of a list that ends with these lines is; -1 when it has none. */
@@ -67,7 +74,7 @@ const isSettled =
 
 /** An item that says what was done: "Implemented A.", "All tests pass." */
 const isReport = (item: string): boolean => {
-  const words = plainWords(withoutQuote(item).replace(listMark, '')).replace(/[.!\s]+$/, '');
+  const words = plainWords(withoutQuote(item).replace(listMark, '')).replace(/(?<![.!\s])[.!\s]+$/, '');
   return /^(?:built|did|made|ran|rewrote|wrote|(?!need)\p{L}+ed)\b/iu.test(words) || statesDone(words);
 };
 

@@ -7,8 +7,8 @@ interface Fence {
 }
 
 export const fenceIn = (line: string): Fence | null => {
-  const match = /^(?:\s|>|[*+-]\s|\d+[.)]\s)*(`{3,}|~{3,})\s*([^\s`]*)\s*$/.exec(line);
-  return match && { char: match[1]![0]!, length: match[1]!.length, named: match[2] !== '' };
+  const match = /^(?:\s|>|[*+-]\s|\d+[.)]\s)*(`{3,}|~{3,}(?!~))\s*(?:([^\s`]+)\s*)?$/.exec(line);
+  return match && { char: match[1]![0]!, length: match[1]!.length, named: match[2] !== undefined };
 };
 
 /** How many fences are open behind these lines. One in another has a language; tildes that nothing closes are a rule. */

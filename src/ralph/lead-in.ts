@@ -35,7 +35,7 @@ const isWhole = (words: string): boolean =>
 
 /** A short label, or a statement, that ends in a colon and does not put the promise off: "Final answer:", "All done:". */
 export const introduces = (words: string): boolean => {
-  const label = plainWords(words).replace(/[\s:：]+$/, '');
+  const label = plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '');
   if (wordsIn(label) > longestIntroduction || /["”»]$/.test(label)) return false;
   if (statesDone(label) || obeys.test(label) || saysNow(label)) return true;
   if (dangles(label) || condition.test(label) || another.test(label)) return false;
@@ -81,7 +81,7 @@ export const endsSentence = (words: string): boolean =>
 export const lastSentence = (paragraph: string): string =>
   paragraph
     .trim()
-    .split(/(?<=[.!?…][\s"'”’»)\]]*)\s+(?=["'“‘«(]?[\p{Lu}\p{N}])|(?<=[。！？])|(?<=[।؟۔])\s+/u)
+    .split(/(?<=[.!?…][\s"'”’»)\]]{0,20})(?<!\s)\s+(?=["'“‘«(]?[\p{Lu}\p{N}])|(?<=[。！？])|(?<=[।؟۔])\s+/u)
     .at(-1) ?? '';
 
 const longestIntroduction = 20;
@@ -112,7 +112,7 @@ const dangling =
 const announces = (words: string): boolean => {
   if (/\bnow\b/i.test(words) && !words.endsWith('?') && !denied.test(words)) return false;
   if (announcesElsewhere(words)) return true;
-  if (speaker.test(words) || trailsOff.test(words)) return !saysNow(words.replace(/[\s.!]+$/, ''));
+  if (speaker.test(words) || trailsOff.test(words)) return !saysNow(words.replace(/(?<![\s.!])[\s.!]+$/, ''));
   return thePromise.test(words) && saying.test(words) && (conditional.test(words) || denied.test(words));
 };
 

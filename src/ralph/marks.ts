@@ -12,7 +12,7 @@ export const placeInLine = (
   const words = prefix.replace(marksBefore, '').replace(separatorsBehind, '');
   if (words === '') return 'alone';
   if (endsSentence(words)) return placeBehind(lastSentence(words));
-  if (/[:：]$/.test(words.replace(/[*_]+$/, ''))) return placeBehindColon(words);
+  if (/[:：]$/.test(words.replace(/(?<![*_])[*_]+$/, ''))) return placeBehindColon(words);
   if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'behind words' : 'sentence';
   // One word and an arrow name a case: "success → …".
   if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return 'sentence';
@@ -47,12 +47,12 @@ export const marksBefore = new RegExp(
   'u',
 );
 export const separatorsBehind = new RegExp(
-  String.raw`(?:\s|<br ?/?>|<${forms}>|[-=]+>|[–—]|\s--?(?=\s)|[*_\x60]|[${emoji}${arrows}])+$`,
+  String.raw`(?:\s|<br ?/?>|<${forms}>|(?<![-=])[-=]+>|[–—]|\s--?(?=\s)|[*_\x60]|[${emoji}${arrows}]){1,200}$`,
   'u',
 );
-const behindArrow = new RegExp(String.raw`(?:[-=]+>|[${arrows}])[\s*_\x60]*$`, 'u');
+const behindArrow = new RegExp(String.raw`(?:(?<![-=])[-=]+>|[${arrows}])[\s*_\x60]*$`, 'u');
 /** More than blanks and emphasis between the words and the tag. */
-const separated = new RegExp(String.raw`(?:[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
+const separated = new RegExp(String.raw`(?:(?<![-=])[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
 
 export const decorationBehind = new RegExp(
   String.raw`^(?:\s|[*_\x60#.!;。！．｡|–—=-]|<br ?/?>|</${forms}>|${endMarks}|[${emoji}${arrows}])*$`,

@@ -45,7 +45,7 @@ const longestNote = 300;
 
 const loosePattern = (longest: number): RegExp =>
   new RegExp(
-    `(?:<|&lt;)\\s*promise\\s*(?:>|&gt;)([^<>&]{1,${longest}})(?:<|&lt;)\\s*/?\\s*promise\\s*(?:>|&gt;)`,
+    `(?:<|&lt;)\\s*promise\\s*(?:>|&gt;)([^<>&]{1,${longest}})(?:<|&lt;)\\s*(?:/\\s*)?promise\\s*(?:>|&gt;)`,
     'gi',
   );
 

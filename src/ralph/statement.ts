@@ -20,13 +20,15 @@ export const qualifies = (words: string): boolean => qualifying.test(words) || n
 
 /** Something in it is not done or still under way, or it is an answer with no. */
 export const saysNotDone = (words: string): boolean => {
-  const sentence = words.replace(/[.!…]+$/, '');
+  const sentence = words.replace(/(?<![.!…])[.!…]+$/, '');
   if (nothingLeft.test(sentence)) return false;
   if (goesOn.test(sentence) || isBusy.test(sentence)) return true;
   return (
     !ofThePast.test(sentence) &&
     (isPart(sentence) ||
-      [notDone, notYet, noneOfIt, exception, isOpen, isUnderWay].some((sign) => sign.test(sentence)) ||
+      [notDone, noneOfIt, isOpen, isUnderWay].some((sign) => sign.test(sentence)) ||
+      saysNotYet(sentence) ||
+      makesException(sentence) ||
       isFailing(sentence))
   );
 };
@@ -54,7 +56,7 @@ const nothingLeft =
   /^(?:there(?:'s| is| are) )?(?:nothing (?:else |more )?(?:is )?(?:left|missing|open|needed|pending|remains|remaining|required|to do)(?: to (?:do|fix|implement))?|no (?:more |other |further )?(?:errors?|failures?|(?:tests? |tasks? )(?:fails?|failing|left|open|remain|remaining)|(?:failed|failing|missing|open|outstanding|pending|remaining) \w+)(?: left| remain)?)$/i;
 
 const doneAtEnd = new RegExp(
-  String.raw`^(?!no\b[^,;]*$|none\b|few\b|some\b|expected\b).*(?:\b(?:is|are|was|were|been|all)(?: \w+ly| now| all| both)* ${state}|\bpass(?:es|ed)?|\bworks?|\bsucceed(?:s|ed)?)(?:(?:,| and|, and)(?: \w+ly| now| all)* ${state})*(?: as (?:expected|required|requested|planned)| now| again)?$`,
+  String.raw`^(?!no\b[^,;]*$|none\b|few\b|some\b|expected\b).*(?:\b(?:is|are|was|were|been|all)(?: \w+ly| now| all| both){0,5} ${state}|\bpass(?:es|ed)?|\bworks?|\bsucceed(?:s|ed)?)(?:(?:,| and|, and)(?: \w+ly| now| all){0,5} ${state}){0,10}(?: as (?:expected|required|requested|planned)| now| again)?$`,
   'i',
 );
 
@@ -81,13 +83,17 @@ const noneOfIt = new RegExp(
   'i',
 );
 
-const exception = new RegExp(
-  String.raw`\b(?:${state}|pass(?:es|ed)?|works?)\b.*\b(?:apart from|aside from|but (?:for|not)|except|excluding)\b|\b(?:all|everything) but\b`,
-  'i',
-);
+const makesException = (words: string): boolean => {
+  const at = words.search(anyState);
+  return /\b(?:all|everything) but\b/i.test(words) || (at !== -1 && exception.test(words.slice(at)));
+};
+
+const anyState = new RegExp(String.raw`\b(?:${state}|pass(?:es|ed)?|works?)\b`, 'i');
+
+const exception = /\b(?:apart from|aside from|but (?:for|not)|except|excluding)\b/i;
 
 /** "I have not run it yet". */
-const notYet = /(?:\bnot|\bnothing|n't)\b.*\byet$/i;
+const saysNotYet = (words: string): boolean => /\byet$/i.test(words) && /(?:\bnot|\bnothing|n't)\b/i.test(words);
 
 const isOpen =
   /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|next (?:action|iteration|phase|round|step|task)|open|pending|remaining|to ?do)(?: (?:items?|steps?|tasks?|work))?\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;

@@ -42,8 +42,8 @@ const notices: readonly RegExp[] = [
   /^(?:saved|wrote|exported) (?:the )?(?:session|conversation|transcript|chat|thread|logs?|history|trace) (?:to|as|in|at) (?:\S+|"[^"]+"|'[^']+')$/i,
   /^(?:session|conversation|chat) (?:closed|ended|saved)\.?$/i,
   /^(?:closing|ending|saving)(?: the)? (?:session|conversation|chat)[.…]*(?: recorded to \S+)?$/i,
-  /^(?:session|conversation|thread)(?:[ _-]?id)?\s*[:=]\s*\S*\d\S*$/i,
-  /^(?:model|provider)\s*[:=]\s*[\w.:/-]*[\d/-][\w.:/-]*$/i,
+  /^(?:session|conversation|thread)(?:[ _-]?id)?\s*[:=]\s*(?=\S*\d)\S+$/i,
+  /^(?:model|provider)\s*[:=]\s*(?=[\w.:/-]*[\d/-])[\w.:/-]+$/i,
   /^(?:to )?(?:resume|continue) (?:(?:this|the|your) )?(?:session|conversation|chat)(?:,? run|,? use| with| by running|:):? ["'`]?[\w./-]+(?: [\w./=-]+){0,8}["'`]?$/i,
   /^(?:to )?(?:resume|continue): [\w./-]+(?: [\w./=-]+){0,8}$/i,
   /^(?:good)?bye[.!]*$/i,
@@ -53,5 +53,5 @@ const notices: readonly RegExp[] = [
   /^\d{1,3}% (?:of )?(?:the )?context (?:left|remaining|used)(?: until auto-compact)?$/i,
   /^total code changes: \d+ lines? added, \d+ (?:lines? )?removed$/i,
   /^(?:usage|breakdown) by (?:ai )?model:?$/i,
-  /^[\w.:/-]+ {2,}[\d.,]+[kmb]? in(?:put)?\b(?:[\s,]+[\d.,]+[kmb]? [a-z ]+)*(?: \([^)]*\))?$/i,
+  /^[\w.:/-]+ {2,}[\d.,]+[kmb]? in(?:put)?\b(?:[\s,]+\d(?:[\d.,]*\d)?[kmb]?(?: +[a-z]+)+)*(?: \([^)]*\))?$/i,
 ];

@@ -68,7 +68,9 @@ const conflict = ({ project, change, branch, base, call }: Landing, files: strin
 };
 
 export const isConflictNote = (line: string): boolean =>
-  /^Landing on .+ failed: the work conflicts with it in .+ and verify the work again\.$/.test(line);
+  line.startsWith('Landing on ') &&
+  line.includes(' failed: the work conflicts with it in ') &&
+  line.endsWith(' and verify the work again.');
 
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async ({ project, change, call, stops, trial, prefix }: Landing): Promise<void> => {

@@ -21,10 +21,12 @@ const endings = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '/in
 
 const namesIn = (path: string, text: string): string[] => {
   const quoted = [
-    ...text.matchAll(/(?:\brequire(?:_relative)?\s*\(?|\bimport\s*\(?|\bfrom)\s*['"`](\.{1,2}\/[^'"`\n]+|\w+)['"`]/g),
+    ...text.matchAll(
+      /(?:\brequire(?:_relative)?\s*(?:\(\s*)?|\bimport\s*(?:\(\s*)?|\bfrom\s*)['"`](\.{1,2}\/[^'"`\n]+|\w+)['"`]/g,
+    ),
   ];
   const names = quoted.map(([, name = '']) => name).filter((name) => name.startsWith('.') || path.endsWith('.rb'));
   if (!path.endsWith('.py')) return names;
-  const modules = [...text.matchAll(/^\s*(?:from|import)\s+\.?([\w.]+)/gm)];
+  const modules = [...text.matchAll(/^[ \t]*(?:from|import)[ \t]+\.?([\w.]+)/gm)];
   return modules.map(([, name = '']) => name.replaceAll('.', '/'));
 };

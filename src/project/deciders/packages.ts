@@ -101,7 +101,7 @@ const workspacesAt = ({ files, cwd }: Scope): string[] => {
   const yaml = files.read(posix.join(cwd, 'pnpm-workspace.yaml')) ?? '';
   const patterns = [
     ...(Array.isArray(listed) ? listed.filter((pattern) => typeof pattern === 'string') : []),
-    ...[...yaml.matchAll(/^\s*-\s*['"]?([^'"\s#]+)/gm)].map(([, pattern = '']) => pattern),
+    ...[...yaml.matchAll(/^[ \t]*-[ \t]*['"]?([^'"\s#]+)/gm)].map(([, pattern = '']) => pattern),
   ];
   return patterns.flatMap((pattern) => expand(files, posix.join(cwd, pattern)));
 };

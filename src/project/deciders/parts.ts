@@ -43,7 +43,7 @@ const valueOf = (text: string, part: string): string | null => {
 /** null for what is no object in JSON; comments on lines of their own are let through. */
 export const parseJson = (text: string): Record<string, unknown> | null => {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replaceAll(/^\s*\/\/.*$/gm, ''));
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
     return value && typeof value === 'object' ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
@@ -79,7 +79,7 @@ const tablesOf = (text: string, start: string): string | null => {
   const lines: string[] = [];
   let inside = false;
   for (const line of text.split(/\r?\n/)) {
-    const header = /^\s*\[+\s*(.*)$/.exec(line);
+    const header = /^\s*\[+\s*(.*)$/s.exec(line);
     if (header) inside = `[${header[1]}`.startsWith(start);
     if (inside && line.trim() !== '') lines.push(line.trimEnd());
   }
@@ -102,7 +102,7 @@ export const rulesOf = (text: string, target: string): Rules => {
       text.split(/\r?\n/).filter((line) => /^\s/.test(line)),
     ),
   };
-  if (/^\s*(?:-?include|sinclude|define|ifn?eq|ifn?def|else|import|mod)\b/m.test(text)) return whole;
+  if (/^[ \t]*(?:-?include|sinclude|define|ifn?eq|ifn?def|else|import|mod)\b/m.test(text)) return whole;
   const { rules, around } = cut(text);
   const wanted = target || [...rules.keys()].find((name) => !name.startsWith('.'));
   if (wanted === undefined || !rules.has(wanted) || [...rules.keys()].some((name) => /[%$]/.test(name))) return whole;
@@ -160,14 +160,14 @@ const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
       for (const rule of current) rule.lines.push(line.trimEnd());
       continue;
     }
-    const header = /^@?([^\s:=#][^:#]*?)\s*::?(?!=)(.*)$/.exec(line);
+    const header = /^@?([^\s:=#][^:#]*)::?(?!=)(.*)$/s.exec(line);
     if (!header || assignment.test(line) || /^\.[A-Z_]+\b/.test(line)) {
       current = [];
       if (!line.startsWith('.PHONY')) around.push(line.trimEnd());
       continue;
     }
     // In just, what follows the name are parameters.
-    const names = header[1]!.split(/\s+/);
+    const names = header[1]!.trimEnd().split(/\s+/);
     current = names.map((name) => {
       const rule = rules.get(name) ?? { needs: [], lines: [] };
       rule.needs.push(...header[2]!.split(/[\s()&|]+/).filter(Boolean));

@@ -37,7 +37,7 @@ export const inFolder = (scope: Scope, folder: string): Scope => {
   return { ...scope, cwd, folders: [cwd, ...scope.folders] };
 };
 
-const variable = /\$(?:\(\)|\{[^}]*\}|\w+|[@*#?!-])/;
+const variable = /\$(?:\(\)|\{[^}]{0,1000}\}|\w+|[@*#?!-])/;
 const isUnclear = (word: string) => variable.test(word);
 
 /** Behind a variable at its start; null when there is none. */
@@ -99,20 +99,34 @@ const filesLike = (scope: Scope, word: string): string[] => {
 
 /** `*` and `?` stand for all that fits, in each part of a path. */
 export const expand = (files: Files, path: string): string[] => {
-  const at = path.search(/[^/]*[*?]/);
-  if (at === -1) return [path];
+  const star = path.search(/[*?]/);
+  if (star === -1) return [path];
+  const at = path.lastIndexOf('/', star) + 1;
   const folder = path.slice(0, at);
   const [, pattern = '', rest = ''] = /^([^/]*)(.*)$/s.exec(path.slice(at))!;
   const names = files.list(folder === '' ? '.' : folder).filter(fitting(pattern));
   return names.flatMap((name) => expand(files, `${folder}${name.replaceAll(/[*?]/g, '')}${rest}`));
 };
 
-export const fitting = (pattern: string): ((name: string) => boolean) => {
-  const fits = new RegExp(
-    `^${pattern
-      .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-      .replaceAll(/\*+/g, '.*')
-      .replaceAll('?', '.')}$`,
-  );
-  return (name) => fits.test(name);
-};
+export const fitting =
+  (pattern: string): ((name: string) => boolean) =>
+  (name) => {
+    let [at, inPattern] = [0, 0];
+    /** Behind the last star, and what it stands for up to now. */
+    let star: { inPattern: number; upTo: number } | null = null;
+    while (at < name.length) {
+      const sign = pattern[inPattern];
+      if (sign === '*') {
+        inPattern++;
+        star = { inPattern, upTo: at };
+      } else if (sign === '?' || sign === name[at]) {
+        at++;
+        inPattern++;
+      } else if (star !== null) {
+        star.upTo++;
+        at = star.upTo;
+        inPattern = star.inPattern;
+      } else return false;
+    }
+    return /^\**$/.test(pattern.slice(inPattern));
+  };

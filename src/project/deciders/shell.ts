@@ -64,7 +64,7 @@ const token = new RegExp(
     String.raw`(?<bracket>[()])`,
     String.raw`(?<end>[;&|\n\r]+)`,
     String.raw`(?<blank>\s+)`,
-    String.raw`(?<plain>\\[\s\S]?|\$\{[^}]*\}|\$\w+|[^\s'"\x60$\\<>();&|]+|.)`,
+    String.raw`(?<plain>\\[\s\S]?|\$\{[^}]{0,1000}\}|\$\w+|[^\s'"\x60$\\<>();&|]+|.)`,
   ].join('|'),
   'g',
 );
@@ -72,7 +72,20 @@ const token = new RegExp(
 const withoutMarks = (inner: string) => (inner.startsWith('`') ? inner.slice(1, -1) : inner.slice(2, -1));
 
 const withDefaults = (text: string) =>
-  text.replaceAll(/\$(?:PWD\b|\{PWD\})/g, '.').replaceAll(/\$\{\w+:?[-=]([^}]*)\}/g, '$1');
+  text.replaceAll(/\$(?:PWD\b|\{PWD\})/g, '.').replaceAll(/\$\{\w+:?[-=]([^}]{0,1000})\}/g, '$1');
 
-const withoutHereDocuments = (text: string): string =>
-  text.replaceAll(/<<-?\s*(['"]?)(\w+)\1([^\n]*)\n[\s\S]*?(?:\n\s*\2[ \t]*(?=\n|$)|$)/g, '$3');
+const withoutHereDocuments = (text: string): string => {
+  const lines = text.split('\n');
+  let end: string | null = null;
+  return lines
+    .flatMap((line, index) => {
+      if (end !== null) {
+        if (line.trim() === end) end = null;
+        return [];
+      }
+      const found = index === lines.length - 1 ? null : /<<-?\s*(['"]?)(\w+)\1/.exec(line);
+      end = found?.[2] ?? null;
+      return [found ? line.replace(found[0], '') : line];
+    })
+    .join('\n');
+};

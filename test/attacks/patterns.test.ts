@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { type FoundPattern, patternsInSource, recordPatterns } from './patterns.ts';
+import { findSlow } from './stopwatch.ts';
+
+const { literals, built } = patternsInSource();
+
+/** What is put together when a module is loaded, or when one of these is called. */
+const recordBuilt = async (): Promise<FoundPattern[]> => {
+  const found: FoundPattern[] = [];
+  const stop = recordPatterns((pattern) => found.push(pattern));
+  try {
+    for (const file of new Set(built.map((where) => where.split(':')[0]!))) await import(resolve(file));
+    const { createRedactor } = await import('../../src/redact.ts');
+    createRedactor({ API_KEY: 'correct-horse-battery' });
+    const { judgeEnding, nothing } = await import('../../src/ralph/ending.ts');
+    judgeEnding('<promise>COMPLETE</promise>', 'COMPLETE', nothing);
+    const { resetTime } = await import('../../src/harness/reset-time.ts');
+    resetTime('resets 3pm', new Date());
+    const { fitting, filesNamed } = await import('../../src/project/deciders/scope.ts');
+    fitting('a*b?c*');
+    const files = { read: () => null, isFile: () => false, list: () => [] };
+    const scope = { files, cwd: '.', start: '.', folders: [], variables: new Map(), piped: [] };
+    filesNamed({ ...scope, found: () => {}, run: () => {}, follow: () => {} }, ['$A/b/$C']);
+    const { mergeFiles } = await import('../../src/git/merge.ts');
+    const [base, mine, theirs] = ['a\n', 'b\n', 'c\n'].map((text) => Buffer.from(text));
+    await mergeFiles({ base: base!, mine: mine!, theirs: theirs! }, { additions: true });
+  } finally {
+    stop();
+  }
+  return found;
+};
+
+const describeSlow = (patterns: readonly FoundPattern[]): string[] =>
+  patterns.flatMap((pattern) => {
+    const slow = findSlow(pattern);
+    if (slow === null) return [];
+    const { attack, msAtN, msAt4N } = slow;
+    return [`${pattern.where} ${msAtN} ms, then ${msAt4N} ms with ${JSON.stringify(attack)}: /${pattern.source}/`];
+  });
+
+test('every regular expression in src is linear on hostile input, at n and at 4 n', () => {
+  expect(literals.length).toBeGreaterThan(400);
+  expect(describeSlow(literals)).toEqual([]);
+});
+
+test('so is every one that is put together, and none is forgotten', async () => {
+  const found = await recordBuilt();
+  const seen = new Set(found.map(({ where }) => where));
+  expect(built.filter((where) => !seen.has(where))).toEqual([]);
+  const different = new Map(found.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern]));
+  expect(describeSlow([...different.values()])).toEqual([]);
+});
+
+test('one that is not would be found', () => {
+  const slow = (source: string, flags = '') => findSlow({ source, flags }) !== null;
+  expect(slow(String.raw`\s+$`)).toBe(true);
+  expect(slow(String.raw`^(a+)+$`)).toBe(true);
+  expect(slow('<!--[^]*?-->', 'g')).toBe(true);
+  expect(slow(String.raw`eyJ[\w-]{10,}\.eyJ`, 'g')).toBe(true);
+  expect(slow(String.raw`(?<!\s)\s+$`)).toBe(false);
+});

@@ -1,0 +1,88 @@
+import { createContext, Script } from 'node:vm';
+import { type Attack, attacksOn, attackText, type Pattern } from './hostile.ts';
+
+/** What a pattern takes too long for; Infinity when it did not come to an end. */
+export interface Slow {
+  readonly attack: Attack;
+  readonly msAtN: number;
+  readonly msAt4N: number;
+}
+
+/** Long enough for what is quadratic to show, and so short that all patterns take seconds. */
+const glance = { size: 1000, ms: 0.3, timesMedian: 5 };
+const n = 4000;
+/** Four times as much takes four times as long; twice that is left for caches, and a floor for a busy machine. */
+const tooMuch = { times: 8, floorMs: 40 };
+/** For what takes exponential time. */
+const limitMs = 5000;
+
+const context = {
+  pattern: /(?:)/,
+  texts: [] as readonly string[],
+  /** How long each took. */
+  took: [] as number[],
+  now: () => performance.now(),
+};
+createContext(context);
+/** As it is used: from all places where it may begin. */
+const searchAll = new Script(`
+  for (const text of texts) {
+    const start = now();
+    pattern.lastIndex = 0;
+    if (pattern.global) text.replace(pattern, '');
+    else pattern.exec(text);
+    took.push(now() - start);
+  }
+`);
+
+/** The first text found on which a pattern is not linear; null when there is none. */
+export const findSlow = ({ source, flags }: Pattern): Slow | null => {
+  context.pattern = new RegExp(source, flags.replace('y', 'g'));
+  const attacks = attacksOn({ source, flags });
+  const took = glanceAt(attacks);
+  // A pattern with many alternatives takes longer for everything.
+  const usual = took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
+  for (const [index, attack] of attacks.entries()) {
+    if (index === took.length) return { attack, msAtN: Infinity, msAt4N: Infinity };
+    if (took[index]! < Math.max(glance.ms, glance.timesMedian * usual)) continue;
+    const msAt4N = bestCpuMs(attackText(attack, 4 * n));
+    if (msAt4N < tooMuch.floorMs) continue;
+    const msAtN = bestCpuMs(attackText(attack, n));
+    if (msAt4N === Infinity || msAt4N > tooMuch.times * msAtN) return { attack, msAtN, msAt4N };
+  }
+  return null;
+};
+
+/** In parts, so that the limit is one for a few texts. */
+const glanceAt = (attacks: readonly Attack[]): number[] => {
+  const took: number[] = [];
+  for (let at = 0; at === took.length && at < attacks.length; at += atATime)
+    took.push(...search(attacks.slice(at, at + atATime).map((attack) => attackText(attack, glance.size))));
+  return took;
+};
+
+const atATime = 100;
+
+/** How long the search of each text took, as far as it came within the limit. */
+const search = (texts: readonly string[]): readonly number[] => {
+  context.texts = texts;
+  context.took = [];
+  try {
+    searchAll.runInContext(context, { timeout: limitMs });
+  } catch {
+    // What was not reached says enough.
+  }
+  return context.took;
+};
+
+/** CPU time, the best of three: others that work at the same time do not matter. */
+const bestCpuMs = (text: string): number => {
+  let best = Infinity;
+  for (let times = 3; times > 0; times--) {
+    const start = process.cpuUsage();
+    if (search([text]).length === 0) return Infinity;
+    const { user, system } = process.cpuUsage(start);
+    best = Math.min(best, (user + system) / 1000);
+  }
+  return best;
+};
