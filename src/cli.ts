@@ -24,11 +24,11 @@ const main = async (argv: readonly string[]): Promise<number> => {
 const report = (error: unknown): number => {
   const known = asUserError(error);
   if (known) {
-    outputs.stderr.write(`spool: ${known.message}\n`);
+    outputs.say(`spool: ${known.message}\n`);
     return known.exitCode;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  outputs.stderr.write(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  outputs.say(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
   return bug;
 };
 

@@ -1,3 +1,4 @@
+import { commandLine } from './shell-words.ts';
 /**
  * Every error a user can cause, with its exit code: 2 for usage and configuration, 1 for what the machine lacks.
  * docs/errors.md lists the same codes, and a test fails when the two differ.
@@ -99,7 +100,7 @@ const table = {
   'empty-proposal': {
     exit: 2,
     text: (change: string, file: string, id: string) =>
-      `${change}: proposal.md is still the empty template. Edit ${file}, or pass a prompt: spool ralph --change ${id} "…"`,
+      `${change}: proposal.md is still the empty template. Edit ${file}, or pass a prompt: ${commandLine('spool', 'ralph', '--change', id)} "…"`,
   },
   'no-tasks': {
     exit: 2,

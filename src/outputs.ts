@@ -1,24 +1,64 @@
 import { writeSync } from 'node:fs';
+import { withoutControls } from './controls.ts';
 import { systemProblem } from './errors.ts';
 
-/** Where it is written to. Node makes a stream when it is first used, which takes time, so that is when it is asked for. */
+/**
+ * Where everything is written to, and the one place where text is made safe for a terminal: whatever it holds of files,
+ * agents, hooks and git, no control character of theirs gets through. Node makes a stream when it is first used, which
+ * takes time, so that is when it is asked for.
+ */
 export interface Outputs {
   /** Prints a whole short answer at once, without a stream. */
   answer(text: string): void;
+  out(text: string): void;
+  say(text: string): void;
+  /** Puts text into a style; it loses that of any other origin. */
+  paint(codes: StyleCodes, text: string): string;
+  /** Moves the cursor of the screen, erases, or rings. */
+  control(sequence: ControlSequence): void;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
+/** The numbers that begin and end a style. */
+export type StyleCodes = readonly [begin: number, end: number];
+
+export type ControlSequence =
+  { readonly erase: 'line' } | { readonly erase: 'rows above'; readonly rows: number } | 'bell';
+
 const stdoutNumber = 1;
+
+/** How a style begins and ends in a text on its way. It is drawn for each process, so that nobody else can write it. */
+const createStyles = () => {
+  let mark: string | null = null;
+  return {
+    paint: ([begin, end]: StyleCodes, text: string): string => {
+      mark ??= `<${crypto.randomUUID()}:`;
+      return `${mark}${begin}>${text}${mark}${end}>`;
+    },
+    /** Without controls but for the styles. */
+    clean: (text: string): string => {
+      const safe = withoutControls(text);
+      if (mark === null || !safe.includes(mark)) return safe;
+      const [first = '', ...styled] = safe.split(mark);
+      return first + styled.map((part) => part.replace(/^(\d+)>/, '\u001b[$1m')).join('');
+    },
+  };
+};
+
+const sequenceOf = (sequence: ControlSequence): string => {
+  if (sequence === 'bell') return '\u0007';
+  return sequence.erase === 'line' ? '\r\u001b[2K' : `\u001b[${sequence.rows}A\u001b[0J`;
+};
 
 /**
  * A reader that has left (`spool list | head`) is no error. A disk that is full is one, and `onLost` is called, for a
  * command that has printed its answer, but never for a run, which goes on.
  */
 export const createOutputs = (onLost: () => void): Outputs => {
+  const styles = createStyles();
   const watched = new Set<NodeJS.WriteStream>();
-  const sayLost = (error: unknown) =>
-    outputs.stderr.write(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
+  const sayLost = (error: unknown) => outputs.say(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
   const watch = (stream: NodeJS.WriteStream): NodeJS.WriteStream => {
     if (watched.has(stream)) return stream;
     watched.add(stream);
@@ -33,7 +73,7 @@ export const createOutputs = (onLost: () => void): Outputs => {
 
   const outputs: Outputs = {
     answer: (text) => {
-      const bytes = Buffer.from(text);
+      const bytes = Buffer.from(styles.clean(text));
       try {
         const written = writeSync(stdoutNumber, bytes);
         if (written < bytes.length) outputs.stdout.write(bytes.subarray(written));
@@ -45,6 +85,10 @@ export const createOutputs = (onLost: () => void): Outputs => {
         onLost();
       }
     },
+    out: (text) => void outputs.stdout.write(styles.clean(text)),
+    say: (text) => void outputs.stderr.write(styles.clean(text)),
+    paint: styles.paint,
+    control: (sequence) => void outputs.stderr.write(sequenceOf(sequence)),
     get stdout() {
       return watch(process.stdout);
     },

@@ -86,11 +86,12 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
     .filter(([name, value]) => secretName.test(name) && !placeName.test(name) && looksSecret(value ?? ''))
     .flatMap(([, value]) => spellings(value!))
     .toSorted((a, b) => b.length - a.length);
-  const inText = patternOf(values);
+  const inTexts = createFinder(values);
   const inBytes = createFinder(values.map((value) => Buffer.from(value).toString('latin1')));
+  const clean = (text: string) => (inTexts.occursIn(text) ? text.replace(inTexts.pattern, mask) : text);
   return {
-    text: (text) => text.replace(inText, mask),
-    data: (data) => mapTexts(data, (text) => text.replace(inText, mask)) as typeof data,
+    text: clean,
+    data: (data) => mapTexts(data, clean) as typeof data,
     stream: () => createByteRedactor(inBytes),
   };
 };

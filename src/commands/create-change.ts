@@ -1,3 +1,4 @@
+import { commandLine } from '../shell-words.ts';
 import { userError } from '../errors.ts';
 import { createChange } from '../project/create.ts';
 import { findProjectHere } from '../project/find.ts';
@@ -10,6 +11,6 @@ export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<num
   const module = await resolveModule(project, String(typed.module));
   const id = await createChange(project, moduleIdOf(module)!, argument!);
   terminal.out(`Made change ${id}:\n  .spool/changes/${id}/proposal.md\n  .spool/changes/${id}/tasks.md\n`);
-  terminal.out(`\nNext: fill in the proposal and the tasks, then spool ralph --change ${id}\n`);
+  terminal.out(`\nNext: fill in the proposal and the tasks, then ${commandLine('spool', 'ralph', '--change', id)}\n`);
   return 0;
 };

@@ -1,3 +1,4 @@
+import { safeJson } from '../controls.ts';
 import { readConfig } from '../config.ts';
 import { childEnvironment } from '../harness/environment.ts';
 import type { Harness } from '../harness/harness.ts';
@@ -11,7 +12,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const project = findProjectIfAny(cwd);
   const own = project ? (await readConfig(project)).own : [];
   const found = await Promise.all([...harnesses, ...own].map((harness) => look(harness, env)));
-  if (typed.json) terminal.out(`${JSON.stringify(found, null, 2)}\n`);
+  if (typed.json) terminal.out(`${safeJson(found, 2)}\n`);
   else terminal.out(`${table([head, ...found.map(row)]).join('\n')}\n`);
   return 0;
 };

@@ -1,3 +1,4 @@
+import { safeJson } from '../controls.ts';
 import { findProject } from '../project/find.ts';
 import { type ChangeOverview, overviews } from '../project/overview.ts';
 import { describeLastRun } from '../report/status.ts';
@@ -7,7 +8,7 @@ import type { Call } from './command.ts';
 export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
   const changes = await overviews(findProject(cwd));
   for (const { damage } of changes) if (damage !== null) terminal.say(`${damage}\n`);
-  if (typed.json) terminal.answer(`${JSON.stringify(changes, null, 2)}\n`);
+  if (typed.json) terminal.answer(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0)
     terminal.answer('No active change. Make one with "spool create change <slug> --module <id>".\n');
   else terminal.answer(`${table([head, ...changes.map(row)]).join('\n')}\n`);

@@ -8,7 +8,8 @@ import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/r
 import { takeTree } from '../git/trees.ts';
 import { leftOutFile, runFolder } from '../project/state.ts';
 import { lockChange } from '../project/loop-lock.ts';
-import { count, oneLine, shellWord, someOf } from '../report/format.ts';
+import { count, oneLine, someOf } from '../report/format.ts';
+import { commandLine } from '../shell-words.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
 import { findKept, type Kept, pick } from './checkpoints.ts';
@@ -54,10 +55,10 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   const missed = await rewind(tree, target, { plan, leftOut });
   show(planned, terminal);
   terminal.out(
-    `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: spool rewind ${shellWord(change)} ${present.name}\n`,
+    `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: ${commandLine('spool', 'rewind', change, present.name)}\n`,
   );
   if (missed.length === 0) return 0;
-  throw userError('half-rewound', listed(missed), `spool rewind ${shellWord(change)} ${present.name}`);
+  throw userError('half-rewound', listed(missed), commandLine('spool', 'rewind', change, present.name));
 };
 
 const subjectOf = ({ plan: { left }, lost }: Planned) =>

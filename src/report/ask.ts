@@ -1,4 +1,5 @@
 import { confirm as askYesOrNo, isCancel, multiselect, select, text } from '@clack/prompts';
+import { oneLine } from './format.ts';
 
 export interface Choice {
   readonly value: string;
@@ -7,21 +8,27 @@ export interface Choice {
 
 /** Shows a list to choose from; null when it was cancelled. */
 export const ask = async (message: string, choices: readonly Choice[]): Promise<string | null> => {
-  const options = choices.map((choice) => ({ ...choice, label: choice.value }));
-  const chosen = await select({ message, options, maxItems: 12, output: process.stderr });
+  const options = choices.map(optionOf);
+  const chosen = await select({ message: oneLine(message), options, maxItems: 12, output: process.stderr });
   return isCancel(chosen) ? null : chosen;
 };
 
 /** The same for more than one. */
 export const askSeveral = async (message: string, choices: readonly Choice[]): Promise<string[] | null> => {
-  const options = choices.map((choice) => ({ ...choice, label: choice.value }));
-  const chosen = await multiselect({ message, options, maxItems: 12, required: true, output: process.stderr });
+  const options = choices.map(optionOf);
+  const chosen = await multiselect({
+    message: oneLine(message),
+    options,
+    maxItems: 12,
+    required: true,
+    output: process.stderr,
+  });
   return isCancel(chosen) ? null : chosen;
 };
 
 /** No when it was cancelled. */
 export const confirm = async (message: string): Promise<boolean> => {
-  const answer = await askYesOrNo({ message, initialValue: false, output: process.stderr });
+  const answer = await askYesOrNo({ message: oneLine(message), initialValue: false, output: process.stderr });
   return !isCancel(answer) && answer;
 };
 
@@ -30,6 +37,17 @@ export const askText = async (
   message: string,
   problem: (answer: string) => string | undefined,
 ): Promise<string | null> => {
-  const answer = await text({ message, validate: (value) => problem(value ?? ''), output: process.stderr });
+  const answer = await text({
+    message: oneLine(message),
+    validate: (value) => problem(value ?? ''),
+    output: process.stderr,
+  });
   return isCancel(answer) ? null : (answer ?? '');
 };
+
+/** The library writes to the terminal itself. */
+const optionOf = ({ value, hint }: Choice) => ({
+  value,
+  label: oneLine(value),
+  ...(hint === undefined ? {} : { hint: oneLine(hint) }),
+});

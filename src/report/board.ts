@@ -31,7 +31,7 @@ export const createBoard = (terminal: Terminal): Board => {
   const erase = () => {
     // A window that was made narrower has wrapped what was drawn.
     const rows = drawn.reduce((sum, text) => sum + Math.max(1, Math.ceil(widthOf(text) / terminal.columns)), 0);
-    if (rows > 0) terminal.say(`\u001b[${rows}A\u001b[0J`);
+    if (rows > 0) terminal.control({ erase: 'rows above', rows });
     drawn = [];
   };
   const draw = () => {

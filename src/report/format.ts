@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { withoutControls } from '../controls.ts';
 import type { GitSummary, IterationRecord, Usage } from '../ralph/events.ts';
 import { failed } from '../ralph/events.ts';
 
@@ -59,22 +59,6 @@ export const outcome = (record: IterationRecord): string => {
   return failed(record) ? 'failed' : 'went on';
 };
 
-/** What an agent prints must not move the cursor or change the title of the user's terminal. */
-export const withoutControls = (text: string): string =>
-  holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
-
-/** What a terminal acts upon. */
-const controls = [...'\0\u0005\u0007\b\u000b\f\r\u000e\u000f\u0018\u001a\u001b\u007f'];
-const controlsBeyondAscii = [...'\u0084\u0085\u0088\u008d\u008e\u008f\u0090\u0098\u009a\u009b\u009c\u009d\u009e\u009f'];
-const anyControl = new RegExp(`[${[...controls, ...controlsBeyondAscii].join('')}]`, 'g');
-
-/** Looking for each of them takes a tenth of the time of a pattern for all. */
-const holdsControls = (text: string): boolean => {
-  const isIn = (char: string) => text.includes(char);
-  const isAscii = Buffer.byteLength(text) === text.length;
-  return controls.some(isIn) || (!isAscii && controlsBeyondAscii.some(isIn));
-};
-
 export const oneLine = (text: string, longest = 500): string =>
   withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
 
@@ -131,7 +115,3 @@ export const table = (rows: readonly (readonly string[])[], numeric: readonly nu
 };
 
 const two = (number: number) => String(number).padStart(2, '0');
-
-/** As a shell reads it. */
-export const shellWord = (path: string): string =>
-  /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,12 +1,12 @@
-import type { Redactor } from '../redact.ts';
+import { safeJson } from '../controls.ts';
 import type { Report } from './report.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One event a line, for programs; the last one comes with the whole view. With several runs each says whose it is. */
 export const createJsonReport =
-  (terminal: Terminal, redactor: Redactor, change?: string): Report =>
+  (terminal: Terminal, change?: string): Report =>
   (event, view) => {
     const whole = event.type === 'run-ended' ? { ...event, view } : event;
     const line = change === undefined ? whole : { change, ...whole };
-    terminal.out(`${JSON.stringify(redactor.data(line))}\n`);
+    terminal.out(`${safeJson(line)}\n`);
   };

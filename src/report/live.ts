@@ -8,7 +8,8 @@ import {
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, lineChanges, moment, oneLine, someOf, usageText, withoutControls } from './format.ts';
+import { count, duration, lineChanges, moment, oneLine, someOf, usageText } from './format.ts';
+import { withoutControls } from '../controls.ts';
 import { summarise } from './summary.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
@@ -62,7 +63,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
     if (!options.stream) return;
     switch (event.type) {
       case 'text':
-        return event.plain ? outPlain(withoutControls(event.text)) : out(withoutLineEnd(withoutControls(event.text)));
+        return event.plain ? outPlain(event.text) : out(withoutLineEnd(withoutControls(event.text)));
       case 'tool':
         return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
       case 'tool-result':
@@ -123,7 +124,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         say(`${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
         for (const line of summarise(view)) say(line);
         say(paint('dim', `  Prompts and logs: ${options.folder}`));
-        return terminal.isScreen ? terminal.say('\u0007') : undefined;
+        return terminal.isScreen ? terminal.control('bell') : undefined;
     }
   };
 };

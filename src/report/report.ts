@@ -1,5 +1,12 @@
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
+import type { Redactor } from '../redact.ts';
 
 /** A reader of a run: called with every event, and with the view that it led to. */
 export type Report = (event: RunEvent, view: RunView) => void;
+
+/** The same for a reader that must not see secrets. What an agent does changes nothing in the view that is shown. */
+export const withoutSecrets =
+  (report: Report, redactor: Redactor): Report =>
+  (event, view) =>
+    report(redactor.data(event), event.type === 'agent' ? view : redactor.data(view));

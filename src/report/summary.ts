@@ -1,7 +1,8 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, oneLine, shellWord, someOf, usageText } from './format.ts';
+import { count, duration, oneLine, someOf, usageText } from './format.ts';
+import { commandLine } from '../shell-words.ts';
 
 /** What a run came to, one fact a line, and how to go on. */
 export const summarise = (view: RunView): string[] => {
@@ -36,10 +37,10 @@ const wayOn = (view: RunView): string | null => {
     case 'running':
       return null;
     case 'interrupted':
-      return `spool ralph --change ${shellWord(view.change)}`;
+      return commandLine('spool', 'ralph', '--change', view.change);
     case 'blocked':
       if (view.cause === 'denied') return newRun(view);
-      return `spool ralph --change ${shellWord(view.change)} --add-context "<what it needs to know>", then ${newRun(view)}`;
+      return `${commandLine('spool', 'ralph', '--change', view.change)} --add-context "<what it needs to know>", then ${newRun(view)}`;
     case 'limit':
     case 'failed':
       return newRun(view);
@@ -49,13 +50,15 @@ const wayOn = (view: RunView): string | null => {
 /** A new run begins with nothing but what it is given: without these flags it would have another gate. */
 const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise, ...view }: RunView): string =>
   [
-    `spool ralph --change ${shellWord(change)}`,
-    ...(agents.map(agentKey).join(',') === 'opencode' ? [] : [`--harness ${agents.map(agentKey).join(',')}`]),
-    ...gate.verify.map((command) => `--verify ${shellWord(command)}`),
+    commandLine('spool', 'ralph', '--change', change),
+    ...(agents.map(agentKey).join(',') === 'opencode'
+      ? []
+      : [commandLine('--harness', agents.map(agentKey).join(','))]),
+    ...gate.verify.map((command) => commandLine('--verify', command)),
     ...(gate.verifyEach ? ['--verify-each'] : []),
     ...(gate.requireTasks ? ['--require-tasks'] : []),
-    ...(completionPromise === 'COMPLETE' ? [] : [`--completion-promise ${shellWord(completionPromise)}`]),
-    ...(blockedPromise === 'BLOCKED' ? [] : [`--blocked-promise ${shellWord(blockedPromise)}`]),
+    ...(completionPromise === 'COMPLETE' ? [] : [commandLine('--completion-promise', completionPromise)]),
+    ...(blockedPromise === 'BLOCKED' ? [] : [commandLine('--blocked-promise', blockedPromise)]),
     ...(commit ? [] : ['--no-commit']),
     ...(place?.worktree ? ['--worktree'] : []),
     // The flag that the sentence above it advises.

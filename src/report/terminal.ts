@@ -1,9 +1,20 @@
-import { styleText } from 'node:util';
-import type { Outputs } from '../outputs.ts';
+import type { ControlSequence, Outputs } from '../outputs.ts';
 
-type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow' | 'cyan';
+const styles = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+} as const;
 
-/** Where a command speaks: data on stdout, talk on stderr. Colour only adds, and only where a person looks. */
+type Style = keyof typeof styles;
+
+/**
+ * Where a command speaks: data on stdout, talk on stderr. Colour only adds, and only where a person looks. No control
+ * character in a text gets through: see Outputs.
+ */
 export interface Terminal {
   /** Data: what was asked for, and the words of the agent. */
   out(text: string): void;
@@ -17,6 +28,8 @@ export interface Terminal {
    */
   drained(stop: AbortSignal): Promise<void> | null;
   paint(style: Style, text: string): string;
+  /** On a screen only. */
+  control(sequence: ControlSequence): void;
   /** A person is there to be asked. */
   readonly canAsk: boolean;
   /** stderr is a screen on which a line can be drawn again. */
@@ -29,15 +42,15 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
   const isSmart = env.TERM !== 'dumb';
   const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
   return {
-    out: (text) => void outputs.stdout.write(text),
+    out: outputs.out,
     answer: outputs.answer,
-    say: (text) => void outputs.stderr.write(text),
+    say: outputs.say,
+    control: outputs.control,
     drained: (stop) => {
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    paint: (style, text) =>
-      isSmart && !env.NO_COLOR && areScreens() ? styleText(style, text, { validateStream: false }) : text,
+    paint: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
     get canAsk() {
       return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },

@@ -10,7 +10,7 @@ export const createTicker = (terminal: Terminal) => {
   let drawn = false;
 
   const erase = () => {
-    if (drawn) terminal.say('\r\u001b[2K');
+    if (drawn) terminal.control({ erase: 'line' });
     drawn = false;
   };
   const draw = () => {

@@ -29,8 +29,10 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
   });
   const picture = createScreen(columns);
   let screen = '';
+  let raw = '';
   let ended = false;
   pty.onData((data) => {
+    raw += data;
     screen += stripVTControlCharacters(data);
     picture.write(data);
   });
@@ -47,6 +49,8 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
     type: (keys: string) => pty.write(keys),
     /** All that was shown so far, without colours and cursor movements. */
     screen: () => screen,
+    /** All that was sent to it, as it was sent. */
+    raw: () => raw,
     /** What stands there now. */
     lines: picture.lines,
     resize: (to: number) => {

@@ -1,3 +1,4 @@
+import { safeJson } from '../../controls.ts';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses, onPath } from '../../harness/index.ts';
@@ -35,7 +36,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   } finally {
     stops.dispose();
   }
-  if (json) terminal.out(`${JSON.stringify(checks, null, 2)}\n`);
+  if (json) terminal.out(`${safeJson(checks, 2)}\n`);
   else for (const check of checks) terminal.out(`${line(check, terminal)}\n`);
   const signal = stops.received();
   if (signal !== null) return exitCodeOf(signal);

@@ -11,7 +11,8 @@ import { writeUnderway } from '../../project/landed.ts';
 import { planned } from '../../project/planned.ts';
 import { readState } from '../../project/state.ts';
 import { newScratch } from '../../project/state-folder.ts';
-import { shellWord, someOf } from '../../report/format.ts';
+import { someOf } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import { writeEdits, type Edits, planEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 import { whileLocked } from './recover.ts';
@@ -71,7 +72,15 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));
   const merged = files.filter(isMerged);
-  const back = `git -C ${shellWord(relative(call.cwd, holder) || '.')} restore --source=${kept.commit.slice(0, 12)} -- ${files.map(shellWord).join(' ')}`;
+  const back = commandLine(
+    'git',
+    '-C',
+    relative(call.cwd, holder) || '.',
+    'restore',
+    `--source=${kept.commit.slice(0, 12)}`,
+    '--',
+    ...files,
+  );
   const done = [
     ...(taken.length > 0 ? [`taken from the branch: ${someOf(taken)}`] : []),
     ...(merged.length > 0 ? [`merged with the branch: ${someOf(merged)}`] : []),

@@ -28,7 +28,8 @@ import { dropUnderway, readLanded, writeLanded } from '../../project/landed.ts';
 import { isAmong, planned } from '../../project/planned.ts';
 import { readRun, readState } from '../../project/state.ts';
 import { lockChange } from '../../project/loop-lock.ts';
-import { count, oneLine, shellWord } from '../../report/format.ts';
+import { count, oneLine } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import type { Call } from '../command.ts';
 import { deletedWith, resultsIn, staysFor } from '../ralph/results.ts';
 import { listenForStops } from '../ralph/signals.ts';
@@ -107,7 +108,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   if (tip === null) {
     const landed = await readLanded(project, change);
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
-    throw userError('no-branch', branch, `spool ralph --change ${shellWord(change)} --worktree`);
+    throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
   const base = (call.typed.onto as string | undefined) ?? (await baseOf(project.root, branch));
   if (base === null || base === branch) throw userError('no-base', branch);

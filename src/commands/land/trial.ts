@@ -11,7 +11,8 @@ import { mergeCopies, tasksFile } from '../../project/copies.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../../project/state-folder.ts';
 import { createRedactor } from '../../redact.ts';
-import { oneLine, shellWord } from '../../report/format.ts';
+import { oneLine } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import { setUp } from '../ralph/place.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
@@ -58,13 +59,13 @@ const endIfStopped = (stops: Stops): void => {
 const conflict = ({ project, change, branch, base, call }: Landing, files: string): never => {
   const of = { project, change, env: call.env };
   const note = oneLine(
-    `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (git rebase ${base}), resolve the conflicts, and verify the work again.`,
+    `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
     Infinity,
   );
   dropFromContext(of, (line) => isConflictNote(line) && line !== note);
   const told = loadContext(of).text?.split('\n').includes(note);
   if (!told) addContext(of, note);
-  throw userError('land-conflict', base, files, `spool ralph --change ${shellWord(change)} --worktree`);
+  throw userError('land-conflict', base, files, commandLine('spool', 'ralph', '--change', change, '--worktree'));
 };
 
 export const isConflictNote = (line: string): boolean =>

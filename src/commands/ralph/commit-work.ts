@@ -138,7 +138,9 @@ export const sayOnce = ({ named, emit }: IterationWork, name: string, text: stri
 };
 
 const fillIn = (template: string, facts: Readonly<Record<string, string>>): string =>
-  template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => facts[name] ?? placeholder);
+  template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
+    Object.hasOwn(facts, name) ? facts[name]! : placeholder,
+  );
 
 /** A repository inside of the repository that is not tracked yet. */
 export const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';

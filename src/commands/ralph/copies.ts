@@ -5,7 +5,7 @@ import { type Copies, oneCopy, openCopies, type Synced } from '../../project/cop
 import type { Project } from '../../project/find.ts';
 import type { Guard } from '../../project/guard.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
-import { shellWord } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import type { WorldParts } from './parts.ts';
 import type { Ledger } from './uncommitted.ts';
 
@@ -24,7 +24,7 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
   const told = new Set<string>();
   const bringIn = () => guard.takeOver(() => copies.sync());
   const { taken, conflicts } = await bringIn();
-  const how = (path: string) => `cp ${shellWord(path)} ${shellWord(relative(project.root, join(place.root, path)))}`;
+  const how = (path: string) => commandLine('cp', path, relative(project.root, join(place.root, path)));
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
   tellTaken(taken, emit);
   return {

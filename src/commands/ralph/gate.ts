@@ -6,7 +6,7 @@ import { openTasks as openOf } from '../../project/tasks.ts';
 import { type GateReport, type GateRun, mostListed } from '../../ralph/events.ts';
 import { passes } from '../../ralph/gate.ts';
 import type { World } from '../../ralph/loop.ts';
-import { shellWord } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
 import { waysBack } from './restore.ts';
 
@@ -48,7 +48,7 @@ const tamperingOf = async (parts: WorldParts, moved: readonly Moved[]) => {
     tampering: moved.slice(0, mostListed).map(sentence),
     tamperingCount: moved.length,
     restore: await waysBack(parts, moved),
-    accept: moved.length === 0 ? null : `spool accept ${shellWord(parts.plan.change)}`,
+    accept: moved.length === 0 ? null : commandLine('spool', 'accept', parts.plan.change),
   } satisfies Partial<GateReport>;
 };
 

@@ -12,7 +12,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { createRedactor } from '../../redact.ts';
 import { type Board, createBoard, type Outcome, renderOutcomes } from '../../report/board.ts';
 import { createJsonReport } from '../../report/json.ts';
-import type { Report } from '../../report/report.ts';
+import { type Report, withoutSecrets } from '../../report/report.ts';
 import { type RunRequest, startRun } from './run.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 
@@ -127,12 +127,13 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
     const before = await readState(project, change).catch(() => null);
     if (before?.status === 'complete' && !options.fresh && !(await hasNewTasks(project, before)))
       return { change, code: 0, view: before, note: 'complete before; --fresh runs it again' };
-    const json = options.json ? createJsonReport(call.terminal, createRedactor(call.env), change) : null;
+    const json = options.json ? createJsonReport(call.terminal, change) : null;
     const follow: Report = (event, view) => {
       spent.set(change, addUsage(totalUsage(view), view.spentNow));
-      (json ?? reader)?.(event, view);
+      shown?.(event, view);
     };
-    const reader = parallel > 1 ? board.reportOf(change) : null;
+    const reader = json ?? (parallel > 1 ? board.reportOf(change) : null);
+    const shown = reader && withoutSecrets(reader, createRedactor(call.env));
     const usageOfOthers = () =>
       [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
     try {

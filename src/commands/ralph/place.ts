@@ -29,7 +29,8 @@ import { planned } from '../../project/planned.ts';
 import { hideWorktreesFromGit } from '../../project/state-folder.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
-import { oneLine, shellWord } from '../../report/format.ts';
+import { oneLine } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import {
   deletedWith,
   includeFile,
@@ -172,7 +173,7 @@ export const leavePlace = async ({ project, change, place, done }: Leaving): Pro
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
   const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
   if (why !== null) return [`Kept ${where}: ${why}.`];
-  const landing = `The work is on branch ${branch}; land it with: spool land ${shellWord(change)}`;
+  const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
   const results = await resultsIn(project, change, { worktree, root });
   if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
   await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');

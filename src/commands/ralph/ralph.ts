@@ -1,3 +1,5 @@
+import { safeJson } from '../../controls.ts';
+import { commandLine } from '../../shell-words.ts';
 import { relative } from 'node:path';
 import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
@@ -97,8 +99,11 @@ const showStatus = async (
   const alive = loopOwner(project, change) !== null;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
-  if (json) terminal.answer(`${JSON.stringify({ change, status, view, iterations: records ?? [] })}\n`);
+  if (json) terminal.answer(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
   else if (view && records) terminal.answer(`${renderStatus(view, records, alive).join('\n')}\n`);
-  else terminal.answer(`${change}: no run yet, 0 iterations. Start one with "spool ralph --change ${change}".\n`);
+  else
+    terminal.answer(
+      `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
+    );
   return 0;
 };

@@ -5,7 +5,7 @@ import { keyName, partOf, splitKey } from '../../project/deciders/parts.ts';
 import { hashOfVersion } from '../../project/goal.ts';
 import type { Expectation, Guard, Moved } from '../../project/guard.ts';
 import { missingTasks, taskTitles } from '../../project/tasks.ts';
-import { shellWord } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import type { WorldParts } from './parts.ts';
 
 export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
@@ -28,16 +28,17 @@ const keyOf = (moved: Moved, guard: Guard) => guard.expects(moved).key;
 const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
   const { key } = parts.guard.expects(moved);
   const { path, part } = splitKey(key);
-  if (moved.kind === 'added') return part === null ? `rm ${shellWord(path)}` : `remove ${keyName(key)}`;
+  if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
   const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
   if (parts.tree === null) return `restore ${name} by hand (there is no git repository)`;
   const version = await expectedVersion(parts, moved);
   if (version === null) return `restore ${name} by hand (no matching version in git)`;
-  if (moved.kind !== 'task' && part === null) return `git restore --source=${version.commit} -- ${shellWord(path)}`;
+  if (moved.kind !== 'task' && part === null)
+    return commandLine('git', 'restore', `--source=${version.commit}`, '--', path);
   const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
   if (value !== null && part?.startsWith('scripts.') && value.length <= longestValue)
     return `set ${keyName(key)} back to ${value}`;
-  return `restore ${name} as in: git show ${version.commit}:./${shellWord(path)}`;
+  return `restore ${name} as in: ${commandLine('git', 'show', `${version.commit}:./${path}`)}`;
 };
 
 /** A commit that has the file as it should be; null when there is none. */

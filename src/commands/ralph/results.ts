@@ -9,7 +9,8 @@ import { readJson } from '../../project/files.ts';
 import type { Project } from '../../project/find.ts';
 import { isAmong, planned } from '../../project/planned.ts';
 import { mapOf, object, type Shape, text, validItems, wrongIs } from '../../project/shape.ts';
-import { shellWord, someOf } from '../../report/format.ts';
+import { someOf } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 
 /** A worktree, and the folder of the project in it. */
 export interface Workspace {
@@ -71,7 +72,7 @@ export const isPlannedCopy =
   };
 
 export const staysFor = (results: readonly string[], where: string): string =>
-  `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: git worktree remove --force ${shellWord(where)}`;
+  `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: ${commandLine('git', 'worktree', 'remove', '--force', where)}`;
 
 /** .worktreeinclude; null when there is none. */
 export const includeFile = (project: Project): string | null => {

@@ -25,7 +25,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
-import type { Report } from '../../report/report.ts';
+import { type Report, withoutSecrets } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
 import { checkBrief } from './brief.ts';
@@ -99,12 +99,13 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
   const own = options.json
-    ? createJsonReport(call.terminal, redactor)
+    ? createJsonReport(call.terminal)
     : createLiveReport(call.terminal, { ...options, harness: find, folder: relative(call.cwd, folder) || '.' });
+  const shown = withoutSecrets(own, redactor);
   const { shared } = request;
   const report: Report = (event, view) => {
     shared?.follow(event, view);
-    if (!shared?.quiet) own(event, view);
+    if (!shared?.quiet) shown(event, view);
   };
   const began = performance.now();
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);

@@ -5,7 +5,8 @@ import type { WorkTree } from '../../git/worktree.ts';
 import type { Project } from '../../project/find.ts';
 import { describeMoved } from '../../project/guard.ts';
 import { ralphFolder } from '../../project/state.ts';
-import { count, shellWord } from '../../report/format.ts';
+import { count } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import { beatMs } from './emit.ts';
 import type { WorldParts } from './parts.ts';
 import { pathIn, waysBack } from './restore.ts';
@@ -40,6 +41,6 @@ export const sayUnsettled = async (parts: WorldParts): Promise<void> => {
   if (first === undefined) return;
   const [way] = await waysBack(parts, [first]);
   const others = more.length === 0 ? '' : ` (and ${count(more.length, 'more change')})`;
-  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeMoved(first)}${others}. To restore it: ${way}. To accept it: spool accept ${shellWord(plan.change)}`;
+  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeMoved(first)}${others}. To restore it: ${way}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
   emit({ type: 'notice', text });
 };

@@ -1,7 +1,8 @@
 import { userError } from '../../errors.ts';
 import { loopOwner, readRun } from '../../project/state.ts';
 import { noTime, parseValue, wanted } from '../../values.ts';
-import { clockTime, dayOf, shellWord } from '../../report/format.ts';
+import { clockTime, dayOf } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import type { RunRequest } from './run.ts';
 
 /** A resumed run whose --until has passed would end before it begins: a person is asked for a new one, anybody else told. */
@@ -12,7 +13,7 @@ export const withNewUntil = async (request: RunRequest): Promise<RunRequest> => 
   const now = new Date();
   const when = `${clockTime(passed)} (${dayOf(passed, now)})`;
   if (!options.interactive || options.json || shared || !call.terminal.canAsk)
-    throw userError('until-passed', when, `spool ralph --change ${shellWord(change)}`, clockTime(passed));
+    throw userError('until-passed', when, commandLine('spool', 'ralph', '--change', change), clockTime(passed));
   const until = await askForTime(`--until ${when} has passed. New stop time (empty for none):`);
   return { ...request, options: { ...options, until }, asked: new Set([...asked, 'until' as const]) };
 };

@@ -37,7 +37,7 @@ export const inFolder = (scope: Scope, folder: string): Scope => {
   return { ...scope, cwd, folders: [cwd, ...scope.folders] };
 };
 
-const variable = /\$(?:\(\)|\{[^}]{0,1000}\}|\w+|[@*#?!-])/;
+const variable = /\$(?:\(\)|\{[^}]{0,100}\}|\w+|[@*#?!-])/;
 const isUnclear = (word: string) => variable.test(word);
 
 /** Behind a variable at its start; null when there is none. */

@@ -64,7 +64,7 @@ const token = new RegExp(
     String.raw`(?<bracket>[()])`,
     String.raw`(?<end>[;&|\n\r]+)`,
     String.raw`(?<blank>\s+)`,
-    String.raw`(?<plain>\\[\s\S]?|\$\{[^}]{0,1000}\}|\$\w+|[^\s'"\x60$\\<>();&|]+|.)`,
+    String.raw`(?<plain>\\[\s\S]?|\$\{[^}]{0,100}\}|\$\w+|[^\s'"\x60$\\<>();&|]+|.)`,
   ].join('|'),
   'g',
 );
@@ -72,7 +72,7 @@ const token = new RegExp(
 const withoutMarks = (inner: string) => (inner.startsWith('`') ? inner.slice(1, -1) : inner.slice(2, -1));
 
 const withDefaults = (text: string) =>
-  text.replaceAll(/\$(?:PWD\b|\{PWD\})/g, '.').replaceAll(/\$\{\w+:?[-=]([^}]{0,1000})\}/g, '$1');
+  text.replaceAll(/\$(?:PWD\b|\{PWD\})/g, '.').replaceAll(/\$\{\w+:?[-=]([^}]{0,100})\}/g, '$1');
 
 const withoutHereDocuments = (text: string): string => {
   const lines = text.split('\n');

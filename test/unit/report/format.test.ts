@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { cut, duration, widthOf, withoutControls } from '../../../src/report/format.ts';
+import { cut, duration, widthOf } from '../../../src/report/format.ts';
+import { withoutControls } from '../../../src/controls.ts';
 
 test.each([
   [0, '0 ms'],

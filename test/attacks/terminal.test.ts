@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createProject, type Result, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+/** Sets the clipboard and the title, clears the screen, goes back in the line, and turns text around. */
+const hostile = 'x\u001b]52;c;aGVsbG8=\u0007\u001b[2J\r\u009d0;t\u009c\u009b2J\u202e\u2066\u200f\u061c\u007fy';
+const anyHostile = /[\0-\b\v-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const change = `001-01_${hostile}`;
+
+const octal = (text: string) => [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+const print = (text: string) => `printf '${octal(text)}'`;
+
+const files = {
+  [`.spool/changes/${change}/proposal.md`]: `# Title ${hostile}\n\nWhy ${hostile}\n`,
+  [`.spool/changes/${change}/tasks.md`]: `- [ ] task ${hostile}\n- [x] done ${hostile}\n`,
+  [`.spool/modules/001_${hostile}/module.md`]: `# Module ${hostile}\n`,
+};
+
+/** Says, does and makes hostile things, then gives up with a hostile reason. */
+const agent = [
+  print(`text ${hostile}\n`),
+  `${print(`error ${hostile}\n`)} >&2`,
+  `touch "$(${print(`file ${hostile}`)})"`,
+  `touch "$(${print(`.env.${hostile}`)})" .env`,
+  print(`<promise>BLOCKED</promise>\nbecause ${hostile}\n`),
+].join('\n');
+
+const withHook = (project: TestProject): TestProject => {
+  project.write('.git/hooks/pre-commit', `#!/bin/sh\n${print(`hook ${hostile}\n`)} >&2\nexit 1\n`);
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+  return project;
+};
+
+const expectClean = (what: string, { stdout, stderr }: Pick<Result, 'stdout' | 'stderr'>) => {
+  expect([what, anyHostile.exec(stdout)?.[0], anyHostile.exec(stderr)?.[0]]).toEqual([what, undefined, undefined]);
+};
+
+test('nothing that a terminal acts upon reaches stdout or stderr, from any source, in any command', async () => {
+  const project = withHook(createProject({ files, agent: [agent] }));
+  const commands = [
+    ['list'],
+    ['list', '--json'],
+    ['show', change],
+    ['show', '999'],
+    ['show', hostile],
+    ['ralph', '--change', change, '--status'],
+    ['ralph', '--change', change, '--add-context', hostile],
+    ['ralph', '--change', change, '--max-iterations', '1', '--verbose', '--verify', `echo ${hostile}; false`],
+    ['ralph', '--change', change, '--max-iterations', '1', '--fresh', '--json'],
+    ['ralph', '--change', change, '--status'],
+    ['ralph', '--change', change, '--status', '--json'],
+    ['ralph', '--change', hostile],
+    ['ralph', '--all', '--max-iterations', '1', '--fresh', '--parallel', '2'],
+    ['ralph', '--change', change, `--${hostile}`],
+    [hostile],
+    ['accept', change],
+    ['rewind', change, '0', '--dry-run'],
+    ['rewind', change, '0'],
+    ['land', change],
+    ['prune', '--yes', '--keep', '1'],
+    ['doctor'],
+    ['archive', change],
+  ];
+  for (const args of commands) expectClean(args.join(' '), await project.spool(...args));
+});
+
+test('nor from a config file', async () => {
+  for (const config of [
+    { [hostile]: 1 },
+    { harness: hostile },
+    { verify: [hostile, 7] },
+    { harnesses: { [hostile]: { command: hostile, args: [hostile], install: hostile } } },
+    { changes: { [hostile]: { [hostile]: 1 } } },
+  ]) {
+    const project = createProject({
+      files: { ...files, '.spool/config.json': JSON.stringify(config) },
+      agent: [agent],
+    });
+    for (const args of [['harnesses'], ['harnesses', '--json'], ['doctor'], ['ralph', '--change', change]])
+      expectClean(
+        `${JSON.stringify(config)} ${args.join(' ')}`,
+        await project.spool(...args, '--max-iterations', '1').then((result) => result),
+      );
+  }
+});
+
+test('in a real terminal the only codes are those of Spool itself', async () => {
+  const project = withHook(createProject({ files, agent: [agent] }));
+  const { NO_COLOR: _, ...env } = project.env;
+  const terminal = openTerminal({ ...project, env: env as typeof project.env }, [
+    'ralph',
+    '--max-iterations',
+    '1',
+    '--change',
+    change,
+  ]);
+  await terminal.exitCode;
+
+  const raw = terminal.raw();
+  expect(raw).toContain('\u001b[1mIteration 1');
+  const ours = /\u001b\[(?:1|2|22|3[1236]|39)m|\r\u001b\[2K|\r\n|\u0007(?=$|[^\u0007]*$)/g;
+  expect(anyHostile.exec(raw.replaceAll(ours, ''))).toBeNull();
+  expect(raw).not.toContain('\u001b]');
+});
+
+test('a question shows names without codes', async () => {
+  const project = createProject({
+    files: { ...files, '.spool/changes/001-02_other/proposal.md': '# Other\n\nOther.\n' },
+  });
+  const terminal = openTerminal(project, ['ralph']);
+  await terminal.shows('001-02_other');
+  terminal.type('\u0003');
+  expect(await terminal.exitCode).toBe(130);
+  for (const code of ['\u001b]52', '\u001b[2J', '\u009d', '\u202e', '\u2066', '\u200f', '\u061c'])
+    expect(terminal.raw()).not.toContain(code);
+});
+
+test('a text that looks like a style of Spool is shown as it is', async () => {
+  const project = createProject({ files: { '.spool/changes/001-01_a/tasks.md': '- [ ] <31>red \u001b[31mred\n' } });
+  const { stdout } = await project.spool('show', '001-01_a');
+  expect(stdout).toContain('<31>red red');
+});
+
+test('commands that are printed can be pasted into a shell, whatever a change is called', async () => {
+  const name = `001-01_a b'c"d$(touch PWNED)`;
+  const project = createProject({
+    files: { [`.spool/changes/${name}/proposal.md`]: '# A\n\nText.\n' },
+    agent: ['echo work > work.txt; exit 1'],
+  });
+  const printed = [
+    await project.spool('ralph', '--change', name, '--status'),
+    await project.spool('ralph', '--change', name, '--max-iterations', '1', '--verify', `echo 'it' $(touch PWNED)`),
+    await project.spool('ralph', '--change', name, '--status'),
+    await project.spool('land', name),
+    await project.spool('rewind', name, '0'),
+  ].flatMap(({ stdout, stderr }) => `${stdout}\n${stderr}`.split('\n'));
+  const commands = printed.flatMap(
+    (line) => /spool (?:ralph|land|rewind|accept) .*?(?=", then|"\.?$|\.?$)/.exec(line) ?? [],
+  );
+
+  expect(commands.length).toBeGreaterThan(4);
+  for (const command of commands) {
+    // `spool` prints its arguments: the name must be one of them.
+    const words = execFileSync('/bin/sh', ['-c', `spool() { printf '%s\\n' "$@"; }; ${command}`], {
+      cwd: project.folder,
+      encoding: 'utf8',
+    });
+    expect(words.split('\n')).toContain(name);
+  }
+  expect(project.exists('PWNED')).toBe(false);
+});
+
+test('a secret is not on the screen either', async () => {
+  const secret = 'correct-horse-battery';
+  const project = createProject({ agent: ['echo "I use $DEPLOY_TOKEN"; echo "$DEPLOY_TOKEN" >&2; exit 1'] });
+  const args = ['ralph', '--change', '002-01', '--max-iterations', '1', '--verify', `echo ${secret}`];
+  const { stdout, stderr } = await project.start(args, { env: { DEPLOY_TOKEN: secret } }).result;
+  expect(stdout).toContain('I use [redacted]');
+  expect(stdout + stderr).not.toContain(secret);
+});
+
+test('a commit message takes facts only', async () => {
+  const project = createProject({
+    files: { '.spool/config.json': JSON.stringify({ commitMessage: '{change} {constructor} {__proto__}' }) },
+    agent: ['echo work > work.txt; echo "<promise>COMPLETE</promise>"'],
+  });
+  await project.spool('ralph', '--change', '002-01');
+  expect(project.git('log', '-1', '--format=%s')).toMatch(/ \{constructor\} \{__proto__\}$/);
+});
