@@ -8,6 +8,7 @@ import { openTerminal } from '../support/terminal.ts';
 const hostile = 'x\u001b]52;c;aGVsbG8=\u0007\u001b[2J\r\u009d0;t\u009c\u009b2J\u202e\u2066\u200f\u061c\u007fy';
 const anyHostile = /[\0-\b\v-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const change = `001-01_${hostile}`;
+const id = '001-01';
 
 const octal = (text: string) => [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 const print = (text: string) => `printf '${octal(text)}'`;
@@ -42,28 +43,46 @@ test('nothing that a terminal acts upon reaches stdout or stderr, from any sourc
   const commands = [
     ['list'],
     ['list', '--json'],
-    ['show', change],
+    ['show', id],
     ['show', '999'],
     ['show', hostile],
-    ['ralph', '--change', change, '--status'],
-    ['ralph', '--change', change, '--add-context', hostile],
-    ['ralph', '--change', change, '--max-iterations', '1', '--verbose', '--verify', `echo ${hostile}; false`],
-    ['ralph', '--change', change, '--max-iterations', '1', '--fresh', '--json'],
-    ['ralph', '--change', change, '--status'],
-    ['ralph', '--change', change, '--status', '--json'],
+    ['ralph', '--change', id, '--status'],
+    ['ralph', '--change', id, '--add-context', hostile],
+    ['ralph', '--change', id, '--max-iterations', '1', '--verbose', '--verify', `echo ${hostile}; false`],
+    ['ralph', '--change', id, '--max-iterations', '1', '--fresh', '--json'],
+    ['ralph', '--change', id, '--status'],
+    ['ralph', '--change', id, '--status', '--json'],
     ['ralph', '--change', hostile],
     ['ralph', '--all', '--max-iterations', '1', '--fresh', '--parallel', '2'],
-    ['ralph', '--change', change, `--${hostile}`],
+    ['ralph', '--change', id, `--${hostile}`],
     [hostile],
-    ['accept', change],
-    ['rewind', change, '0', '--dry-run'],
-    ['rewind', change, '0'],
-    ['land', change],
+    ['accept', id],
+    ['rewind', id, '0', '--dry-run'],
+    ['rewind', id, '0'],
+    ['land', id],
     ['prune', '--yes', '--keep', '1'],
     ['doctor'],
-    ['archive', change],
+    ['archive', id],
   ];
-  for (const args of commands) expectClean(args.join(' '), await project.spool(...args));
+  let printed = '';
+  for (const args of commands) {
+    const result = await project.spool(...args);
+    expectClean(args.join(' '), result);
+    printed += result.stdout + result.stderr;
+  }
+  // All of them were shown, without their codes.
+  for (const source of [
+    'Title x',
+    'task x',
+    '001-01_x',
+    'text x',
+    'error x',
+    'because x',
+    'hook x',
+    '.env.x',
+    'file x',
+  ])
+    expect(printed).toContain(source);
 });
 
 test('nor from a config file', async () => {
@@ -78,11 +97,8 @@ test('nor from a config file', async () => {
       files: { ...files, '.spool/config.json': JSON.stringify(config) },
       agent: [agent],
     });
-    for (const args of [['harnesses'], ['harnesses', '--json'], ['doctor'], ['ralph', '--change', change]])
-      expectClean(
-        `${JSON.stringify(config)} ${args.join(' ')}`,
-        await project.spool(...args, '--max-iterations', '1').then((result) => result),
-      );
+    for (const args of [['harnesses'], ['harnesses', '--json'], ['doctor'], ['ralph', '--change', id]])
+      expectClean(`${JSON.stringify(config)} ${args.join(' ')}`, await project.spool(...args, '--max-iterations', '1'));
   }
 });
 
@@ -94,7 +110,7 @@ test('in a real terminal the only codes are those of Spool itself', async () => 
     '--max-iterations',
     '1',
     '--change',
-    change,
+    id,
   ]);
   await terminal.exitCode;
 
