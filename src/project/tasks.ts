@@ -131,6 +131,7 @@ const visibleLines = (markdown: string): string[] => {
   const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
   const fences = all.map(fenceAt);
   const lastEnd = all.findLastIndex((line) => line.includes('-->'));
+  const endOf = createFenceEnds(fences);
   let hiddenUpTo = -1;
   let inComment = false;
   return all.flatMap((line, index) => {
@@ -143,7 +144,7 @@ const visibleLines = (markdown: string): string[] => {
     }
     const fence = fences[index];
     if (fence) {
-      hiddenUpTo = endOf(fence, fences, index);
+      hiddenUpTo = endOf(fence, index);
       return [];
     }
     const shown = withoutComments(line);
@@ -163,13 +164,19 @@ const fenceAt = (line: string): Fence | null => {
   return found && { marks: found[1]!, info: found[2]!.trim() };
 };
 
-/** The line on which a fence ends; its own when nothing ends it. */
-const endOf = ({ marks }: Fence, fences: readonly (Fence | null)[], start: number): number => {
-  for (let index = start + 1; index < fences.length; index++) {
-    const other = fences[index];
-    if (other && other.info === '' && other.marks[0] === marks[0] && other.marks.length >= marks.length) return index;
-  }
-  return start;
+/** The line on which a fence ends; its own when nothing ends it. To be asked from the first line to the last. */
+const createFenceEnds = (fences: readonly (Fence | null)[]) => {
+  /** By their character, how long those are that nothing ends: nothing ends a later one of that length either. */
+  const unended = new Map<string, number>();
+  return ({ marks }: Fence, start: number): number => {
+    const char = marks[0]!;
+    if (marks.length >= (unended.get(char) ?? Infinity)) return start;
+    const ends = (other: Fence | null) =>
+      other !== null && other.info === '' && other.marks[0] === char && other.marks.length >= marks.length;
+    for (let index = start + 1; index < fences.length; index++) if (ends(fences[index]!)) return index;
+    unended.set(char, marks.length);
+    return start;
+  };
 };
 
 /** Without the comments that end on the line they begin on; what is in backticks is no comment. */

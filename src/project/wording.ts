@@ -48,7 +48,7 @@ const rowsOfTables = (lines: readonly string[]): ReadonlySet<number> => {
   const rows = new Set<number>();
   for (const [index, line] of lines.entries()) {
     const isTable = line.includes('|') && rowBelowHeader.test(line) && lines[index - 1]?.includes('|');
-    if (!isTable) continue;
+    if (!isTable || rows.has(index)) continue;
     rows.add(index - 1);
     for (let row = index; row < lines.length && lines[row]!.trim() !== ''; row++) rows.add(row);
   }

@@ -214,3 +214,9 @@ describe('a password in a URL', () => {
     expect(redactor.text(text)).toBe(text);
   });
 });
+
+test.each(['', 'token=', 'a_', 'session-', 'x\\n', '"'])('a JWT is found behind %j', (before) => {
+  const part = `eyJ${'aB3_'.repeat(10)}`;
+  const jwt = `${part}.${part}.${'c-D4'.repeat(10)}`;
+  expect(createRedactor({}).text(`${before}${jwt} end`)).toBe(`${before}[redacted] end`);
+});

@@ -11,7 +11,7 @@ import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
-import { shellWord } from '../../report/format.ts';
+import { commandLine } from '../../report/format.ts';
 import { createBriefReader } from './brief.ts';
 import { makeGate } from './gate.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
@@ -102,7 +102,7 @@ const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => 
     if (isEdited && !isSaid)
       emit({
         type: 'notice',
-        text: `context.txt was changed, and not by --add-context or --clear-context: the prompt has what they were given. If it was you: spool accept ${shellWord(plan.change)}`,
+        text: `context.txt was changed, and not by --add-context or --clear-context: the prompt has what they were given. If it was you: ${commandLine('spool', 'accept', plan.change)}`,
       });
     isSaid = isEdited;
     return text;

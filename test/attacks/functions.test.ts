@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { safeJson, withoutControls } from '../../src/controls.ts';
+import { createEventStream } from '../../src/harness/decode.ts';
+import { tellingLine } from '../../src/harness/error-line.ts';
+import { problemEvent } from '../../src/harness/problem.ts';
+import { resetTime } from '../../src/harness/reset-time.ts';
+import { importsOf } from '../../src/project/deciders/imports.ts';
+import { includesIn, partOf, rulesOf } from '../../src/project/deciders/parts.ts';
+import { shellCommands } from '../../src/project/deciders/shell.ts';
+import { missingTasks, parseTasks, taskTitles } from '../../src/project/tasks.ts';
+import { isUntouchedProposal } from '../../src/project/templates.ts';
+import { wordingOf } from '../../src/project/wording.ts';
+import { cleanText } from '../../src/ralph/clean.ts';
+import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
+import { createSearch } from '../../src/ralph/search.ts';
+import { isTrailer } from '../../src/ralph/trailer.ts';
+import { createRedactor } from '../../src/redact.ts';
+import { cut, oneLine, table } from '../../src/report/format.ts';
+
+/** Texts that are repeated: what files and agents are made of, and what makes one search begin again and again. */
+const pumps = [
+  [...' \t\n\ra0-#*>`~|:=[(<"\'_/$!{\u2028\u001b😀'],
+  ['- [ ] a\n', '- [ ] ', '  - [x]* b\n', '### Task 1: a\n', '### Requirement: ', '**Status**: [ ]\n', '> '],
+  [
+    '```\n',
+    '```a\n',
+    '~~~\n',
+    '~~~a\n',
+    '````',
+    '`` ',
+    '<!--',
+    '<!--\n',
+    '-->',
+    '|-|-|\n',
+    '|a|b|\n',
+    '---\n',
+    '===\n',
+  ],
+  ['<promise>', '<promise>COMPLETE</promise>\n', '<promise>COMPLETE', '</promise> ', '&lt;promise&gt;', 'All done. '],
+  ['eyJ', 'eyJ-', 'eyJabcdefghijk.', 'sk-', 'ghp_', '://a:', '://a:bcdefgh@', '-----BEGIN PRIVATE KEY-----\n'],
+  [
+    '\u001b]52;c;',
+    '\u001b[',
+    '\u001b[31m',
+    '\u009b',
+    '{"a":',
+    '{"',
+    '"',
+    'Error: ',
+    'expected ',
+    "thread '",
+    'resets ',
+  ],
+  [
+    '${a:-',
+    '$(',
+    '$(a ',
+    '<<a\n',
+    "'",
+    '"$(',
+    'a=1\n',
+    'a: b\n',
+    '\ta\n',
+    'a$(b)=$(c)\n',
+    'from "./',
+    'import ',
+    '1. ',
+    'I  , in ,  ',
+  ],
+].flat();
+
+const promises = { completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' };
+const reading = { isEcho: () => false, isTrailer: (line: string) => isTrailer(line), hint: null };
+const redactor = createRedactor({ API_KEY: 'correct-horse-battery' });
+const files = (text: string) => ({ read: () => text, isFile: () => false, list: () => [] });
+
+/** What reads a text that somebody else wrote. */
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  'the redactor': (text) => redactor.text(text),
+  'the redactor of a stream': (text) => {
+    const stream = redactor.stream();
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += 65_536) stream.pass(bytes.subarray(at, at + 65_536));
+    stream.end();
+  },
+  'the search for a promise': (text) => {
+    const search = createSearch(promises, reading);
+    for (let at = 0; at < text.length; at += 10_000) search.feed(text.slice(at, at + 10_000));
+    search.judge();
+  },
+  'the end of a text': (text) =>
+    judgeEnding(`${text.slice(-24_000)}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
+  cleaning: (text) => cleanText(text),
+  'lines behind the words': (text) => text.split('\n').map((line) => isTrailer(line)),
+  'a decoder': (text) => {
+    const stream = createEventStream({ stdout: () => null, end: () => [] }, () => {});
+    stream.write('stdout', Buffer.from(text));
+    stream.write('stderr', Buffer.from(text));
+    stream.end();
+  },
+  'an error in the output': (text) => tellingLine(text.split('\n'), { own: true }),
+  'an error of a provider': (text) => problemEvent({ message: text }),
+  'a reset time': (text) => resetTime(`resets ${text}`, new Date()),
+  tasks: (text) => parseTasks(text),
+  'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
+  'the wording': (text) => wordingOf(text),
+  'a proposal': (text) => isUntouchedProposal(text),
+  'a shell command': (text) => shellCommands(text),
+  'a makefile': (text) => [rulesOf(text, 'a'), includesIn(text)],
+  'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
+  imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],
+  'the terminal': (text) => [withoutControls(text), oneLine(text), cut(text.slice(0, 5000), 80), table([[text]])],
+  'JSON for a terminal': (text) => safeJson(text),
+};
+
+const n = 16_000;
+/** Well above what a busy machine adds to something that takes a millisecond; what is quadratic takes seconds. */
+const floorMs = 100;
+
+const cpuMs = (work: () => unknown): number => {
+  const start = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1000;
+};
+
+const best = (work: () => unknown): number => Math.min(cpuMs(work), cpuMs(work), cpuMs(work));
+
+const textOf = (pump: string, length: number) => `${pump.repeat(Math.ceil(length / pump.length))}\0`;
+
+test.each(Object.entries(readers))('%s takes four times as long for four times as much', (_, read) => {
+  const slow = pumps.flatMap((pump) => {
+    const [short, long] = [textOf(pump, n), textOf(pump, 4 * n)];
+    if (cpuMs(() => read(long)) < floorMs || best(() => read(long)) < floorMs) return [];
+    const [msAtN, msAt4N] = [best(() => read(short)), best(() => read(long))];
+    return msAt4N > 8 * msAtN ? [`${JSON.stringify(pump)}: ${msAtN} ms, then ${msAt4N} ms`] : [];
+  });
+  expect(slow).toEqual([]);
+});
