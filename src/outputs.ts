@@ -21,7 +21,7 @@ export interface Outputs {
 }
 
 /** The numbers that begin and end a style. */
-export type StyleCodes = readonly [begin: number, end: number];
+type StyleCodes = readonly [begin: number, end: number];
 
 export type ControlSequence =
   { readonly erase: 'line' } | { readonly erase: 'rows above'; readonly rows: number } | 'bell';
