@@ -102,7 +102,12 @@ interface Started {
   readonly family: Family;
 }
 
-const followProcess = async ({ child, family }: Started, launch: Launch, log: number | null, watch: Watch): Promise<Ended> => {
+const followProcess = async (
+  { child, family }: Started,
+  launch: Launch,
+  log: number | null,
+  watch: Watch,
+): Promise<Ended> => {
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const forward = forwardStops(family, launch.stopGraceMs, watch);
   const writeLog = (bytes: Uint8Array) => {

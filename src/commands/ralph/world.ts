@@ -11,7 +11,7 @@ import { ralphFolder } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import type { World } from '../../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../../ralph/prompt.ts';
-import { commandLine } from '../../report/format.ts';
+import { commandLine } from '../../shell-words.ts';
 import { createBriefReader } from './brief.ts';
 import { makeGate } from './gate.ts';
 import { ceiling, fileOf, keepState, type WorldParts } from './parts.ts';
