@@ -22,6 +22,7 @@ export interface Resolved {
   readonly asked: ReadonlySet<FlagName>;
   /** What the config file says for a change, by key, as it is written there. */
   readonly fileFor: (id: string) => FileSettings;
+  readonly config: Config;
 }
 
 export type FileSettings = Readonly<Partial<Record<FlagName, unknown>>>;
@@ -32,7 +33,8 @@ export const resolveOptions = async (sources: {
   env: NodeJS.ProcessEnv;
   project: Project | null;
 }): Promise<Resolved> => {
-  const { values: config, written, changes, own } = sources.project ? await readConfig(sources.project) : noConfig;
+  const file = sources.project ? await readConfig(sources.project) : noConfig;
+  const { values: config, written, changes, own } = file;
   const asked = new Map(
     flagNames.flatMap((name) => {
       const value = fromFlag(name, sources.typed) ?? fromEnv(name, sources.env);
@@ -46,16 +48,18 @@ export const resolveOptions = async (sources: {
     forChange: (id) => resolve(settingsFor(changes, id).values),
     fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
     settled: [...changes.keys()],
+    config: file,
     own,
     asked: new Set(asked.keys()),
   };
 };
 
-/** Under its id, or under a prefix of it; the longest wins. */
-const settingsFor = (changes: Config['changes'], id: string): Settings => {
-  const key = [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
-  return key === undefined ? noConfig : changes.get(key)!;
-};
+const settingsFor = (changes: Config['changes'], id: string): Settings =>
+  changes.get(prefixFor(changes, id) ?? '') ?? noConfig;
+
+/** The key under which the file has settings of a change: its id, or a prefix of it; the longest wins. */
+export const prefixFor = (changes: Config['changes'], id: string): string | undefined =>
+  [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
 
 const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Options => {
   const options = Object.freeze(Object.fromEntries(entries)) as Options;
@@ -110,7 +114,8 @@ interface Settings {
   readonly written: FileSettings;
 }
 
-interface Config extends Settings {
+/** What the config file says. */
+export interface Config extends Settings {
   readonly changes: ReadonlyMap<string, Settings>;
   readonly own: readonly Harness[];
 }
@@ -136,7 +141,6 @@ export const readConfig = async (project: Project): Promise<Config> => {
   };
 };
 
-/** `"worktree": { "setup": "npm ci" }` is the long way to write `"worktreeSetup": "npm ci"`. */
 /** Loaded when there are some: most calls need no agent at all. */
 const ownHarnesses = async (declared: unknown, place: { root: string; file: string }): Promise<readonly Harness[]> => {
   const [{ harnesses }, { readOwnHarnesses }] = await Promise.all([
@@ -146,6 +150,7 @@ const ownHarnesses = async (declared: unknown, place: { root: string; file: stri
   return readOwnHarnesses(declared, harnesses, place);
 };
 
+/** `"worktree": { "setup": "npm ci" }` is the long way to write `"worktreeSetup": "npm ci"`. */
 const setupIn = (file: string, worktree: unknown): unknown => {
   if (isObject(worktree) && Object.keys(worktree).every((key) => key === 'setup')) return worktree.setup;
   throw userError('bad-config', file, '"worktree" takes an object with "setup"');

@@ -40,6 +40,11 @@ const table = {
     text: (root: string, uid: number) =>
       `The project in ${root} belongs to another user (${uid}), so Spool does not work in it. Run Spool as that user, or set SPOOL_OWNER=${uid} if you trust what is in it.`,
   },
+  'untrusted-project': {
+    exit: 2,
+    text: (root: string, hash: string, pinned: boolean) =>
+      `${root} would run the above, which you have not trusted${pinned ? ', and SPOOL_TRUST pins something else' : ''}. Trust it with "spool trust", or for this call with SPOOL_TRUST=${hash}`,
+  },
   'change-required': {
     exit: 2,
     text: (ids: readonly string[]) => `--change is required when nobody can be asked. ${activeChanges(ids)}`,
@@ -109,7 +114,7 @@ const table = {
   },
   'in-iteration': {
     exit: 2,
-    text: () => 'Only a person can run "spool accept": use another terminal.',
+    text: (command: string) => `Only a person can run "spool ${command}": use another terminal.`,
   },
   'bad-prompt-file': {
     exit: 2,

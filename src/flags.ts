@@ -41,7 +41,7 @@ export const flags = {
   interactive: { kind: 'switch', on: true, help: 'never ask; without --change that is an error', from: 'flag, env' },
   promptFile: { kind: 'text', value: '<path>', help: 'read the prompt from a file', from: 'flag' },
   harness: {
-    kind: 'name',
+    kind: 'agents',
     value: '<name>',
     help: 'the agent to run; several as "opencode:some/model,claude": the next one when one cannot work',
     fallback: 'opencode',
@@ -253,7 +253,7 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'word' | 'clock'
+type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'agents' | 'word' | 'clock'
   ? string
   : K extends 'switch'
     ? boolean

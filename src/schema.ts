@@ -63,11 +63,15 @@ const defaultOf = (flag: Flag) => {
   return flag.kind === 'count' || /^\d+$/.test(flag.fallback ?? '') ? Number(flag.fallback) : flag.fallback;
 };
 
+/** A name, and maybe a model. */
+const agent = '\\s*[^\\s:,-][^:,]*(:\\s*([^\\s,-][^,]*)?)?';
+
 const count = { type: 'integer', minimum: 1 };
 
 const shapes: Record<Kind, object> = {
   text: { type: 'string', minLength: 1 },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
+  agents: { type: 'string', pattern: `^${agent}(,${agent})*$` },
   word: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
   count,
   limit: { anyOf: [count, { type: 'string', pattern: '^(\\d+(\\.\\d+)?[kKmM]?|unlimited)$' }] },

@@ -1,11 +1,13 @@
 /**
- * What a value must look like. A `name` cannot be taken for a flag. A `limit` is a count, a `span` a duration, `money`
+ * What a value must look like. A `name` cannot be taken for a flag, and neither can the parts of `agents`, which are
+ * names with a model each. A `limit` is a count, a `span` a duration, `money`
  * an amount of dollars, each of them or the word "unlimited". A `clock` is a time of day or the word "none". `names` and
  * `commands` may be given more than once.
  */
 export type Kind =
   | 'text'
   | 'name'
+  | 'agents'
   | 'word'
   | 'count'
   | 'limit'
@@ -26,6 +28,7 @@ export const noTime = 'none';
 export const wanted: Record<Kind, string> = {
   text: 'takes some text',
   name: 'takes a name that does not start with "-"',
+  agents: 'takes names such as "opencode:some/model,claude", none of which starts with "-"',
   word: 'takes one line of text without < and >',
   count: 'takes a whole number from 1 on',
   limit: 'takes a whole number from 1 on, or "unlimited"',
@@ -45,7 +48,9 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
     case 'text':
       return text === '' ? null : raw;
     case 'name':
-      return text === '' || text.startsWith('-') || hasControls(text) ? null : text;
+      return isName(text) ? text : null;
+    case 'agents':
+      return isAgents(text) ? text : null;
     case 'word':
       return text === '' || /[<>]/.test(text) || hasControls(text) ? null : text;
     case 'count':
@@ -68,6 +73,15 @@ export const parseValue = (kind: Kind, raw: string): Value | null => {
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
 };
+
+/** What can neither be taken for a flag nor move a cursor. */
+export const isName = (text: string): boolean => text !== '' && !/^\s*-/.test(text) && !hasControls(text);
+
+const isAgents = (text: string): boolean =>
+  text.split(',').every((part) => {
+    const [name = '', ...model] = part.trim().split(':');
+    return isName(name) && (model.join(':') === '' || isName(model.join(':')));
+  });
 
 const hasControls = (text: string) => /[\u0000-\u001f\u007f]/.test(text);
 

@@ -6,6 +6,7 @@ import { harnesses, onPath } from '../harness/index.ts';
 import { versionOf } from '../harness/version.ts';
 import { findProjectIfAny } from '../project/find.ts';
 import { oneLine, table } from '../report/format.ts';
+import { visible } from '../report/trust.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
@@ -18,16 +19,16 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
 };
 
 /** A harness as it is on this machine. */
-const look = async ({ name, title, binary, install, reports, unversioned }: Harness, env: NodeJS.ProcessEnv) => {
+const look = async ({ name, title, binary, install, reports, own }: Harness, env: NodeJS.ProcessEnv) => {
   const path = onPath(binary, env.PATH ?? '');
-  const version = path && !unversioned ? await versionOf({ binary: path, env: childEnvironment(env) }) : null;
-  return { name, title, path, version, install, reports };
+  const version = path && !own ? await versionOf({ binary: path, env: childEnvironment(env) }) : null;
+  return { name, title, own: own?.command ?? null, path, version, install, reports };
 };
 
 const head = ['harness', 'installed', 'reports', 'install with'];
 
-const row = ({ name, path, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
-  name,
+const row = ({ name, own, path, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
+  own === null ? name : `${name} (own: ${visible(own)})`,
   path === null ? 'no' : version ? oneLine(version, 40) : 'yes, version unknown',
   reports.join(', '),
   path === null ? install : '-',

@@ -98,6 +98,24 @@ export const commands: readonly Command[] = [
     load: () => import('./doctor/doctor.ts'),
   },
   {
+    name: 'trust',
+    summary: 'show what this project runs on your machine, and trust it',
+    options: [
+      { name: 'show', flags: '--show', help: 'only show what is trusted and since when, and what is not' },
+      { name: 'yes', flags: '--yes', help: 'do not ask' },
+      { ...json, help: 'like --show, as JSON for programs' },
+    ],
+    examples: ['spool trust', 'spool trust --show', 'spool trust --yes'],
+    load: () => import('./trust/trust.ts'),
+  },
+  {
+    name: 'untrust',
+    summary: 'forget what you have trusted in this project',
+    options: [],
+    examples: ['spool untrust'],
+    load: () => import('./trust/untrust.ts'),
+  },
+  {
     name: 'accept',
     summary: 'accept edits made to the goal of a change during a run',
     argument: { name: 'change', help: 'its id, or a prefix that only it has' },

@@ -1,6 +1,8 @@
+import { userError } from '../errors.ts';
 import type { AgentEvent, Ended, Halt } from '../ralph/events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../redact.ts';
+import { isName, wanted } from '../values.ts';
 import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from './environment.ts';
@@ -33,6 +35,7 @@ export interface AgentWatch {
 /** Runs an agent once, from its prompt to its last event. */
 export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended> => {
   const { harness, job, env, stops } = run;
+  if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', wanted.name, job.model);
   const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
   const cleanEnv = childEnvironment(env);
   const version =

@@ -17,7 +17,7 @@ export const claude: Harness = {
     '--verbose',
     '--output-format',
     'stream-json',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? permissions(root) : []),
   ],
   advice: {

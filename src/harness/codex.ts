@@ -17,7 +17,7 @@ export const codex: Harness = {
     'exec',
     '--json',
     '--skip-git-repo-check',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
     '-',
   ],

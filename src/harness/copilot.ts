@@ -15,7 +15,7 @@ export const copilot: Harness = {
     '--output-format',
     'json',
     '--no-color',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--allow-all'] : []),
   ],
   advice: {

@@ -12,7 +12,7 @@ export const cursorAgent: Harness = {
     '--print',
     '--output-format',
     'stream-json',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--force'] : []),
   ],
   advice: {

@@ -15,7 +15,7 @@ export const gemini: Harness = {
   args: ({ model, allowAll }) => [
     '--output-format',
     'stream-json',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--yolo', '--skip-trust'] : []),
   ],
   exitCodes: { 41: 'auth', 55: 'permission' },

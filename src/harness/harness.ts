@@ -19,8 +19,8 @@ export interface Harness {
   readonly ownModel?: true;
   /** How lines begin that it prints of its own behind the agent's words, in plain output. */
   readonly trailer?: readonly string[];
-  /** It is the user's own, and not asked for a version. */
-  readonly unversioned?: true;
+  /** It is declared in config.json, and not asked for a version. */
+  readonly own?: OwnCommand;
   /** With --allow-all its flags depend on the version. */
   readonly versioned?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
@@ -35,6 +35,13 @@ export interface Harness {
   readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
   /** `title` is how the agent is called in messages. */
   readonly decoder: (title: string) => Decoder;
+}
+
+/** What config.json says that is run. */
+export interface OwnCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly allowAllArgs: readonly string[];
 }
 
 /** What the user can do about an error of that kind. */

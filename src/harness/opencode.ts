@@ -24,7 +24,7 @@ export const opencode: Harness = {
     'json',
     '--title',
     title,
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
   ],
   advice: {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { userError } from '../errors.ts';
+import { isName } from '../values.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, textAt } from './json.ts';
 
@@ -20,14 +21,32 @@ export const readOwnHarnesses = (
     throw userError('bad-config', file, '"harnesses" takes an object: a name, and what to run, for each');
   return Object.entries(declared).map(([name, value]) => {
     const where = `"harnesses.${name}"`;
-    if (known.some((harness) => harness.name === name))
-      throw userError('bad-config', file, `${where} is built in; choose another name`);
-    if (!/^[^\s:,]+$/.test(name))
-      throw userError('bad-config', file, `${where} has a name with a blank, a colon or a comma in it, or none`);
     const bad = (problem: string) => userError('bad-config', file, `${where} ${problem}`);
+    if (known.some((harness) => harness.name === name)) throw bad('is built in; choose another name');
+    if (!/^[^\s:,]+$/.test(name)) throw bad('has a name with a blank, a colon or a comma in it, or none');
+    if (!isName(name)) throw bad('has a name that starts with "-" or holds control characters');
+    const alike = namesAlike(name, known, Object.keys(declared));
+    if (alike !== null) throw bad(`reads like "${alike}"; choose another name`);
     return ownHarness(name, value, { root, known, bad });
   });
 };
+
+/** The name or title of another agent for which a person could take this one; null when there is none. */
+const namesAlike = (name: string, known: readonly Harness[], declared: readonly string[]): string | null => {
+  const others = [
+    ...known.flatMap((harness) => [harness.name, harness.title]),
+    ...declared.filter((one) => one !== name),
+  ];
+  return others.find((other) => skeleton(other) === skeleton(name)) ?? null;
+};
+
+/** What is left of a name for a quick reader: no capitals, wide or invisible characters, blanks or dashes. */
+const skeleton = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
 
 const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'trailer', 'install'];
 
@@ -65,7 +84,7 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
     binary: /[\\/]/.test(command) ? resolve(root, command) : command,
     install: textAt(value, 'install') ?? 'however it is installed',
     reports: reportsOf(field(value, 'decoder'), known),
-    unversioned: true,
+    own: { command, args, allowAllArgs },
     ...(args.some((arg) => arg.includes('{model}')) ? {} : { ownModel: true }),
     ...(place === 'stdin' ? {} : { prompt: place }),
     ...(trailer.length === 0 ? {} : { trailer: trailer.map((start) => start.trim()) }),

@@ -12,7 +12,7 @@ export const qwen: Harness = {
   args: ({ model, allowAll }) => [
     '--output-format',
     'stream-json',
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--yolo'] : []),
   ],
   advice: {

@@ -26,7 +26,8 @@ export const findProjectIfAny = (from: string): Project | null => {
   return project;
 };
 
-const ownerOf = (project: Project): Project => {
+/** The project that a worktree of a run belongs to; any other is its own. */
+export const ownerOf = (project: Project): Project => {
   const root = /^(.+)[/\\]\.spool[/\\]worktrees[/\\]/.exec(project.root)?.[1];
   return root !== undefined && isFolder(join(root, '.spool')) ? ownerOf({ root }) : project;
 };

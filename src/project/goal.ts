@@ -129,7 +129,7 @@ const isThere = (path: string): boolean => {
 /** Larger files are no scripts. */
 const largest = 1_000_000;
 
-const filesAt = (root: string): Files => ({
+export const filesAt = (root: string): Files => ({
   read(path) {
     try {
       const file = resolve(root, path);

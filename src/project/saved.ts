@@ -19,6 +19,7 @@ import {
 } from '../ralph/events.ts';
 import type { Mention } from '../ralph/promise.ts';
 import type { RunView } from '../ralph/view.ts';
+import { isName } from '../values.ts';
 import { runId } from './ids.ts';
 import {
   absentIs,
@@ -169,7 +170,10 @@ export const recordIn: Shape<IterationRecord> = object<IterationRecord>({
   held: wrongIs([], validItems(attempt)),
 });
 
-const agent: Shape<AgentChoice> = object<AgentChoice>({ harness: required(text), model: required(orNull(text)) });
+/** Whoever wrote state.json must not hand a flag to an agent as the name of its model. */
+const name: Shape<string> = (value) => (isName(text(value) ?? '') ? text(value) : undefined);
+
+const agent: Shape<AgentChoice> = object<AgentChoice>({ harness: required(name), model: required(orNull(name)) });
 
 /** There is always one. */
 const agents: Shape<readonly AgentChoice[]> = (value) => {

@@ -242,6 +242,18 @@ export interface RunPlan {
   readonly gate: GatePlan;
 }
 
+/** A command that a run executes, and where it is from. */
+export interface CommandOrigin {
+  readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+  readonly command: string;
+  /** `--verify`, `SPOOL_VERIFY`, `config.json verify`, `the last run`. */
+  readonly source: string;
+  /** Of what the project says; null when it is the user's own. */
+  readonly hash: string | null;
+  /** When the user trusted it, or `SPOOL_TRUST`. */
+  readonly trusted: string | null;
+}
+
 /** What must hold before a promise is believed. */
 export interface GatePlan {
   readonly verify: readonly string[];
@@ -320,6 +332,8 @@ export type RunEvent =
       readonly type: 'run-started';
       readonly plan: RunPlan;
       readonly place: Place;
+      /** What is run besides the built-in agents, and where it is from. */
+      readonly commands?: readonly CommandOrigin[];
       /** Short names of what the agent must leave alone. */
       readonly guarded?: readonly string[];
       readonly at: string;

@@ -59,8 +59,11 @@ export const outcome = (record: IterationRecord): string => {
   return failed(record) ? 'failed' : 'went on';
 };
 
-export const oneLine = (text: string, longest = 500): string =>
-  withoutControls(text).replaceAll(/\s+/g, ' ').slice(0, longest);
+/** A text on one line; `…` shows that it is longer. */
+export const oneLine = (text: string, longest = 500): string => {
+  const line = withoutControls(text).replaceAll(/\s+/g, ' ');
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+};
 
 /** `a, b, c, d, e and 3 more`: the first of `all`, at most so many. */
 export const someOf = (names: readonly string[], all = names.length, most = 5): string => {

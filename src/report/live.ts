@@ -1,16 +1,19 @@
 import {
   type AgentEvent,
+  type CommandOrigin,
   failed,
   type IterationRecord,
+  type Place,
   type RunEvent,
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, lineChanges, moment, oneLine, someOf, usageText } from './format.ts';
+import { count, cut, duration, lineChanges, moment, oneLine, someOf, usageText } from './format.ts';
 import { withoutControls } from '../controls.ts';
 import { summarise } from './summary.ts';
+import { dayOf, visible } from './trust.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,6 +31,8 @@ export interface LiveOptions {
 interface HarnessFacts {
   /** How the agent is called, such as "OpenCode". */
   readonly title: string;
+  /** What config.json has for it, when it is declared there. */
+  readonly own?: { readonly command: string };
   /** What it cannot do without --allow-all. */
   readonly unlessAllowed?: string;
   /** What can be learnt from its output, such as "cost". */
@@ -85,7 +90,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
     switch (event.type) {
       case 'run-started':
         plan = event.plan;
-        for (const line of introduce(event.plan, options)) say(line);
+        for (const line of introduce(event, options)) say(line);
         if (event.guarded?.length) say(`Guarded      ${guardedText(event.guarded, options.verbose)}`);
         return;
       case 'iteration-started':
@@ -116,7 +121,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         return;
       case 'gate-started':
         ticker.stop();
-        say(paint('dim', `Verifying: ${event.commands.map((command) => oneLine(command, 100)).join('; ')}`));
+        say(paint('dim', `Verifying: ${event.commands.map((command) => shown(command)).join('; ')}`));
         return ticker.start('Verifying');
       case 'run-ended':
         ticker.stop();
@@ -151,11 +156,12 @@ const titles: Record<StopReason, string> = {
 
 const colours = { complete: 'green', limit: 'yellow', failed: 'red', blocked: 'red', interrupted: 'yellow' } as const;
 
-const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
+const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptions): string[] => {
   const { harness } = options;
+  const { plan, place, commands = [] } = event;
   const agents = plan.agents.map(
     (agent) =>
-      `${harness(agent.harness).title}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
+      `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
   );
   const unlessAllowed = plan.agents.map((agent) => harness(agent.harness).unlessAllowed).find((text) => text);
   const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
@@ -164,10 +170,15 @@ const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agents.join('; if that cannot work: ')}`,
     `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
-    `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan)}`,
+    `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
+    ...otherCommands(commands, place),
     `Limits       ${limitsText(plan, options).join(', ')}`,
   ];
 };
+
+/** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
+const fullTitle = ({ title, own }: HarnessFacts): string =>
+  own === undefined ? title : `${title} (own: ${shown(own.command)})`;
 
 /** How many names of what is guarded are shown. */
 const mostGuarded = 6;
@@ -188,15 +199,40 @@ const waysOut = ({ gate }: IterationRecord, { place }: RunView): string[] => {
 };
 
 const mentions = (record: IterationRecord): string[] =>
-  record.mentions.map(({ words, why }) => `  Not counted, ${why}: ${oneLine(words).slice(-200)}`);
+  record.mentions.map(({ words, why }) => `  Not counted, ${why}: ${oneLine(words, Infinity).slice(-200)}`);
 
-/** `, verified by "npm test" and by the tasks`; empty when nothing is looked into. */
-const gateText = ({ gate }: RunPlan): string => {
+/** `, verified by "npm test" (config.json, trusted 2026-11-16), the tasks`; empty when nothing is looked into. */
+const gateText = ({ gate }: RunPlan, origins: Origins): string => {
   const by = [
-    ...gate.verify.map((command) => `"${oneLine(command, 60)}"`),
+    ...gate.verify.map((command) => `"${shown(command)}"${originText(origins, 'verify', command)}`),
     ...(gate.requireTasks ? ['the tasks'] : []),
   ];
   return by.length === 0 ? '' : `, verified by ${by.join(', ')}`;
+};
+
+type Origins = readonly CommandOrigin[];
+
+/** The setup where there is something to set up, and what is run at the end. */
+const otherCommands = (origins: Origins, place: Place): string[] => {
+  const line = (title: string, key: CommandOrigin['key']) =>
+    origins
+      .filter((origin) => origin.key === key)
+      .map(({ command }) => `${title.padEnd(13)}${shown(command)}${originText(origins, key, command)}`);
+  return [...(place.worktree === null ? [] : line('Setup', 'worktreeSetup')), ...line('Notify', 'notify')];
+};
+
+/** Commands are hardly ever longer. */
+const longestCommand = 1000;
+
+const shown = (command: string): string => cut(visible(command), longestCommand, '…');
+
+/** ` (config.json, trusted 2026-11-16)`; empty for what was typed as a flag. */
+const originText = (origins: Origins, key: CommandOrigin['key'], command: string): string => {
+  const origin = origins.find((one) => one.key === key && one.command === command);
+  if (origin === undefined || origin.source.startsWith('--')) return '';
+  const source = visible(origin.source.replace(` ${key}`, ''));
+  if (origin.trusted === null) return ` (${source})`;
+  return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${dayOf(origin.trusted)}`})`;
 };
 
 const limitsText = (plan: RunPlan, options: LiveOptions): string[] => {

@@ -21,7 +21,7 @@ test('harnesses are listed with what is installed of them', async () => {
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
   expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
-  expect(list.stdout).toMatch(/^mine +no/m);
+  expect(list.stdout).toMatch(/^mine \(own: mine\) +no/m);
 
   const found = JSON.parse((await project.start(['harnesses', '--json'], { env }).result).stdout) as {
     name: string;
@@ -137,6 +137,7 @@ test('a command with a slash in it is a file of the project, also from a subfold
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "./bin/mine" } } }', 'sub/a.txt': '' },
   });
   withBinary(project, 'mine', promise);
+  project.trust();
 
   const args = ['ralph', '--change', change, '--harness', 'mine'];
   expect(await project.start(args, { cwd: 'sub' }).result).toMatchObject({ code: 0 });

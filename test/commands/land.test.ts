@@ -235,6 +235,7 @@ describe('a landing that is stopped', () => {
     'the setup': async () => {
       const project = await worked('echo two > a.txt');
       project.write('.spool/config.json', JSON.stringify({ worktree: { setup: hang } }));
+      project.trust();
       return { project, args: ['land', change] };
     },
   };

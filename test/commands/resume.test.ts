@@ -17,6 +17,7 @@ describe('a config file that has changed since the run began', () => {
     expect(await project.spool(...run)).toMatchObject({ code: 130 });
 
     project.write(config, JSON.stringify({ maxIterations: 12, changes: { '002': { verify: 'true' } } }));
+    project.trust();
     const resumed = await project.spool(...run);
 
     expect(resumed).toMatchObject({ code: 0 });

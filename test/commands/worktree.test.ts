@@ -16,6 +16,7 @@ test('--worktree works in a place of its own, and leaves the commits on a branch
     agent: [`cp .env seen.txt; cat setup.txt >> seen.txt; pwd > "$HOME/cwd"; ${promise}`],
   });
   project.write('.spool/config.json', JSON.stringify({ worktree: { setup: 'echo ready > setup.txt' } }));
+  project.trust();
   project.write(`.spool/changes/${change}/proposal.md`, '# Not committed yet\n');
   project.write('mine.txt', 'of the user\n');
   const before = project.git('status', '--porcelain');

@@ -24,7 +24,7 @@ describe('Requirement: Harness selection and model', () => {
     await project.spool('ralph', 'Build it.', '--change', change, '--model', 'anthropic/claude-sonnet');
 
     const { args } = project.calls()[0]!;
-    expect(args[args.indexOf('--model') + 1]).toBe('anthropic/claude-sonnet');
+    expect(args).toContain('--model=anthropic/claude-sonnet');
     expect(project.history()[0]!.model).toBe('anthropic/claude-sonnet');
   });
 });

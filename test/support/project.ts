@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -29,10 +29,12 @@ export interface ProjectOptions {
   /** Shell scripts: what the agent does at its first call, second call, …; the last one is repeated. */
   readonly agent?: readonly string[];
   readonly git?: boolean;
+  /** The user has not looked at what the project runs yet. */
+  readonly untrusted?: boolean;
 }
 
 /** A real project in a temporary folder, with a scripted agent on PATH and a HOME of its own; removed after the test. */
-export const createProject = ({ files = {}, agent = [], git = true }: ProjectOptions = {}) => {
+export const createProject = ({ files = {}, agent = [], git = true, untrusted = false }: ProjectOptions = {}) => {
   const base = mkdtempSync(join(tmpdir(), 'spool-test-'));
   onTestFinished(() => {
     // A test that failed may have left a loop running.
@@ -73,6 +75,10 @@ export const createProject = ({ files = {}, agent = [], git = true }: ProjectOpt
     return startProcess(process.execPath, [spoolProgram, ...args], { cwd, env: { ...env, PWD: cwd, ...options.env } });
   };
 
+  /** As a user would who has looked at it. */
+  const trust = () => spawnSync(process.execPath, [spoolProgram, 'trust', '--yes'], { cwd: folder, env });
+  if (!untrusted && runsSomething(files)) trust();
+
   const stateFile = (name: string, id = change) => path(`.spool/.state/ralph/${id}/${name}`);
   return {
     folder,
@@ -81,6 +87,7 @@ export const createProject = ({ files = {}, agent = [], git = true }: ProjectOpt
     path,
     write,
     stateFile,
+    trust,
     git: runGit,
     read: (name: string) => readFileSync(path(name), 'utf8'),
     exists: (name: string) => existsSync(path(name)),
@@ -100,6 +107,10 @@ export const createProject = ({ files = {}, agent = [], git = true }: ProjectOpt
     state: (id = change) => JSON.parse(readFileSync(stateFile('state.json', id), 'utf8')) as RunView,
   };
 };
+
+const runsSomething = (files: Record<string, string | null>): boolean =>
+  '.worktreeinclude' in files ||
+  /"(?:harnesses|verify|notify|setup|worktreeSetup)"/.test(files['.spool/config.json'] ?? '');
 
 export type TestProject = ReturnType<typeof createProject>;
 

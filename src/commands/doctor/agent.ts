@@ -4,6 +4,7 @@ import { onPath } from '../../harness/index.ts';
 import { ask, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';
+import { visible } from '../../report/trust.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface AgentQuestion {
@@ -21,7 +22,7 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   const { harness, env, stop } = question;
   const binary = onPath(harness.binary, env.PATH ?? '');
   if (binary === null) return [fail(harness.name, `${harness.binary} is not on PATH`, harness.install)];
-  if (harness.unversioned) return [ok(harness.name, binary)];
+  if (harness.own) return [ok(harness.name, `${binary} (own: ${visible(harness.own.command)})`)];
   const version = await versionOf({ binary, env: childEnvironment(env), stop });
   if (version === null)
     return [fail(harness.name, `${binary} does not answer to --version`, `install it anew: ${harness.install}`)];

@@ -7,6 +7,8 @@ import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Call } from '../command.ts';
 import { agentsOf } from '../ralph/plan.ts';
+import { sourceOf } from '../../trust/settings.ts';
+import { requireTrust } from '../trust/require.ts';
 import { exitCodeOf, listenForStops } from '../ralph/signals.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
@@ -17,9 +19,17 @@ import { checkSurroundings } from './surroundings.ts';
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProjectIfAny(cwd);
   const { json, probe, ...flags } = typed;
-  const { options, own, asked } = await resolveOptions({ typed: flags as TypedFlags, env, project });
+  const { options, own, asked, config } = await resolveOptions({ typed: flags as TypedFlags, env, project });
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));
   const others = asked.has('harness') ? [] : othersOnPath(chosen, env.PATH ?? '');
+
+  if (probe && project) {
+    const needed = new Set([
+      ...(asked.has('harness') ? [] : [sourceOf('harness')]),
+      ...chosen.map(({ harness }) => sourceOf(`harnesses.${harness.name}`)),
+    ]);
+    await requireTrust({ project, config, needed, call: { env, terminal }, mayAsk: !json && options.interactive });
+  }
 
   const wanted = new Set(chosen.map(({ harness }) => harness.name));
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);

@@ -37,6 +37,7 @@ import { moveAhead } from './ahead.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, recoverAside } from './recover.ts';
+import { trustLanding } from './settings.ts';
 import { isConflictNote, tryOut } from './trial.ts';
 
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
@@ -45,10 +46,11 @@ export const run = async (call: Call): Promise<number> => {
   const change = await resolveChange(project, call.argument!);
   const folder = await gitFolderOf(project.root);
   if (folder === null) throw userError('no-git', project.root, 'it is no git repository');
+  const settings = await trustLanding(project, change, call);
   const lock = lockChange(project, change, { treeFolder: folder });
   const stops = listenForStops(() => {});
   try {
-    return await land({ project, change, call, stops });
+    return await land({ project, change, call, stops, settings });
   } finally {
     stops.dispose();
     lock.release();

@@ -1,11 +1,20 @@
+import type { Options } from '../../flags.ts';
 import type { Project } from '../../project/find.ts';
 import type { Call } from '../command.ts';
 import type { Stops } from '../ralph/signals.ts';
+
+/** Read once, so that what was trusted is what is run. */
+export interface LandSettings {
+  readonly options: Options;
+  /** By flag or variable. */
+  readonly isVerifyGiven: boolean;
+}
 
 export interface LandRequest {
   readonly project: Project;
   readonly change: string;
   readonly call: Call;
+  readonly settings: LandSettings;
   readonly stops: Stops;
 }
 

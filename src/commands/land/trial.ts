@@ -1,5 +1,4 @@
 import { join, relative } from 'node:path';
-import { resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import { createFolder } from '../../files/own.ts';
 import { addDetached, blobAt, type Conflict, rebaseOnto } from '../../git/branches.ts';
@@ -8,7 +7,7 @@ import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
 import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
 import { mergeCopies, tasksFile } from '../../project/copies.ts';
-import { ralphFolder, readState } from '../../project/state.ts';
+import { ralphFolder } from '../../project/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../../project/state-folder.ts';
 import { createRedactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
@@ -16,6 +15,7 @@ import { commandLine } from '../../shell-words.ts';
 import { setUp } from '../ralph/place.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
+import { gateOf } from './settings.ts';
 
 /** Rebased and verified; answers with the commit to which the base can be moved. */
 export const tryOut = async (landing: Landing): Promise<string> => {
@@ -74,12 +74,10 @@ export const isConflictNote = (line: string): boolean =>
   line.endsWith(' and verify the work again.');
 
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
-const verify = async ({ project, change, call, stops, trial, prefix }: Landing): Promise<void> => {
-  const { onto: _, force: _force, keepBranch: _keep, ...typed } = call.typed;
-  const { forChange, asked } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
-  const options = forChange(change);
-  const kept = (await readState(project, change))?.gate.verify ?? [];
-  const commands = asked.has('verify') || kept.length === 0 ? options.verify : kept;
+const verify = async (landing: Landing): Promise<void> => {
+  const { project, change, call, stops, trial, prefix, settings } = landing;
+  const { options } = settings;
+  const commands = await gateOf(project, change, settings);
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');

@@ -20,7 +20,7 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, forChange, fileFor, settled, own, asked } = await resolveOptions({
+  const { options, forChange, fileFor, settled, own, asked, config } = await resolveOptions({
     typed: call.typed as TypedFlags,
     env: call.env,
     project,
@@ -47,7 +47,10 @@ export const run = async (call: Call): Promise<number> => {
     case 'run': {
       await checkSettled(project, settled);
       const find = await checkAgents(changes.map(forChange), own);
-      const request = { project, asked, fileFor, find, call };
+      const { trustRuns } = await import('./trust.ts');
+      const runs = { project, asked, fileFor, find, call };
+      const { originsOf } = await trustRuns({ ...runs, changes, config, optionsOf: forChange });
+      const request = { ...runs, originsOf };
       if (changes.length > 1) {
         const { runMany } = await import('./many.ts');
         return runMany({ ...request, changes, optionsOf: forChange, parallel: options.parallel });

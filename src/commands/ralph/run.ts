@@ -37,6 +37,7 @@ import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
+import type { TrustedRuns } from './trust.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
 import { withKnownRun } from './known.ts';
@@ -45,6 +46,7 @@ import { makeWorld } from './world.ts';
 export interface RunRequest extends PlanRequest {
   /** The harness of that name; an error when there is none. */
   readonly find: (name: string) => Harness;
+  readonly originsOf: TrustedRuns['originsOf'];
   readonly call: Call;
   /** What this run has in common with others that were started together with it. */
   readonly shared?: Shared;
@@ -170,7 +172,8 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
-  emit({ type: 'run-started', plan, place, guarded, at: new Date().toISOString() });
+  const commands = request.originsOf(request);
+  emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
   if (!plan.gate.allowTampering) await sayUnsettled(parts);
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));

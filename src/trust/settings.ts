@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { readRegular } from '../files/own.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { Files } from '../project/deciders/scope.ts';
+import { filesAt } from '../project/goal.ts';
+import type { Project } from '../project/find.ts';
+import { checksIn, filesIn, scriptsIn } from './scripts.ts';
+
+/** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
+export interface Setting {
+  /** Where it is: `config.json verify`, `./tools/agent`. */
+  readonly source: string;
+  /** What it runs, each command as it is written. */
+  readonly commands: readonly string[];
+  /** `sha256:…` of its value. */
+  readonly hash: string;
+  /** The sources of files that its commands name. */
+  readonly files: readonly string[];
+}
+
+/** A setting of the config file that runs something. */
+export type CommandKey = 'harness' | 'verify' | 'worktreeSetup' | 'notify';
+
+const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup', 'notify'];
+
+export const includeSource = '.worktreeinclude';
+
+/** `id` is that of a change for which the file has settings of its own. */
+export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): string =>
+  `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
+
+/** All that needs trust in a project. */
+export const settingsOf = (project: Project, config: Config): Setting[] => {
+  const files = filesAt(project.root);
+  const named = [
+    ...inConfig(config, files),
+    ...config.own.flatMap((harness) => ofHarness(harness, files)),
+    ...ofInclude(project),
+  ];
+  const scripts = [...new Set(named.flatMap((setting) => setting.files))];
+  return [...named, ...scripts.flatMap((source) => ofFile(project, source))];
+};
+
+/** Those that are needed, and the files that their commands name. */
+export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<string>): Setting[] => {
+  const direct = settings.filter(({ source }) => needed.has(source));
+  const files = new Set(direct.flatMap((setting) => setting.files));
+  return settings.filter((setting) => direct.includes(setting) || files.has(setting.source));
+};
+
+/** The hash that stands for exactly these. */
+export const hashOfAll = (settings: readonly Setting[]): string =>
+  hashOf(settings.map(({ source, hash }) => [source, hash]).toSorted());
+
+const inConfig = ({ values, changes, own }: Config, files: Files): Setting[] =>
+  [[undefined, values] as const, ...[...changes].map(([id, special]) => [id, special.values] as const)].flatMap(
+    ([id, part]) =>
+      commandKeys.flatMap((key) => {
+        const value = part[key];
+        const commands = key === 'harness' ? ownIn(String(value ?? ''), own) : listOf(value);
+        if (commands.length === 0) return [];
+        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), files: namedBy(key, commands, files) }];
+      }),
+  );
+
+/** `mine:some/model,opencode` → `mine`: the others are built in. */
+const ownIn = (harness: string, own: readonly Harness[]): string[] => {
+  const names = harness.split(',').map((part) => part.trim().split(':')[0]!);
+  return names.filter((name) => own.some((each) => each.name === name));
+};
+
+const listOf = (value: unknown): string[] => {
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === 'string' ? [value] : [];
+};
+
+const namedBy = (key: CommandKey, commands: readonly string[], files: Files): string[] => {
+  if (key === 'harness') return [];
+  const find = key === 'verify' ? checksIn : scriptsIn;
+  return [...new Set(commands.flatMap((command) => find(command, files)))].map(fileSource);
+};
+
+const ofHarness = ({ name, own }: Harness, files: Files): Setting[] => {
+  if (own === undefined) return [];
+  const { command, args, allowAllArgs } = own;
+  const program = /[\\/]/.test(command) ? [command] : [];
+  return [
+    {
+      source: sourceOf(`harnesses.${name}`),
+      commands: [
+        lineOf([command, ...args]),
+        ...(allowAllArgs.length ? [`with --allow-all: ${lineOf(allowAllArgs)}`] : []),
+      ],
+      hash: hashOf({ command, args, allowAllArgs }),
+      files: filesIn([...program, ...args, ...allowAllArgs], files).map(fileSource),
+    },
+  ];
+};
+
+/** The words as one would type them. */
+const lineOf = (words: readonly string[]): string =>
+  words
+    .map((word) => (/^[\w./@%+=:,{}-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))
+    .join(' ');
+
+/** It names ignored files, secrets among them, that are copied to where an agent works. */
+const ofInclude = (project: Project): Setting[] => {
+  const text = readRegular(join(project.root, includeSource))?.toString('utf8');
+  const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [] }];
+};
+
+const fileSource = (path: string) => `./${path}`;
+
+const ofFile = (project: Project, source: string): Setting[] => {
+  const bytes = readRegular(join(project.root, source));
+  if (bytes === null) return [];
+  const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [] }];
+};
+
+const hashOf = (value: unknown): string => `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;
+
+/** JSON that does not depend on the order in which somebody wrote the keys. */
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
+};
