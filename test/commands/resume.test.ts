@@ -41,7 +41,7 @@ describe('a config file that has changed since the run began', () => {
     expect(third).toMatchObject({ code: 0 });
     const [, , last] = project.calls();
     expect(last!.prompt).toContain('Progress: iteration 3 / 7 (min: 1)');
-    expect(last!.args).toContain('a/b');
+    expect(last!.args).toContain('--model=a/b');
     expect(project.history()[2]).toMatchObject({ gate: { runs: [{ command: 'true' }] } });
   });
 

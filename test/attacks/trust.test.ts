@@ -1,0 +1,494 @@
+import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+const run = ['ralph', '--change', change];
+const config = '.spool/config.json';
+
+/** What a hostile project wants to run: it leaves a mark outside of the project. */
+const evil = 'touch "$HOME/pwned"';
+const isHit = (project: TestProject) => existsSync(join(project.home, 'pwned'));
+
+/** A clone that nobody has looked at. */
+const clone = (settings: object, files: Record<string, string> = {}) =>
+  createProject({ agent: [promise], untrusted: true, files: { [config]: JSON.stringify(settings), ...files } });
+
+/** An executable that leaves the mark, and then promises. */
+const tool = (project: TestProject, path = 'tools/agent') => {
+  project.write(path, `#!/bin/sh\n${evil}\n${promise}\n`);
+  chmodSync(project.path(path), 0o755);
+};
+
+const hashIn = (text: string) => /SPOOL_TRUST=(sha256:[\da-f]{64})/.exec(text)?.[1] ?? '';
+
+describe('a clone runs nothing of its own', () => {
+  const hidden = `npm test --silent -- --reporter=dot --coverage=false --color${' '.repeat(200)}; ${evil}`;
+
+  test.each<[string, object, string[], string]>([
+    ['verify', { verify: hidden }, run, `[200 blanks] ; ${evil}`],
+    ['a list of verify', { verify: ['true', evil] }, run, `config.json verify  ${evil}`],
+    ['notify', { notify: evil }, run, `config.json notify  ${evil}`],
+    ['the setup of a worktree', { worktree: { setup: evil } }, [...run, '--worktree'], evil],
+    ['the same by its short name', { worktreeSetup: evil }, [...run, '--worktree'], evil],
+    ['verify of a change', { changes: { '002': { verify: evil } } }, run, `config.json changes.002 verify  ${evil}`],
+    ['notify of a change', { changes: { '002-01': { notify: evil } } }, run, 'config.json changes.002-01 notify'],
+    ['many changes', { notify: evil }, ['ralph', '--all'], evil],
+    [
+      'an agent that the file chooses',
+      { harness: 'mine', harnesses: { mine: { command: './tools/agent', args: ['--print'] } } },
+      run,
+      'config.json harnesses.mine  ./tools/agent --print',
+    ],
+    [
+      'an agent that the user chooses',
+      { harnesses: { mine: { command: 'sh', args: ['tools/agent'], allowAllArgs: ['--yes'] } } },
+      [...run, '--harness', 'mine'],
+      'with --allow-all: --yes',
+    ],
+    [
+      'the probe of an agent',
+      { harness: 'mine', harnesses: { mine: { command: './tools/agent' } } },
+      ['doctor', '--probe'],
+      './tools/agent',
+    ],
+  ])('by %s', async (_, settings, args, shown) => {
+    const project = clone(settings);
+    tool(project);
+
+    const result = await project.start(args, { env: { CI: '1' } }).result;
+
+    expect(result).toMatchObject({ code: 2, stdout: '' });
+    expect(result.stderr).toContain(shown);
+    expect(result.stderr).toMatch(
+      /^spool: \S+ would run the above, which you have not trusted\. .*SPOOL_TRUST=sha256:[\da-f]{64}$/m,
+    );
+    expect(isHit(project)).toBe(false);
+    expect(project.calls()).toEqual([]);
+    expect(project.exists('.spool/.state')).toBe(false);
+  });
+
+  test('and copies no secrets to where an agent works', async () => {
+    const files = { '.worktreeinclude': '.env\n', '.gitignore': '.env\n', '.env': 'KEY=1\n' };
+    const project = createProject({ agent: [promise], untrusted: true, files });
+
+    const result = await project.spool(...run, '--worktree');
+
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('.worktreeinclude  .env') as string });
+    expect(project.exists(`.spool/worktrees/${change}`)).toBe(false);
+    // Nothing is copied without one.
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  });
+
+  test('when its branch lands', async () => {
+    const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+    project.write(config, JSON.stringify({ verify: evil, worktree: { setup: evil } }));
+
+    expect(await project.spool('land', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('would run the above') as string,
+    });
+    expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({ code: 2 });
+    expect(isHit(project)).toBe(false);
+    expect(project.exists('x.txt')).toBe(false);
+
+    project.trust();
+    expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    expect(isHit(project)).toBe(true);
+  });
+
+  test('and what only looks at it is not refused', async () => {
+    const project = clone({
+      verify: evil,
+      notify: evil,
+      harness: 'mine',
+      harnesses: { mine: { command: './tools/agent' } },
+    });
+    tool(project);
+
+    for (const args of [
+      ['list'],
+      ['show', change],
+      ['harnesses'],
+      ['doctor'],
+      [...run, '--status'],
+      [...run, '--add-context', 'x'],
+    ])
+      expect(await project.spool(...args)).toMatchObject({ code: 0 });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('but what the user gives by flag or variable needs no trust', async () => {
+    const project = clone({ verify: evil, notify: evil });
+    const args = [...run, '--verify', 'touch "$HOME/verified"'];
+    expect(await project.start(args, { env: { SPOOL_NOTIFY: 'touch "$HOME/told"' } }).result).toMatchObject({
+      code: 0,
+    });
+
+    expect(isHit(project)).toBe(false);
+    for (const name of ['verified', 'told']) expect(existsSync(join(project.home, name))).toBe(true);
+  });
+});
+
+describe('SPOOL_TRUST', () => {
+  const hostile = { verify: evil };
+
+  test('trusts exactly what its hash says, for one call', async () => {
+    const project = clone(hostile);
+    const pin = hashIn((await project.spool(...run)).stderr);
+    const other = `sha256:${'0'.repeat(64)}`;
+
+    const wrong = await project.start(run, { env: { SPOOL_TRUST: other } }).result;
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('SPOOL_TRUST pins something else') as string,
+    });
+    expect(isHit(project)).toBe(false);
+
+    const right = await project.start(run, { env: { SPOOL_TRUST: `${other}, ${pin}` } }).result;
+    expect(right).toMatchObject({ code: 0, stderr: expect.stringContaining('(config.json, SPOOL_TRUST)') as string });
+    expect(isHit(project)).toBe(true);
+    expect(await project.spool(...run, '--fresh')).toMatchObject({ code: 2 });
+
+    project.write(config, JSON.stringify({ verify: evil, notify: evil }));
+    expect(await project.start(run, { env: { SPOOL_TRUST: pin } }).result).toMatchObject({ code: 2 });
+  });
+
+  test('is not turned on by accident, and says so when it trusts everything', async () => {
+    const project = clone(hostile);
+    for (const value of ['true', 'yes', 'sha256:12', `1,sha256:${'0'.repeat(64)}`])
+      expect(await project.start(run, { env: { SPOOL_TRUST: value } }).result).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('SPOOL_TRUST takes') as string,
+      });
+    expect(isHit(project)).toBe(false);
+
+    const all = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
+    expect(all).toMatchObject({ code: 0 });
+    expect(all.stderr).toMatch(
+      /^SPOOL_TRUST=1: this project runs what it likes, unseen:\n {2}config\.json verify {2}touch/,
+    );
+  });
+});
+
+describe('trust', () => {
+  test('is asked for on a terminal, once, with nothing hidden', async () => {
+    const sly = `: \u202e\u001b[2K\u200b; ${evil}`;
+    const project = clone({ notify: sly });
+    const no = openTerminal(project, run);
+    await no.shows('Run these from this project?');
+    expect(no.screen()).toContain(String.raw`: \u{202e}\u{1b}[2K\u{200b}; touch "$HOME/pwned"`);
+    no.type('\r');
+    expect(await no.exitCode).toBe(130);
+    expect(no.screen()).toContain('Cancelled: the project is not trusted, nothing was started.');
+    expect(isHit(project)).toBe(false);
+    expect(project.exists('.spool/.state')).toBe(false);
+
+    const yes = openTerminal(project, run);
+    await yes.shows('Run these from this project?');
+    yes.type('y');
+    expect(await yes.exitCode).toBe(0);
+    expect(yes.screen()).toMatch(/Notify +: \\u\{202e\}.*\(config\.json, trusted \d{4}-\d\d-\d\d\)/s);
+    expect(isHit(project)).toBe(true);
+
+    const again = openTerminal(project, [...run, '--fresh']);
+    expect(await again.exitCode).toBe(0);
+    expect(again.screen()).not.toContain('Run these');
+  });
+
+  test('--no-interactive is never asked', async () => {
+    const project = clone({ notify: evil });
+    const terminal = openTerminal(project, [...run, '--no-interactive']);
+    expect(await terminal.exitCode).toBe(2);
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('ends for a value that has changed, which is shown as a difference, and for no other', async () => {
+    const project = createProject({
+      agent: [promise],
+      files: { [config]: JSON.stringify({ verify: ['true', 'exit 0'], notify: 'true' }) },
+    });
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+
+    project.write(config, JSON.stringify({ notify: 'true', verify: ['true', evil], maxIterations: 3 }));
+    const changed = await project.spool(...run, '--fresh');
+    expect(changed).toMatchObject({ code: 2 });
+    expect(changed.stderr).toContain(
+      `has changed what it runs on this machine:\n  config.json verify  (changed)\n    - exit 0\n      true\n    + ${evil}\nspool: `,
+    );
+    expect(isHit(project)).toBe(false);
+
+    const shown = await project.spool('trust', '--show');
+    expect(shown.stdout).toMatch(/^config\.json verify {2}\(changed, not trusted\)\n {2}true$/m);
+    expect(shown.stdout).toMatch(/^config\.json notify {2}\(trusted \d{4}-\d\d-\d\d\)$/m);
+
+    // What was trusted before still is.
+    project.write(config, JSON.stringify({ verify: ['true', 'exit 0'], notify: 'true' }));
+    expect(await project.spool(...run, '--fresh')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['an agent', { harness: 'mine', harnesses: { mine: { command: './tools/agent' } } }],
+    ['an agent for an interpreter', { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['tools/agent'] } } }],
+    ['notify', { notify: 'FOO=1 sh tools/agent; true' }],
+    ['notify in a folder', { notify: 'cd tools && timeout 5 ./agent' }],
+    ['the setup', { worktree: { setup: 'npm --version && sh -c "./tools/agent x"' } }],
+    ['verify', { verify: 'sh tools/agent' }],
+  ])('ends when a script changes that is named by %s', async (_, settings) => {
+    const project = clone(settings, { 'tools/agent': `#!/bin/sh\n${promise}\n` });
+    chmodSync(project.path('tools/agent'), 0o755);
+    const args = [...run, '--worktree', '--fresh'];
+    project.git('commit', '-qam', 'executable');
+    expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
+    expect(await project.spool(...args)).toMatchObject({ code: 0 });
+
+    tool(project);
+    const changed = await project.spool(...args);
+    expect(changed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('  ./tools/agent  (changed)\n') as string,
+    });
+    expect(changed.stderr).not.toContain('config.json');
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('is not bound to what a verify command looks at', async () => {
+    const project = createProject({
+      agent: [promise],
+      files: { [config]: JSON.stringify({ verify: 'test -e src/work.js && node src/work.js' }), 'src/work.js': '' },
+    });
+    project.write('src/work.js', 'process.exitCode = 0;\n');
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  });
+
+  test('is lost by an agent that edits the settings, and not given by one', async () => {
+    const edit = `echo '${JSON.stringify({ verify: evil })}' > ${config}; "$NODE" "$SPOOL" trust --yes 2> "$HOME/answer"; ${promise}`;
+    const project = createProject({ agent: [edit] });
+    const spool = process.argv[1]!.replace(/node_modules.*/, 'dist/spool.cjs');
+    await project.start([...run, '--allow-tampering'], { env: { SPOOL: spool } }).result;
+
+    expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('Only a person can run "spool trust"');
+    expect(await project.spool(...run)).toMatchObject({ code: 2 });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('belongs to one project, where it is, and is kept where nobody else looks', async () => {
+    const settings = { [config]: JSON.stringify({ notify: 'true' }) };
+    const first = createProject({ agent: [promise], files: settings });
+    const second = createProject({ agent: [promise], files: settings, untrusted: true });
+    const env = { HOME: first.home };
+    expect(await first.spool(...run)).toMatchObject({ code: 0 });
+    expect(await second.start(run, { env }).result).toMatchObject({ code: 2 });
+
+    const file = join(first.home, '.local', 'state', 'spool', 'trust.json');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+
+    renameSync(first.folder, `${first.folder}-moved`);
+    expect(
+      await second.start(run, { env, cwd: `../../${first.folder.split('/').at(-2)}/project-moved` }).result,
+    ).toMatchObject({ code: 2 });
+    renameSync(`${first.folder}-moved`, first.folder);
+    expect(await first.spool('untrust')).toMatchObject({
+      code: 0,
+      stdout: `${first.folder} is not trusted any more.\n`,
+    });
+    expect(await first.spool(...run)).toMatchObject({ code: 2 });
+    expect(await first.spool('untrust')).toMatchObject({ code: 0, stdout: `${first.folder} was not trusted.\n` });
+  });
+
+  test('of the project holds in a worktree of a run, for the same settings', async () => {
+    const settings = {
+      harness: 'mine',
+      harnesses: { mine: { command: 'sh', args: ['-c', 'cat > /dev/null; touch "$HOME/ran"; echo no'] } },
+    };
+    const project = createProject({ files: { [config]: JSON.stringify(settings) } });
+    expect(await project.spool(...run, '--worktree', '--max-iterations', '1')).toMatchObject({ code: 3 });
+    const below = `.spool/worktrees/${change}`;
+    const probe = ['doctor', '--probe', '--harness', 'mine'];
+    expect((await project.start(probe, { cwd: below }).result).stderr).not.toContain('not trusted');
+
+    settings.harnesses.mine.args = ['-c', evil];
+    project.write(`${below}/${config}`, JSON.stringify(settings));
+    expect(await project.start(probe, { cwd: below }).result).toMatchObject({ code: 2 });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('is not lost when several are given at the same time', async () => {
+    const projects = Array.from({ length: 6 }, (_, index) => clone({ notify: `echo ${index}` }));
+    const env = { HOME: projects[0]!.home };
+
+    await Promise.all(projects.map((project) => project.start(['trust', '--yes'], { env }).result));
+
+    for (const project of projects) expect(await project.start(run, { env }).result).toMatchObject({ code: 0 });
+  });
+
+  test('that cannot be read is no trust', async () => {
+    const project = createProject({ agent: [promise], files: { [config]: JSON.stringify({ notify: evil }) } });
+    const file = join(project.home, '.local', 'state', 'spool', 'trust.json');
+    writeFileSync(file, '{ "v": 1, "projects": ');
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('trust.json is not a list of trusted projects') as string,
+    });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('is shown, also as JSON, and needs --yes where nobody can be asked', async () => {
+    const project = clone({ verify: ['npm test', 'npm run lint'] });
+    expect(await project.spool('trust')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('give --yes') as string,
+    });
+    expect((await project.spool('trust', '--show')).stdout).toContain(
+      'config.json verify  (not trusted)\n  npm test\n',
+    );
+
+    const yes = await project.spool('trust', '--yes');
+    expect(yes).toMatchObject({ code: 0, stdout: `Trusted 1 setting of ${project.folder}.\n` });
+    expect(yes.stderr).toContain('config.json verify  npm test\n  config.json verify  npm run lint\n');
+    const shown = JSON.parse((await project.spool('trust', '--json')).stdout) as { hash: string; settings: object[] };
+    expect(shown).toMatchObject({
+      project: project.folder,
+      hash: hashIn((await project.spool('trust', '--show')).stdout),
+      settings: [
+        {
+          source: 'config.json verify',
+          commands: ['npm test', 'npm run lint'],
+          hash: expect.stringMatching(/^sha256:/) as string,
+          trusted: expect.stringMatching(/^\d{4}-/) as string,
+        },
+      ],
+    });
+    expect((await project.spool('trust')).stdout).toContain('trusted already');
+    expect((await createProject().spool('trust')).stdout).toContain('Nothing to trust');
+  });
+});
+
+describe('the first lines of a run', () => {
+  test('show every command in full, with where it is from', async () => {
+    const long = `test -e README.md && ${'true && '.repeat(20)}true`;
+    const settings = { verify: [long], notify: 'true # told', worktree: { setup: 'true # setup' } };
+    const project = createProject({ agent: [promise], files: { [config]: JSON.stringify(settings) } });
+
+    const { stderr } = await project.spool(...run, '--worktree');
+
+    const trusted = String.raw`\(config\.json, trusted \d{4}-\d\d-\d\d\)`;
+    expect(stderr).toMatch(
+      new RegExp(`, verified by "test -e README.md (&& true )+&& true" ${trusted}\n`.replace('md (', 'md (?:')),
+    );
+    expect(stderr).toMatch(new RegExp(`^Setup {8}true # setup ${trusted}$`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^Notify {7}true # told ${trusted}$`, 'm'));
+
+    const given = await project.start([...run, '--fresh', '--verify', 'true'], { env: { SPOOL_NOTIFY: 'true' } })
+      .result;
+    expect(given.stderr).toMatch(/, verified by "true"\n/);
+    expect(given.stderr).toMatch(/^Notify {7}true \(SPOOL_NOTIFY\)$/m);
+
+    const endless = await project.spool(...run, '--fresh', '--verify', `true ${'x'.repeat(2000)}`);
+    expect(endless.stderr).toMatch(/, verified by "true x+…"\n/);
+  });
+
+  test('are an event for programs', async () => {
+    const project = createProject({ agent: [promise], files: { [config]: JSON.stringify({ verify: 'true' }) } });
+
+    const { stdout } = await project.spool(...run, '--json', '--notify', 'exit 0');
+
+    const started = JSON.parse(stdout.split('\n').find((line) => line.includes('"run-started"'))!) as object;
+    expect(started).toMatchObject({
+      commands: [
+        {
+          key: 'verify',
+          command: 'true',
+          source: 'config.json verify',
+          hash: expect.stringMatching(/^sha256:/) as string,
+          trusted: expect.stringMatching(/^\d{4}-/) as string,
+        },
+        { key: 'notify', command: 'exit 0', source: '--notify', hash: null, trusted: null },
+      ],
+    });
+  });
+});
+
+describe("an agent of one's own", () => {
+  test.each([
+    'OpenCode',
+    'OPENCODE',
+    'ＯｐｅｎＣｏｄｅ',
+    'open-code',
+    'ClaudeCode',
+    'claude_code',
+    'open\u200bcode',
+    'Codex',
+    'Qwen.Code',
+  ])('cannot pose as a built-in one: %s', async (name) => {
+    const project = clone({ harness: name, harnesses: { [name]: { command: './tools/agent' } } });
+    tool(project);
+
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('choose another name') as string,
+    });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('cannot pose as another one', async () => {
+    const project = clone({ harnesses: { mine: { command: 'a' }, Mine: { command: 'b' } } });
+    expect(await project.spool('harnesses')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"harnesses.mine" reads like "Mine"; choose another name') as string,
+    });
+  });
+
+  test('is shown with what it runs', async () => {
+    const project = clone({ harness: 'opencode2', harnesses: { opencode2: { command: './tools/agent' } } });
+    tool(project);
+    project.trust();
+
+    expect((await project.spool(...run)).stderr).toContain(
+      'Agent        opencode2 (own: ./tools/agent), its default model\n',
+    );
+    expect((await project.spool('harnesses')).stdout).toMatch(/^opencode2 \(own: \.\/tools\/agent\) /m);
+    expect((await project.spool('doctor')).stdout).toMatch(/^ok +opencode2 .*\(own: \.\/tools\/agent\)$/m);
+  });
+});
+
+describe('the name of a model cannot be a flag', () => {
+  test.each<[string, object, string[], Record<string, string>]>([
+    ['in the file', { harness: 'opencode:--auto' }, [], {}],
+    ['in the file, behind another', { harness: 'claude,opencode: --auto' }, [], {}],
+    ['for a change', { changes: { '002': { harness: 'opencode:--auto' } } }, [], {}],
+    ['in a flag', {}, ['--harness', 'opencode:--auto'], {}],
+    ['in a variable', {}, [], { SPOOL_HARNESS: 'opencode:--auto' }],
+  ])('%s', async (_, settings, flags, env) => {
+    const project = clone(settings);
+    const result = await project.start([...run, ...flags], { env }).result;
+
+    expect(result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('none of which starts with "-"') as string,
+    });
+    expect(project.calls()).toEqual([]);
+  });
+
+  test('in the state of a run', async () => {
+    const project = createProject({ agent: ['kill -INT $PPID; sleep 5', promise] });
+    expect(await project.spool(...run, '--model', 'a/b')).toMatchObject({ code: 130 });
+    const state = project.state();
+    const forged = { ...state, model: '--auto', agents: [{ harness: 'opencode', model: '--auto' }] };
+    writeFileSync(project.stateFile('state.json'), JSON.stringify(forged));
+
+    await project.spool(...run);
+
+    for (const { args } of project.calls()) expect(args.join(' ')).not.toContain('--auto');
+  });
+
+  test('is passed in one word with its flag', async () => {
+    const project = createProject({ agent: [promise] });
+    await project.spool(...run, '--harness', 'opencode:a/b');
+    expect(project.calls()[0]!.args).toContain('--model=a/b');
+  });
+});
