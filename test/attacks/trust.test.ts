@@ -275,6 +275,22 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
+  test.each([
+    ['changes', 'exit 0\n'],
+    ['creates', null],
+  ])('does not cover a script of notify that the agent %s during the run', async (_, script) => {
+    const project = createProject({
+      agent: [`mkdir -p tools; echo '${evil}' > tools/tell.sh; ${promise}`],
+      files: { [config]: JSON.stringify({ notify: 'sh tools/tell.sh' }), 'tools/tell.sh': script },
+    });
+
+    const result = await project.spool(...run);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('notify was not run: ./tools/tell.sh was changed during the run.');
+    expect(isHit(project)).toBe(false);
+  });
+
   test('belongs to one project, where it is, and is kept where nobody else looks', async () => {
     const settings = { [config]: JSON.stringify({ notify: 'true' }) };
     const first = createProject({ agent: [promise], files: settings });

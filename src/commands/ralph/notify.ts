@@ -3,13 +3,21 @@ import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
 import type { RunView } from '../../ralph/view.ts';
+import { visible } from '../../report/trust.ts';
 import type { WorldParts } from './parts.ts';
 
 const longestMs = 30_000;
 
 /** Tells whoever asked to be told that the run has ended. That it cannot is said, and changes nothing. */
 export const notify = async (command: string, parts: WorldParts & { view: RunView }): Promise<void> => {
-  const { project, call, plan, folder, stops, redactor, view } = parts;
+  const { project, call, plan, folder, stops, redactor, trusted, view } = parts;
+  // It runs outside of whatever confines the agent, which must not choose what that is.
+  const changed = trusted.changedScripts(view.change, 'notify');
+  if (changed.length > 0) {
+    const names = changed.map(visible).join(', ');
+    call.terminal.say(`spool: notify was not run: ${names} was changed during the run. Trust it with "spool trust".\n`);
+    return;
+  }
   const result = await runShell({
     command,
     input: `${JSON.stringify(view)}\n`,

@@ -10,6 +10,7 @@ import { makeRunFolder } from '../../project/state-folder.ts';
 import type { Emit, Place, RunPlan, Usage } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Call } from '../command.ts';
+import type { TrustedRuns } from './trust.ts';
 import type { Stops } from './signals.ts';
 
 /** What a run is about. */
@@ -41,6 +42,7 @@ export interface WorldParts {
   /** The change as the agents see it, and as the project has it. */
   readonly copies: Copies;
   readonly redactor: Redactor;
+  readonly trusted: TrustedRuns;
   /** Spool was killed in the middle of an iteration of this run. */
   readonly wasCutOff: boolean;
   /** What runs that were started together with this one have used. */

@@ -49,8 +49,8 @@ export const run = async (call: Call): Promise<number> => {
       const find = await checkAgents(changes.map(forChange), own);
       const { trustRuns } = await import('./trust.ts');
       const runs = { project, asked, fileFor, find, call };
-      const { originsOf } = await trustRuns({ ...runs, changes, config, optionsOf: forChange });
-      const request = { ...runs, originsOf };
+      const trusted = await trustRuns({ ...runs, changes, config, optionsOf: forChange });
+      const request = { ...runs, trusted };
       if (changes.length > 1) {
         const { runMany } = await import('./many.ts');
         return runMany({ ...request, changes, optionsOf: forChange, parallel: options.parallel });

@@ -46,7 +46,7 @@ import { makeWorld } from './world.ts';
 export interface RunRequest extends PlanRequest {
   /** The harness of that name; an error when there is none. */
   readonly find: (name: string) => Harness;
-  readonly originsOf: TrustedRuns['originsOf'];
+  readonly trusted: TrustedRuns;
   readonly call: Call;
   /** What this run has in common with others that were started together with it. */
   readonly shared?: Shared;
@@ -172,7 +172,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const apart = request.shared?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
-  const commands = request.originsOf(request);
+  const commands = request.trusted.originsOf(request);
   emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
   if (!plan.gate.allowTampering) await sayUnsettled(parts);
   try {

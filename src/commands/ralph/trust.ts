@@ -3,7 +3,7 @@ import { envOf, flagOf, type FlagName, type Options } from '../../flags.ts';
 import type { Harness } from '../../harness/harness.ts';
 import type { CommandOrigin, RunPlan } from '../../ralph/events.ts';
 import type { Judged } from '../../trust/judge.ts';
-import { type CommandKey, includeSource, sourceOf } from '../../trust/settings.ts';
+import { type CommandKey, includeSource, type Setting, settingsOf, sourceOf, withFiles } from '../../trust/settings.ts';
 import type { Call } from '../command.ts';
 import { requireTrust } from '../trust/require.ts';
 import { agentsOf, planRun, type PlanRequest } from './plan.ts';
@@ -11,6 +11,8 @@ import { agentsOf, planRun, type PlanRequest } from './plan.ts';
 export interface TrustedRuns {
   /** Where each command of a run comes from. */
   originsOf(run: OneRun): readonly CommandOrigin[];
+  /** The scripts behind a command of the config file that are not what they were when it was trusted. */
+  changedScripts(change: string, key: CommandKey): readonly string[];
 }
 
 interface OneRun {
@@ -39,7 +41,16 @@ export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
     needed: new Set(needed.flat()),
     mayAsk: interactive && !json,
   });
-  return { originsOf: (run) => originsOf(request, trusted, run) };
+  return {
+    originsOf: (run) => originsOf(request, trusted, run),
+    changedScripts: (change, key) => {
+      if (request.asked.has(key)) return [];
+      const now = withFiles(settingsOf(project, config), new Set([sourceFor(config, change, key)]));
+      const isAsItWas = ({ source, hash }: Setting) =>
+        trusted.some((setting) => setting.source === source && setting.hash === hash);
+      return now.filter((setting) => !isAsItWas(setting)).map(({ source }) => source);
+    },
+  };
 };
 
 const neededBy = async (request: RunsRequest, change: string): Promise<string[]> => {

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import type { Files } from '../../../src/project/deciders/scope.ts';
+import { checksIn, filesIn, scriptsIn } from '../../../src/trust/scripts.ts';
+
+const there = [
+  'tools/agent',
+  'tools/setup.sh',
+  'scripts/check.sh',
+  'src/app.js',
+  'test/a.test.js',
+  'package-lock.json',
+];
+const files: Files = {
+  read: (path) => (there.includes(path) ? 'true\n' : null),
+  isFile: (path) => there.includes(path),
+  list: () => [],
+};
+
+describe('the scripts that a command runs', () => {
+  test.each<[string, string[]]>([
+    ['./tools/agent', ['tools/agent']],
+    ['tools/agent --now', ['tools/agent']],
+    ['sh tools/setup.sh', ['tools/setup.sh']],
+    ['bash -eu tools/setup.sh', ['tools/setup.sh']],
+    ['. tools/setup.sh', ['tools/setup.sh']],
+    ['node --test-reporter dot src/app.js', ['src/app.js']],
+    ['FOO=1 env BAR=2 timeout 5s ./tools/agent', ['tools/agent']],
+    ['cd tools && ./agent', ['tools/agent']],
+    ['sh -c "cd tools; ./setup.sh"', ['tools/setup.sh']],
+    ['eval ./tools/agent', ['tools/agent']],
+    ['if true; then ./tools/agent; fi', ['tools/agent']],
+    ['echo $(./tools/agent)', ['tools/agent']],
+    ['npm ci; ./tools/agent || sh tools/setup.sh', ['tools/agent', 'tools/setup.sh']],
+    ['test -f package-lock.json && npm ci', []],
+    ['cp src/app.js copy.js', []],
+    ['./missing', []],
+    ['sh ../outside.sh', []],
+    ['/bin/sh /tmp/outside.sh', []],
+    ['npm ci', []],
+  ])('%s', (command, expected) => expect(scriptsIn(command, files)).toEqual(expected));
+});
+
+describe('of a command that verifies work, only those that decide', () => {
+  test.each<[string, string[]]>([
+    ['sh scripts/check.sh', ['scripts/check.sh']],
+    ['cd scripts && sh check.sh', ['scripts/check.sh']],
+    ['node --test test/a.test.js', []],
+    ['node src/app.js', []],
+    ['npm test', []],
+  ])('%s', (command, expected) => expect(checksIn(command, files)).toEqual(expected));
+});
+
+test('without a shell, every word that is a file', () =>
+  expect(filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files)).toEqual([
+    'tools/agent',
+    'package-lock.json',
+  ]));
