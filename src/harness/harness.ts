@@ -38,7 +38,7 @@ export interface Harness {
 }
 
 /** What config.json says that is run. */
-export interface OwnCommand {
+interface OwnCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly allowAllArgs: readonly string[];

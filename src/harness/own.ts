@@ -24,9 +24,9 @@ export const readOwnHarnesses = (
     const bad = (problem: string) => userError('bad-config', file, `${where} ${problem}`);
     if (known.some((harness) => harness.name === name)) throw bad('is built in; choose another name');
     if (!/^[^\s:,]+$/.test(name)) throw bad('has a name with a blank, a colon or a comma in it, or none');
-    if (!isName(name)) throw bad('has a name that starts with "-" or holds control characters');
     const alike = namesAlike(name, known, Object.keys(declared));
     if (alike !== null) throw bad(`reads like "${alike}"; choose another name`);
+    if (!isName(name) || /\p{C}/u.test(name)) throw bad('has a name that starts with "-" or holds what cannot be seen');
     return ownHarness(name, value, { root, known, bad });
   });
 };

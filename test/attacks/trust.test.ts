@@ -459,6 +459,14 @@ describe("an agent of one's own", () => {
     });
   });
 
+  test.each(['-mine', 'mi\u202ene', 'mi\u0007ne'])('has a name that can be seen: %j', async (name) => {
+    const project = clone({ harnesses: { [name]: { command: 'a' } } });
+    expect(await project.spool('harnesses')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has a name that starts with "-" or holds what cannot be seen') as string,
+    });
+  });
+
   test('is shown with what it runs', async () => {
     const project = clone({ harness: 'opencode2', harnesses: { opencode2: { command: './tools/agent' } } });
     tool(project);

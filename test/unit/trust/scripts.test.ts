@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import type { Files } from '../../../src/project/deciders/scope.ts';
 import { checksIn, filesIn, scriptsIn } from '../../../src/trust/scripts.ts';
 
-const there = [
+const there = new Set([
   'tools/agent',
   'tools/setup.sh',
   'scripts/check.sh',
   'src/app.js',
   'test/a.test.js',
   'package-lock.json',
-];
+]);
 const files: Files = {
-  read: (path) => (there.includes(path) ? 'true\n' : null),
-  isFile: (path) => there.includes(path),
+  read: (path) => (there.has(path) ? 'true\n' : null),
+  isFile: (path) => there.has(path),
   list: () => [],
 };
 
