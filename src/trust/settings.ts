@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { userError } from '../errors.ts';
 import { readRegular } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../project/deciders/scope.ts';
@@ -107,7 +109,7 @@ const lineOf = (words: readonly string[]): string =>
 
 /** It names ignored files, secrets among them, that are copied to where an agent works. */
 const ofInclude = (project: Project): Setting[] => {
-  const text = readRegular(join(project.root, includeSource))?.toString('utf8');
+  const text = read(project, includeSource)?.toString('utf8');
   const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
   return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [] }];
 };
@@ -115,10 +117,19 @@ const ofInclude = (project: Project): Setting[] => {
 const fileSource = (path: string) => `./${path}`;
 
 const ofFile = (project: Project, source: string): Setting[] => {
-  const bytes = readRegular(join(project.root, source));
+  const bytes = read(project, source);
   if (bytes === null) return [];
   const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [] }];
+};
+
+/** No program that lies in a project is longer. */
+const longest = 64 * 1024 * 1024;
+
+const read = (project: Project, source: string): Buffer | null => {
+  const path = join(project.root, source);
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > longest) throw userError('too-large', path, longest);
+  return readRegular(path);
 };
 
 const hashOf = (value: unknown): string => `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;

@@ -14,7 +14,15 @@ const isHit = (project: TestProject) => existsSync(join(project.home, 'pwned'));
 
 /** A clone that nobody has looked at. */
 const clone = (settings: object, files: Record<string, string> = {}) =>
-  createProject({ agent: [promise], untrusted: true, files: { [config]: JSON.stringify(settings), ...files } });
+  createProject({
+    agent: [promise],
+    untrusted: true,
+    files: {
+      [config]: JSON.stringify(settings),
+      '.spool/changes/002-02_other/proposal.md': '# Other\n\nIt.\n',
+      ...files,
+    },
+  });
 
 /** An executable that leaves the mark, and then promises. */
 const tool = (project: TestProject, path = 'tools/agent') => {
@@ -35,6 +43,12 @@ describe('a clone runs nothing of its own', () => {
     ['the same by its short name', { worktreeSetup: evil }, [...run, '--worktree'], evil],
     ['verify of a change', { changes: { '002': { verify: evil } } }, run, `config.json changes.002 verify  ${evil}`],
     ['notify of a change', { changes: { '002-01': { notify: evil } } }, run, 'config.json changes.002-01 notify'],
+    [
+      'the setup of worktrees that only all changes together have',
+      { parallel: 2, worktreeSetup: evil, changes: { '002': { parallel: 1 } } },
+      ['ralph', '--all'],
+      evil,
+    ],
     ['many changes', { notify: evil }, ['ralph', '--all'], evil],
     [
       'an agent that the file chooses',
@@ -340,6 +354,17 @@ describe('trust', () => {
     await Promise.all(projects.map((project) => project.start(['trust', '--yes'], { env }).result));
 
     for (const project of projects) expect(await project.start(run, { env }).result).toMatchObject({ code: 0 });
+  });
+
+  test('is not needed for what a resumed run does not use', async () => {
+    const project = createProject({ agent: ['kill -INT $PPID; sleep 5', promise] });
+    expect(await project.spool(...run, '--verify', 'true')).toMatchObject({ code: 130 });
+    project.write(config, JSON.stringify({ verify: evil }));
+
+    // The run that is resumed has its own command, and goes on with that.
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(await project.spool(...run)).toMatchObject({ code: 2 });
+    expect(isHit(project)).toBe(false);
   });
 
   test('that cannot be read is no trust', async () => {

@@ -6,8 +6,8 @@ import type { Stops } from '../ralph/signals.ts';
 /** Read once, so that what was trusted is what is run. */
 export interface LandSettings {
   readonly options: Options;
-  /** By flag or variable. */
-  readonly isVerifyGiven: boolean;
+  /** The gate of the last run, or of the config file and the flags. */
+  readonly commands: readonly string[];
 }
 
 export interface LandRequest {

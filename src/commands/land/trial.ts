@@ -15,7 +15,6 @@ import { commandLine } from '../../shell-words.ts';
 import { setUp } from '../ralph/place.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
-import { gateOf } from './settings.ts';
 
 /** Rebased and verified; answers with the commit to which the base can be moved. */
 export const tryOut = async (landing: Landing): Promise<string> => {
@@ -75,9 +74,8 @@ export const isConflictNote = (line: string): boolean =>
 
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async (landing: Landing): Promise<void> => {
-  const { project, change, call, stops, trial, prefix, settings } = landing;
-  const { options } = settings;
-  const commands = await gateOf(project, change, settings);
+  const { project, change, call, stops, trial, prefix } = landing;
+  const { options, commands } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');

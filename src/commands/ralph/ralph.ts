@@ -49,7 +49,13 @@ export const run = async (call: Call): Promise<number> => {
       const find = await checkAgents(changes.map(forChange), own);
       const { trustRuns } = await import('./trust.ts');
       const runs = { project, asked, fileFor, find, call };
-      const trusted = await trustRuns({ ...runs, changes, config, optionsOf: forChange });
+      const trusted = await trustRuns({
+        ...runs,
+        changes,
+        config,
+        optionsOf: forChange,
+        parallel: options.parallel,
+      });
       const request = { ...runs, trusted };
       if (changes.length > 1) {
         const { runMany } = await import('./many.ts');

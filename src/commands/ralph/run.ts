@@ -96,6 +96,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, lock } = request;
   const found = await planRun(request);
   const { plan: wanted, previous, cutOff } = found;
+  request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
   const planned = { ...found, plan: { ...wanted, agents } };
   const folder = makeRunFolder(project, change, wanted.run);

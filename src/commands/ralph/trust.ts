@@ -1,14 +1,26 @@
 import { type Config, prefixFor } from '../../config.ts';
+import { userError } from '../../errors.ts';
 import { envOf, flagOf, type FlagName, type Options } from '../../flags.ts';
 import type { Harness } from '../../harness/harness.ts';
 import type { CommandOrigin, RunPlan } from '../../ralph/events.ts';
-import type { Judged } from '../../trust/judge.ts';
-import { type CommandKey, includeSource, type Setting, settingsOf, sourceOf, withFiles } from '../../trust/settings.ts';
+import { renderSettings } from '../../report/trust.ts';
+import { judge, type Judged } from '../../trust/judge.ts';
+import {
+  type CommandKey,
+  hashOfAll,
+  includeSource,
+  type Setting,
+  settingsOf,
+  sourceOf,
+  withFiles,
+} from '../../trust/settings.ts';
 import type { Call } from '../command.ts';
 import { requireTrust } from '../trust/require.ts';
-import { agentsOf, planRun, type PlanRequest } from './plan.ts';
+import { agentsOf, type Planned, planRun, type PlanRequest } from './plan.ts';
 
 export interface TrustedRuns {
+  /** Throws when a run, as it is planned in the end, would take something from the project that was not asked about. */
+  check(run: OneRun): void;
   /** Where each command of a run comes from. */
   originsOf(run: OneRun): readonly CommandOrigin[];
   /** The scripts behind a command of the config file that are not what they were when it was trusted. */
@@ -19,11 +31,15 @@ interface OneRun {
   readonly change: string;
   readonly options: Options;
   readonly plan: Pick<RunPlan, 'agents' | 'gate'>;
+  /** The run that it goes on with. */
+  readonly previous: Planned['previous'];
 }
 
 interface RunsRequest extends Omit<PlanRequest, 'change' | 'options'> {
   readonly changes: readonly string[];
   readonly optionsOf: (change: string) => Options;
+  /** How many run at the same time, each in a worktree. */
+  readonly parallel: number;
   readonly config: Config;
   readonly find: (name: string) => Harness;
   readonly call: Call;
@@ -32,50 +48,56 @@ interface RunsRequest extends Omit<PlanRequest, 'change' | 'options'> {
 /** What these runs take from the project is trusted, or nothing is started. */
 export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
   const { project, config, changes, optionsOf, call } = request;
-  const needed = await Promise.all(changes.map((change) => neededBy(request, change)));
+  const runs = await Promise.all(changes.map((change) => planned(request, change)));
   const { interactive, json } = optionsOf(changes[0]!);
-  const trusted = await requireTrust({
-    project,
-    config,
-    call,
-    needed: new Set(needed.flat()),
-    mayAsk: interactive && !json,
-  });
+  const needed = new Set(runs.flatMap((run) => neededBy(request, run)));
+  const settings = settingsOf(project, config);
+  const trusted = await requireTrust({ project, config, call, needed, mayAsk: interactive && !json });
+  const isTrusted = ({ source, hash }: Setting) =>
+    trusted.some((setting) => setting.source === source && setting.hash === hash);
   return {
+    check: (run) => {
+      const sources = neededBy(request, run);
+      const open = settings.filter((setting) => sources.includes(setting.source) && !isTrusted(setting));
+      if (open.length === 0) return;
+      call.terminal.say(`${renderSettings(judge(open, [])).join('\n')}\n`);
+      throw userError('untrusted-project', project.root, hashOfAll(settings), false);
+    },
     originsOf: (run) => originsOf(request, trusted, run),
     changedScripts: (change, key) => {
       if (request.asked.has(key)) return [];
       const now = withFiles(settingsOf(project, config), new Set([sourceFor(config, change, key)]));
-      const isAsItWas = ({ source, hash }: Setting) =>
-        trusted.some((setting) => setting.source === source && setting.hash === hash);
-      return now.filter((setting) => !isAsItWas(setting)).map(({ source }) => source);
+      return now.filter((setting) => !isTrusted(setting)).map(({ source }) => source);
     },
   };
 };
 
-const neededBy = async (request: RunsRequest, change: string): Promise<string[]> => {
-  const { config, changes, optionsOf, asked } = request;
-  const options = optionsOf(change);
-  // What is wrong with a run is said when it starts.
-  const planned = await planRun({ ...request, change, options }).catch(() => null);
-  const verify = planned?.plan.gate.verify ?? options.verify;
-  const isApart =
-    options.worktree ||
-    (changes.length > 1 && options.parallel > 1) ||
-    Boolean(planned?.previous?.view.place?.worktree);
+/** What is wrong with a run is said when it starts. */
+const planned = async (request: RunsRequest, change: string): Promise<OneRun> => {
+  const options = request.optionsOf(change);
+  const { plan, previous } = (await planRun({ ...request, change, options }).catch(() => null)) ?? {
+    plan: { agents: agentsOf(options), gate: options },
+    previous: null,
+  };
+  return { change, options, plan, previous };
+};
+
+/** The sources of what a run takes from the project. */
+const neededBy = (request: RunsRequest, { change, options, plan, previous }: OneRun): string[] => {
+  const { config, asked, changes, parallel } = request;
+  const isApart = options.worktree || (changes.length > 1 && parallel > 1) || Boolean(previous?.view.place?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
     // A resumed run keeps its own commands, unless the file has others now.
-    verify: JSON.stringify(verify) === JSON.stringify(options.verify),
+    verify: JSON.stringify(plan.gate.verify) === JSON.stringify(options.verify),
     worktreeSetup: isApart,
     notify: true,
   };
-  const agents = [...(planned?.plan.agents ?? []), ...agentsOf(options)];
   return [
     ...(Object.keys(uses) as CommandKey[])
       .filter((key) => uses[key] && !asked.has(key))
       .map((key) => sourceFor(config, change, key)),
-    ...agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
+    ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(isApart ? [includeSource] : []),
   ];
 };
