@@ -70,7 +70,7 @@ const listsOpenWork = (lines: readonly string[]): boolean => {
 
 /** Ticked, struck through, or an item that says that there is none. */
 const isSettled =
-  /^[\s>]*(?:[-*+•]|\d+[.)])\s+\W*(?:none|nothing|n\/a|no (?:further|more|open|remaining))\b|\[x\]|~~|[✅✓✔]/i;
+  /^[\s>]*(?:[-*+•]|\d+[.)])\s\W*(?:none|nothing|n\/a|no (?:further|more|open|remaining))\b|\[x\]|~~|[✅✓✔]/i;
 
 /** An item that says what was done: "Implemented A.", "All tests pass." */
 const isReport = (item: string): boolean => {

@@ -26,7 +26,7 @@ const placeBehind = (sentence: string): 'behind words' | 'not done' | 'sentence'
 
 const placeBehindColon = (words: string): 'behind words' | 'behind a label' | 'sentence' => {
   if (!introduces(words)) return 'sentence';
-  return statesDone(plainWords(words).replace(/[\s:：]+$/, '')) ? 'behind words' : 'behind a label';
+  return statesDone(plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '')) ? 'behind words' : 'behind a label';
 };
 
 const wholeInBold = /^[\s>#•-]*(\*\*|__)(?!\s)(?:(?!\1).)+\1\s+[*_`]*$/u;

@@ -36,7 +36,9 @@ export const saysNotDone = (words: string): boolean => {
 /** A title of what is not done: "Remaining work:", "### Open items". What is optional or for later is no part of it. */
 export const titlesOpenWork = (title: string): boolean => {
   if (title.length > longestTitle) return false;
-  const [, words = '', note = ''] = /^(.*?)\s*(\([^)]*\))?[\s:：]*$/.exec(plainWords(title))!;
+  const text = plainWords(title).replace(/(?<![\s:：])[\s:：]+$/, '');
+  const at = text.endsWith(')') ? text.lastIndexOf('(') : -1;
+  const [words, note] = at === -1 ? [text, ''] : [text.slice(0, at).trim(), text.slice(at)];
   return openWork.test(words) && !/\b(?:future|later|optional|scope)\b/i.test(note);
 };
 
