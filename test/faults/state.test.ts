@@ -128,7 +128,7 @@ test('a resumed run keeps its prompt, its model and its limits, and asks for per
   const [, resumed] = project.calls();
   expect(resumed!.prompt.endsWith('Mind the gap.\n')).toBe(true);
   expect(resumed!.prompt).toContain('Progress: iteration 2 / 7');
-  expect(resumed!.args).toContain('a/b');
+  expect(resumed!.args).toContain('--model=a/b');
   expect(resumed!.args).not.toContain('--auto');
 });
 
