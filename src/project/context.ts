@@ -62,6 +62,13 @@ export const clearContext = (of: ContextOf): void => {
   for (const path of [contextFile(of), recordFile(of)]) writeOwn(path, '');
 };
 
+/** Called before an agent works: what is there by then, and of which nothing is known yet, a person has written. */
+export const adoptContext = (of: ContextOf): void => {
+  if (textIn(recordFile(of)) !== null) return;
+  createFolder(dirname(recordFile(of)));
+  writeOwn(recordFile(of), textIn(contextFile(of)) ?? '');
+};
+
 /** Takes context.txt as it is for what a person has added; says whether it was something else before. */
 export const acceptContext = (of: ContextOf): boolean => {
   if (!loadContext(of).isEdited) return false;

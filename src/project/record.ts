@@ -79,7 +79,9 @@ export const recognise = (folder: string, view: RunView): Recognised => {
   const versions = knownVersions(folder, view.run);
   if (versions.length === 0) return 'unknown';
   const now = JSON.parse(JSON.stringify(settledOf(view))) as Settled;
-  const different = versions.map((known) => settled.filter((name) => !isDeepStrictEqual(known[name], now[name])));
+  const different = versions.map((known) =>
+    settled.filter((name) => !isDeepStrictEqual(known[name] ?? null, now[name] ?? null)),
+  );
   return different.some((names) => names.length === 0) ? 'same' : different[0]!;
 };
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
@@ -67,8 +67,7 @@ describe('a config file that has changed since the run began', () => {
     project.write(config, JSON.stringify({ verify: 'true', maxIterations: 'unlimited' }));
     expect((await project.spool(...run)).stderr).not.toContain('has changed');
 
-    const { settings: _, ...older } = project.state();
-    writeFileSync(project.stateFile('state.json'), JSON.stringify(older));
+    project.startedLike((view) => ({ ...view, settings: undefined }));
     project.write(config, JSON.stringify({ verify: 'false' }));
     const resumed = await project.spool(...run);
     expect(resumed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('has changed') });
@@ -85,9 +84,7 @@ describe('an --until that has passed when the run is resumed', () => {
   const interruptedAt = async (untilMs: number): Promise<TestProject> => {
     const project = createProject({ agent: [says('one'), interrupted, promise] });
     await project.spool(...run, '--until', later);
-    const state = project.state();
-    const limits = { ...state.limits, untilMs };
-    writeFileSync(project.stateFile('state.json'), JSON.stringify({ ...state, limits }));
+    project.startedLike((view) => ({ ...view, limits: { ...view.limits, untilMs } }));
     return project;
   };
 

@@ -105,6 +105,15 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
             .map((line) => JSON.parse(line) as IterationRecord)
         : [],
     state: (id = change) => JSON.parse(readFileSync(stateFile('state.json', id), 'utf8')) as RunView,
+    /** As if the run had been started like this: in state.json, and in what is known of it in the folder of the user. */
+    startedLike: (edit: (view: RunView) => object) => {
+      const view = JSON.parse(readFileSync(stateFile('state.json'), 'utf8')) as RunView;
+      writeFileSync(stateFile('state.json'), JSON.stringify(edit(view)));
+      const projects = join(home, '.local/state/spool/projects');
+      const known = join(projects, readdirSync(projects)[0]!, change, 'runs', `${view.run}.json`);
+      const versions = JSON.parse(readFileSync(known, 'utf8')) as RunView[];
+      writeFileSync(known, JSON.stringify(versions.map(edit)));
+    },
   };
 };
 

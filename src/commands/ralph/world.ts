@@ -4,7 +4,7 @@ import { createFolder, renameOwn, writeOwn } from '../../files/own.ts';
 import { runAgent } from '../../harness/agent.ts';
 import { filesOfChange } from '../../project/changes.ts';
 import { readTasks } from '../../project/task-file.ts';
-import { loadContext } from '../../project/context.ts';
+import { adoptContext, loadContext } from '../../project/context.ts';
 import { statsOf } from '../../project/files.ts';
 import { appendRecord } from '../../project/history.ts';
 import { ralphFolder } from '../../project/state.ts';
@@ -96,9 +96,11 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
 
 /** What an agent writes into context.txt is not what a person has added; that is said once. */
 const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => string | null) => {
+  const of = { project, change: plan.change, env: call.env };
+  adoptContext(of);
   let isSaid = false;
   return () => {
-    const { text, isEdited } = loadContext({ project, change: plan.change, env: call.env });
+    const { text, isEdited } = loadContext(of);
     if (isEdited && !isSaid)
       emit({
         type: 'notice',
