@@ -60,7 +60,7 @@ export const makeProject = (base, name, { changes = 1 } = {}) => {
   }
   const place = {
     folder,
-    env: { PATH: `${bin}:${process.env.PATH}`, HOME: base, TZ: 'UTC', NO_COLOR: '1', ...quietGit },
+    env: { PATH: `${bin}:${process.env.PATH}`, HOME: base, TZ: 'UTC', NO_COLOR: '1', SPOOL_TRUST: '1', ...quietGit },
   };
   setAgent(place, null);
   return place;
@@ -152,6 +152,8 @@ export const makeHistory = (place, finished, number = 1) => {
   const putBack = () => {
     truncateSync(history, size);
     writeFileSync(state, interrupted);
+    // It is a state that Spool has not written, so nothing can be known of it.
+    rmSync(join(`${place.env.HOME}`, '.local'), { recursive: true, force: true });
   };
   putBack();
   return putBack;
