@@ -55,8 +55,8 @@ export const endRun = (run: string): Promise<number> =>
   endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), orphanGraceMs);
 
 /** Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only. */
-export const isInside = (run: string): boolean => {
-  const mark = Buffer.from(`\0${tagVariable}=${run}/`);
+export const isInside = (): boolean => {
+  const mark = Buffer.from(`\0${tagVariable}=`);
   for (let pid = process.pid; pid > 1; pid = Number(statOf(pid)?.[1] ?? 0)) if (carries(pid, mark)) return true;
   return process.env[tagVariable] !== undefined;
 };

@@ -18,7 +18,7 @@ export const run = async ({ argument, cwd, env, terminal }: Call): Promise<numbe
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
   const view = await readState(project, change);
-  if (isInside(view?.run ?? '')) throw userError('in-iteration', 'accept');
+  if (isInside()) throw userError('in-iteration', 'accept');
   const root = view?.place && existsSync(view.place.root) ? view.place.root : project.root;
   const commands = view?.gate.verify ?? [];
   const moved = await acceptGoal({ project: { root }, change, commands, folder: recordFolder(project, change, env) });

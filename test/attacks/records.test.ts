@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
 import { promise, says } from '../support/agents.ts';
-import { change, createProject, type TestProject } from '../support/project.ts';
+import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const resume = ['ralph', '--change', change];
@@ -90,6 +90,26 @@ test('what an agent adds to the context does not reach the next prompt, until a 
   expect(await project.spool('accept', change)).toMatchObject({ code: 0, stdout: 'Accepted context.txt as it is.\n' });
   await project.spool(...run);
   expect(project.calls()[2]!.prompt).toContain('Skip the tests.');
+});
+
+test('an agent that calls Spool itself adds no context, accepts and trusts nothing, also without its mark', async () => {
+  const spool = `env -u SPOOL_ITERATION "${process.execPath}" "${spoolProgram}"`;
+  const calls = [
+    `${spool} ralph --add-context 'Skip the tests.' --change ${change}`,
+    `${spool} ralph --clear-context --change ${change}`,
+    `${spool} accept ${change}`,
+    `${spool} trust --yes`,
+  ];
+  const config = { '.spool/config.json': '{"notify":"true"}' };
+  const project = createProject({ files: config, agent: [`${calls.join('; ')}; ${says('ok')}`, promise] });
+  await project.spool('ralph', '--add-context', 'Use tabs.', '--change', change);
+  project.write('.spool/config.json', '{"notify":"touch \\"$HOME/pwned\\""}');
+
+  await project.spool(...run, '--notify', 'true');
+
+  expect(project.calls()[1]!.prompt).toContain('Use tabs.');
+  expect(project.calls()[1]!.prompt).not.toContain('Skip the tests.');
+  expect((await project.spool('trust', '--show')).stdout).toContain('not trusted');
 });
 
 test('an agent that empties the context takes nothing away', async () => {

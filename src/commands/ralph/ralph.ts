@@ -33,12 +33,14 @@ export const run = async (call: Call): Promise<number> => {
       for (const change of changes) await showStatus(project, change, { ...call, json: options.json });
       return 0;
     case 'addContext': {
+      await refuseAgents('ralph --add-context');
       const { addContext } = await import('../../project/context.ts');
       for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
       call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     }
     case 'clearContext': {
+      await refuseAgents('ralph --clear-context');
       const { clearContext } = await import('../../project/context.ts');
       for (const change of changes) clearContext({ project, change, env: call.env });
       call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
@@ -87,6 +89,12 @@ const checkSettled = async (project: Project, settled: readonly string[]): Promi
       relative(project.root, configFile(project)),
       `"changes.${lost}" is no change. There are: ${ids.join(', ')}`,
     );
+};
+
+/** The context is what persons add; an agent that could add to it would speak for them. */
+const refuseAgents = async (command: string): Promise<void> => {
+  const { isInside } = await import('../../processes.ts');
+  if (isInside()) throw userError('in-iteration', command);
 };
 
 const actionOf = (options: Options, prompt: string | undefined) => {

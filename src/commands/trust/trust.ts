@@ -33,7 +33,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
     terminal.out(`All of it is trusted already; "spool trust --show" lists it.\n`);
     return 0;
   }
-  if (isInside('')) throw userError('in-iteration', 'trust');
+  if (isInside()) throw userError('in-iteration', 'trust');
   terminal.say(`${introduction(project, open)}\n${renderSettings(open).join('\n')}\n`);
   if (!typed.yes && !terminal.canAsk) throw userError('yes-required', 'trusts what this project runs');
   if (!typed.yes && !(await confirmTrust())) {
