@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
 import { promise, says } from '../support/agents.ts';
 import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const resume = ['ralph', '--change', change];
@@ -191,4 +192,22 @@ test('a run that was started elsewhere is resumed with consent only, and that on
   await project.start(resume, { env: { SPOOL_TRUST: '1' } }).result;
   expect(project.calls()).toHaveLength(2);
   expect(await project.spool(...resume)).toMatchObject({ code: 0 });
+});
+
+test('the consent is asked for on a terminal, with what the run would do', async () => {
+  const project = createProject({ agent: [killSpool, promise] });
+  await project.spool(...run, '--verify', 'true');
+  rmSync(join(project.home, '.local'), { recursive: true });
+
+  const refusing = openTerminal(project, resume);
+  await refusing.shows('Resume it?');
+  expect(refusing.screen()).toContain('Verifies  "true"');
+  refusing.type('n');
+  expect(await refusing.exitCode).toBe(130);
+  expect(project.calls()).toHaveLength(1);
+
+  const agreeing = openTerminal(project, resume);
+  await agreeing.shows('Resume it?');
+  agreeing.type('y');
+  expect(await agreeing.exitCode).toBe(0);
 });
