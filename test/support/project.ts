@@ -100,8 +100,9 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
     history: (id = change): IterationRecord[] =>
       existsSync(stateFile('history.jsonl', id))
         ? readFileSync(stateFile('history.jsonl', id), 'utf8')
-            .trim()
             .split('\n')
+            // The last line may be about to be written.
+            .slice(0, -1)
             .map((line) => JSON.parse(line) as IterationRecord)
         : [],
     state: (id = change) => JSON.parse(readFileSync(stateFile('state.json', id), 'utf8')) as RunView,
