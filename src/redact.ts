@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 /** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
   text(text: string): string;
-  /** A copy of plain data, with every text in it cleaned. */
+  /** Plain data with every text in it cleaned: a copy, unless it is clean already. */
   data<Data>(data: Data): Data;
   /** For one stream of bytes, in chunks of any size. */
   stream(): ByteRedactor;
@@ -96,11 +96,19 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   };
 };
 
+/** Copies only what has a text in it that is changed: hardly anything has, and this is called with every event. */
 const mapTexts = (data: unknown, change: (text: string) => string): unknown => {
   if (typeof data === 'string') return change(data);
-  if (Array.isArray(data)) return data.map((item) => mapTexts(item, change));
   if (typeof data !== 'object' || data === null) return data;
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapTexts(value, change)]));
+  const before = data as Record<string, unknown>;
+  let copy: Record<string, unknown> | null = null;
+  for (const key of Object.keys(before)) {
+    const next = mapTexts(before[key], change);
+    if (next === before[key]) continue;
+    copy ??= (Array.isArray(data) ? [...data] : { ...before }) as Record<string, unknown>;
+    copy[key] = next;
+  }
+  return copy ?? data;
 };
 
 /** A value stands in JSON with its quotes and newlines escaped; one of several lines may be printed line by line. */

@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   renameSync,
   rmSync,
   type Dirent,
@@ -63,12 +64,15 @@ const flagsFor: Readonly<Record<Access, number>> = {
 };
 
 /** The descriptor of a file; it is not truncated. Fails like `openSync` when it is missing or out of reach. */
-export const openOwn = (path: string, access: Access): number => {
+export const openOwn = (path: string, access: Access): number => openWithSize(path, access).file;
+
+const openWithSize = (path: string, access: Access): { readonly file: number; readonly size: number } => {
   checkFolder(dirname(path));
   const file = open(path, access);
   try {
-    checkFile(path, fstatSync(file), access);
-    return file;
+    const stats = fstatSync(file);
+    checkFile(path, stats, access);
+    return { file, size: stats.size };
   } catch (error) {
     closeSync(file);
     throw error;
@@ -102,18 +106,18 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
 
 /** What a file holds; null when there is none. One that is longer than `limit` is an error. */
 export const readOwn = (path: string, limit = longestText): Buffer | null => {
-  let file: number;
+  let opened: { readonly file: number; readonly size: number };
   try {
-    file = openOwn(path, 'read');
+    opened = openWithSize(path, 'read');
   } catch (error) {
     if (isMissing(error)) return null;
     return atPath(path)(error);
   }
   try {
-    if (fstatSync(file).size > limit) throw userError('too-large', path, limit);
-    return readFileSync(file);
+    if (opened.size > limit) throw userError('too-large', path, limit);
+    return readUpTo(opened.file, opened.size);
   } finally {
-    closeSync(file);
+    closeSync(opened.file);
   }
 };
 
@@ -131,6 +135,15 @@ export const readRegular = (path: string | Buffer): Buffer | null => {
   } finally {
     closeSync(file);
   }
+};
+
+/** Asks for the size no second time, as `readFileSync` does. */
+const readUpTo = (file: number, size: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < size; length += read)
+    read = readSync(file, bytes, length, size - length, null);
+  return bytes.subarray(0, length);
 };
 
 /** All that an open file holds. */
@@ -197,13 +210,18 @@ export const removeOwn = (path: string): void => {
 
 /** Creates a folder and those above it; says whether it had to. Below `.state` nobody else may look into them. */
 export const createFolder = (path: string): boolean => {
-  const parts = partsOf(path);
-  if (parts.at(-1) !== path)
+  if (created.has(path) && isChecked(path, identityOf(path))) return false;
+  created.add(path);
+  if (!isBelow(path))
     return mkdirSync(path, { recursive: true, mode: isPrivate(path) ? privateFolder : sharedFolder }) !== undefined;
   let isNew = false;
-  for (const part of parts) isNew = createOne(part);
+  for (const part of partsOf(path)) isNew = createOne(part);
+  checkFolder(path);
   return isNew;
 };
+
+/** Folders that this process has created, or given their mode. */
+const created = new Set<string>();
 
 const createOne = (path: string): boolean => {
   const mode = isPrivate(path) ? privateFolder : sharedFolder;
@@ -246,7 +264,7 @@ const createReal = (path: string): void => {
 
 /** What is in a folder; empty when there is none. */
 export const entriesOf = (folder: string): Dirent[] => {
-  checkFolder(folder);
+  if (!checkFolder(folder)) return [];
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
@@ -270,21 +288,30 @@ const isMissing = (error: unknown): boolean =>
 /** Folders that were looked at from `.spool` down, by the identity that they had then. */
 const checked = new Map<string, string>();
 
-const checkFolder = (folder: string): void => {
+/** Whether a folder is there. Fails when it, or one above it, is not what it should be. */
+const checkFolder = (folder: string): boolean => {
   const identity = identityOf(folder);
-  if (identity !== null && checked.get(folder) === identity) return;
+  if (identity === null && lstatSync(folder, { throwIfNoEntry: false }) === undefined && isBelow(dirname(folder))) {
+    checkFolder(dirname(folder));
+    return false;
+  }
+  if (isChecked(folder, identity)) return true;
   for (const part of partsOf(folder)) {
     const stats = lstatSync(part, { throwIfNoEntry: false });
-    if (stats === undefined) return;
+    if (stats === undefined) return false;
     checkOneFolder(part, stats);
   }
   if (identity !== null) checked.set(folder, identity);
+  return identity !== null;
 };
+
+const isChecked = (folder: string, identity: string | null): boolean =>
+  identity !== null && checked.get(folder) === identity;
 
 const identityOf = (folder: string): string | null => {
   try {
-    const { dev, ino } = statSync(folder);
-    return `${dev}/${ino}`;
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    return stats ? `${stats.dev}/${stats.ino}` : null;
   } catch (error) {
     if (isMissing(error)) return null;
     if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(folder, 'is a symbolic link');
@@ -310,18 +337,27 @@ const partsOf = (path: string): string[] => {
   return names.slice(first, end).map((_, index) => names.slice(0, first + index + 1).join(sep));
 };
 
-/** Whether a file is Spool's, and not one of the user's code. */
-const isBelow = (path: string): boolean => partsOf(path).at(-1) === path;
+const spoolFolder = `${sep}.spool${sep}`;
+const worktrees = `worktrees${sep}`;
+
+/** Whether a file is Spool's, and not one of the user's code in a worktree. */
+const isBelow = (path: string): boolean => {
+  const start = `${path}${sep}`.lastIndexOf(spoolFolder);
+  if (start === -1) return false;
+  const below = start + spoolFolder.length;
+  return !path.startsWith(worktrees, below) || !path.includes(sep, below + worktrees.length);
+};
 
 /** Nobody but the user has to read the state, and what is outside of projects. */
 const isPrivate = (path: string): boolean =>
-  path.includes(`${sep}.spool${sep}.state`) || !path.split(sep).includes('.spool');
+  path.includes(`${spoolFolder}.state`) || !`${path}${sep}`.includes(spoolFolder);
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
+const own = process.getuid?.();
+
 /** Root can do anything anyway; whoever became root by sudo is still the one who uses Spool. */
 export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
-  const own = process.getuid?.();
   if (own === undefined || uid === own || uid === 0) return true;
   const others = [process.env.SPOOL_OWNER, own === 0 ? process.env.SUDO_UID : undefined];
   return others.some((other) => other !== undefined && other === String(uid));

@@ -15,9 +15,16 @@ import { parseJson } from './shape.ts';
 
 /** Where it is kept. Made of the real path of the project, so that every project has its own. */
 export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string => {
+  if (!names.has(project)) names.set(project, nameOf(project));
+  return join(userFolder(env), 'projects', names.get(project)!, change);
+};
+
+const names = new WeakMap<Project, string>();
+
+const nameOf = (project: Project): string => {
   const root = realPath(project.root);
   const id = createHash('sha256').update(root).digest('hex').slice(0, 16);
-  return join(userFolder(env), 'projects', `${basename(root)}-${id}`, change);
+  return `${basename(root)}-${id}`;
 };
 
 const realPath = (path: string): string => {

@@ -22,7 +22,6 @@ const blockLength = 8 * 1024;
 const around = 1000;
 
 export const createTail = (promises: readonly string[], tagsKept: number): Tail => {
-  const pattern = tagPattern(...promises);
   let text = '';
   let lookedUpTo = 0;
   let earlier: readonly TagInText[] = [];
@@ -30,7 +29,9 @@ export const createTail = (promises: readonly string[], tagsKept: number): Tail 
   const lookThroughBlock = (): void => {
     const block = text.slice(lookedUpTo, lookedUpTo + blockLength + around);
     if (!block.includes('<promise>')) return;
-    const tags = [...block.matchAll(pattern)].filter(({ index }) => index < blockLength).slice(-tagsKept);
+    const tags = [...block.matchAll(tagPattern(...promises))]
+      .filter(({ index }) => index < blockLength)
+      .slice(-tagsKept);
     const excerpts = tags.map(({ index, 0: tag }) => {
       const start = Math.max(0, lookedUpTo + index - around);
       const end = lookedUpTo + index + tag.length;
