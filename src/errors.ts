@@ -29,6 +29,11 @@ const table = {
     exit: 2,
     text: (first: string, second: string) => `${first} and ${second} cannot be used together.`,
   },
+  'no-sandbox': {
+    exit: 1,
+    text: (why: string) =>
+      `The sandbox cannot be used: ${why}. Nothing was run; "spool doctor --sandbox" tries it, docs/security.md says what it needs.`,
+  },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${problem}` },
   'no-project': {
     exit: 2,

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentIn, signalGroup } from '../processes.ts';
+import { eldersNow, endFamily, environmentIn, signalGroup, tagVariable } from '../processes.ts';
+import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 
 export interface GitResult {
   readonly code: number;
@@ -20,12 +21,16 @@ export interface GitCall {
   readonly hooks?: true;
   /** Aborted to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
+  /** Where git and the hooks run; null or nothing for no sandbox. */
+  readonly sandbox?: Sandbox | null;
 }
 
 /** A hook that takes longer hangs. */
 const longestMs = 10 * 60_000;
 /** How long a child of a hook may keep the output open. */
 const pipeGraceMs = 500;
+/** How long git and a hook in a sandbox may take to end. */
+const hookGraceMs = 2000;
 
 /**
  * Runs one git command. What git answers, also that there is no git, is a value.
@@ -36,9 +41,26 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
   // Hooks of the user's are for what the user would do as well, and for nothing else.
   const quiet = call.hooks ? [] : ['-c', 'core.hooksPath=/dev/null'];
-  const child = spawn('git', [...quiet, ...args], {
+  const command = { binary: 'git', args: [...quiet, ...args], env: environmentIn(call.cwd, env) };
+  if (!call.sandbox) return runGit(command, call);
+  try {
+    const inside = await call.sandbox.enter({ ...command, cwd: call.cwd, tag: tagOf(call) }, null);
+    return await runGit(inside, call, inside).finally(() => inside.leave());
+  } catch (error) {
+    return { code: -1, stdout: '', stderr: `the sandbox cannot be entered: ${(error as Error).message}` };
+  }
+};
+
+const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
+
+const runGit = async (
+  { binary, args, env }: Pick<Command, 'binary' | 'args' | 'env'>,
+  call: GitCall,
+  inside: Entered | null = null,
+): Promise<GitResult> => {
+  const child = spawn(binary, args, {
     cwd: call.cwd,
-    env: environmentIn(call.cwd, env),
+    env,
     stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
@@ -46,8 +68,12 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
   const end = () => {
     ending = true;
-    if (child.pid) signalGroup(child.pid, 'SIGTERM');
+    if (!child.pid) return;
+    if (inside === null) signalGroup(child.pid, 'SIGTERM');
+    else void endFamily({ group: child.pid, tag: tagOf(call), elders: eldersNow(), sandboxed: true }, hookGraceMs);
   };
+  if (inside !== null && child.pid) inside.started(child.pid);
+  inside?.lost.addEventListener('abort', end);
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
   const stdout: Buffer[] = [];
@@ -71,6 +97,7 @@ export const git = async (args: readonly string[], call: GitCall): Promise<GitRe
   } finally {
     clearTimeout(timer);
     call.kill?.removeEventListener('abort', end);
+    inside?.lost.removeEventListener('abort', end);
     if (ending && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();

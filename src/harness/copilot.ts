@@ -18,6 +18,14 @@ export const copilot: Harness = {
     ...(model === null ? [] : ['--model', model]),
     ...(allowAll ? ['--allow-all'] : []),
   ],
+  sandbox: {
+    data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`],
+    settings: (home, env) =>
+      ['config.json', 'mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
+        (name) => `${env.COPILOT_HOME || `${home}/.copilot`}/${name}`,
+      ),
+    hosts: ['api.github.com', '*.githubcopilot.com'],
+  },
   advice: {
     auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
     model: 'choose another with --model',

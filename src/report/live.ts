@@ -22,6 +22,9 @@ export interface LiveOptions {
   readonly harness: (name: string) => HarnessFacts;
   /** Where the prompts and the logs of this run are, as the user would type it. */
   readonly folder: string;
+  /** Hosts and paths that the user allows in the sandbox. */
+  readonly sandboxAllow: readonly string[];
+  readonly sandboxWrite: readonly string[];
 }
 
 interface HarnessFacts {
@@ -162,10 +165,19 @@ const introduce = (plan: RunPlan, options: LiveOptions): string[] => {
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agents.join('; if that cannot work: ')}`,
-    `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
+    `Permissions  ${plan.allowAll ? `everything is allowed without asking (--allow-all)${plan.sandbox ? '' : noSandbox}` : own}`,
+    ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan)}`,
     `Limits       ${limitsText(plan, options).join(', ')}`,
   ];
+};
+
+const noSandbox = ', and without a sandbox it reaches all that you can reach (--sandbox confines it)';
+
+const sandboxText = ({ sandboxAllow, sandboxWrite }: LiveOptions): string => {
+  const files = ['the project', ...sandboxWrite].join(', ');
+  const hosts = ["the agent's providers", 'this machine', ...sandboxAllow].join(', ');
+  return oneLine(`what runs can write to ${files}, and reach ${hosts}`, 500);
 };
 
 /** How many names of what is guarded are shown. */

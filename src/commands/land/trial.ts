@@ -13,6 +13,7 @@ import { hideWorktreesFromGit, makeRalphFolder } from '../../project/state-folde
 import { createRedactor } from '../../redact.ts';
 import { oneLine, shellWord } from '../../report/format.ts';
 import { setUp } from '../ralph/place.ts';
+import { openRunSandbox } from '../ralph/sandbox.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
 
@@ -74,7 +75,8 @@ const verify = async ({ project, change, call, stops, trial, prefix }: Landing):
   const { onto: _, force: _force, keepBranch: _keep, ...typed } = call.typed;
   const { forChange, asked } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
   const options = forChange(change);
-  const kept = (await readState(project, change))?.gate.verify ?? [];
+  const last = await readState(project, change);
+  const kept = last?.gate.verify ?? [];
   const commands = asked.has('verify') || kept.length === 0 ? options.verify : kept;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
@@ -83,26 +85,38 @@ const verify = async ({ project, change, call, stops, trial, prefix }: Landing):
   const family = familyAt(trial);
   const root = join(trial, prefix);
   mkdirSync(root, { recursive: true });
-  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env) };
+  const sandbox = await openRunSandbox(
+    { project, options, call },
+    { sandbox: options.sandbox || (last?.sandbox ?? false), run: family },
+    [],
+  );
+  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env), sandbox };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     endIfStopped(stops);
     return result === 'passed';
   };
 
-  if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
-  if (!(await passes(setUp({ ...place, project, options, root, family }))))
-    throw userError('setup-failed', options.worktreeSetup ?? '', log);
-  for (const command of commands) {
-    call.terminal.say(`Verifying: ${command}\n`);
-    const result = runShell({
-      ...place,
-      command,
-      cwd: root,
-      tag: `${family}/verify`,
-      timeoutMs: options.verifyTimeout,
-      stopGraceMs: options.stopGrace,
-    });
-    if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+  const setUpAndVerify = async () => {
+    if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
+    if (!(await passes(setUp({ ...place, project, options, root, family }))))
+      throw userError('setup-failed', options.worktreeSetup ?? '', log);
+    for (const command of commands) {
+      call.terminal.say(`Verifying: ${command}\n`);
+      const result = runShell({
+        ...place,
+        command,
+        cwd: root,
+        tag: `${family}/verify`,
+        timeoutMs: options.verifyTimeout,
+        stopGraceMs: options.stopGrace,
+      });
+      if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+    }
+  };
+  try {
+    await setUpAndVerify();
+  } finally {
+    await sandbox?.close();
   }
 };

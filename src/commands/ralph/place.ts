@@ -29,6 +29,7 @@ import { planned } from '../../project/planned.ts';
 import { hideWorktreesFromGit } from '../../project/state-folder.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { oneLine, shellWord } from '../../report/format.ts';
 import {
   deletedWith,
@@ -51,6 +52,7 @@ export interface PlaceRequest extends RunRequest {
   readonly stops: Stops;
   readonly redactor: Redactor;
   readonly emit: Emit;
+  readonly sandbox: Sandbox | null;
 }
 
 /** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
@@ -134,6 +136,7 @@ export interface SetUp {
   readonly family: string;
   readonly stops: Stops;
   readonly redactor: Redactor;
+  readonly sandbox: Sandbox | null;
 }
 
 /** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */

@@ -94,7 +94,7 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
 const runHarness =
   (parts: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { work, options, find, call, plan, folder, stops, guard, redactor } = parts;
+    const { work, options, find, call, plan, folder, stops, guard, redactor, sandbox } = parts;
     const harness = find(agent.harness);
     guard.before();
     const { allowAll, change, run } = plan;
@@ -115,6 +115,7 @@ const runHarness =
         stops,
         deadlines,
         redactor,
+        sandbox,
       },
       { see, drained: () => call.terminal.drained(stops.stop) },
     );

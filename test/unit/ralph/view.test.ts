@@ -11,6 +11,7 @@ const plan: RunPlan = {
   module: '002',
   agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
   allowAll: true,
+  sandbox: false,
   completionPromise: 'COMPLETE',
   minIterations: 2,
   maxIterations: 50,
