@@ -31,8 +31,7 @@ const table = {
   },
   'no-sandbox': {
     exit: 1,
-    text: (why: string) =>
-      `The sandbox cannot be used: ${why}. Nothing was run; "spool doctor --sandbox" tries it, docs/security.md says what it needs.`,
+    text: (why: string, fix: string) => `The sandbox cannot be used, and nothing was run: ${why}. ${fix}`,
   },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${problem}` },
   'no-project': {

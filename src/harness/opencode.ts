@@ -53,7 +53,11 @@ export const opencode: Harness = {
 const configFolder = (home: string, env: NodeJS.ProcessEnv) => `${env.XDG_CONFIG_HOME || `${home}/.config`}/opencode`;
 
 const runAtStart = [
-  ...['opencode.json', 'opencode.jsonc', 'config.json', 'AGENTS.md', 'node_modules'],
+  'opencode.json',
+  'opencode.jsonc',
+  'config.json',
+  'AGENTS.md',
+  'node_modules',
   ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
 ];
 

@@ -68,15 +68,17 @@ export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> =
     if (typeof child === 'string') return notStarted(child);
     inside?.started(child.pid!);
     const family = { group: child.pid!, tag: launch.tag, elders, sandboxed: inside !== null };
-    const lost = inside?.lost ?? neverLost;
-    return await followProcess({ child, family }, launch, log, { ...watch, kill: AbortSignal.any([watch.kill, lost]) });
+    const kill = () => killFamily(family);
+    inside?.lost.addEventListener('abort', kill);
+    if (inside?.lost.aborted) kill();
+    return await followProcess({ child, family }, launch, log, watch).finally(() =>
+      inside?.lost.removeEventListener('abort', kill),
+    );
   } finally {
     closeSync(log);
     await inside?.leave();
   }
 };
-
-const neverLost = new AbortController().signal;
 
 /** The way into the sandbox, null when there is none, or why it cannot be entered. */
 const enter = async ({ sandbox, harness, ...command }: Launch): Promise<Entered | string | null> => {

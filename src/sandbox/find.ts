@@ -15,25 +15,34 @@ export interface Runtime {
   readonly tools: Readonly<Record<string, string>>;
 }
 
+/** Why there is no sandbox, and what to do. */
+export interface Unusable {
+  readonly why: string;
+  readonly fix: string;
+}
+
 const packageName = '@anthropic-ai/sandbox-runtime';
-const install = `npm install -g ${packageName}`;
 const linuxTools = { bwrap: 'bubblewrap', socat: 'socat', rg: 'ripgrep' };
 
 /**
  * What there is to build a sandbox with, or what is missing. Nothing below `untrusted` counts: an agent of an earlier
  * run may have put it there.
  */
-export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): Runtime | string => {
+export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): Runtime | Unusable => {
   if (process.platform !== 'linux' && process.platform !== 'darwin')
-    return 'there is none for this system: it needs Linux or macOS';
+    return { why: 'there is none for this system', fix: 'Use Linux, WSL 2 or macOS.' };
   const path = trustedPath(env.PATH ?? '', untrusted);
   const found = libraryOf(path, untrusted);
-  if (found === null) return `${packageName} is not installed (${install})`;
+  if (found === null)
+    return { why: `${packageName} is not installed`, fix: `Install it with: npm install -g ${packageName}` };
   if (process.platform === 'darwin') return { ...found, tools: {} };
   const tools = Object.keys(linuxTools).map((name) => [name, onPath(name, path)] as const);
   const missing = tools.flatMap(([name, file]) => (file === null ? [linuxTools[name as keyof typeof linuxTools]] : []));
   if (missing.length > 0)
-    return `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} not installed (apt-get install ${missing.join(' ')}, or what your system has for it)`;
+    return {
+      why: `not installed: ${missing.join(', ')}`,
+      fix: `Install with: apt-get install ${missing.join(' ')} (or what your system has for that)`,
+    };
   return { ...found, tools: Object.fromEntries(tools) as Record<string, string> };
 };
 

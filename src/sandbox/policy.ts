@@ -86,6 +86,11 @@ const proxyExceptions = (isAgent: boolean) => {
   return { NO_PROXY: exceptions, no_proxy: exceptions };
 };
 
+/** A name, perhaps of all below it, or an address; perhaps with a port. */
+export const isHost = (text: string): boolean =>
+  /^(?:localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::[1-9]\d{0,4})?$/i.test(text) &&
+  !/^\*\.[\w-]+(?::\d+)?$/.test(text);
+
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 
 /** The hosts that can be reached from inside. */

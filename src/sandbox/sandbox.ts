@@ -5,10 +5,10 @@ import { userError } from '../errors.ts';
 import type { Harness } from '../harness/harness.ts';
 import { tagVariable } from '../processes.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
-import { findRuntime, type Runtime, trustedPath } from './find.ts';
+import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
 import { existing, setPlantedAside } from './planted.ts';
-import { hostsOf, type Policy, policyOf } from './policy.ts';
+import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { commandLine } from './quote.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
@@ -40,6 +40,8 @@ export interface Entered {
 export interface Sandbox {
   /** `agent`: the harness whose own data may be read and written inside; null for the user's commands. Rejects when it cannot be entered. */
   enter(command: Command, agent: Harness | null): Promise<Entered>;
+  /** What it is, such as "sandbox-runtime 0.0.83". */
+  readonly about: string;
   /** A path that git can be given for an index of our own; nobody knows it before. */
   newFile(): string;
   /** From now on, what a person should know is told here. */
@@ -64,9 +66,18 @@ export interface SandboxRequest {
 
 /** Opens a sandbox and tries it out; an error in one line when it cannot be used. */
 export const openSandbox = async (request: SandboxRequest): Promise<Sandbox> => {
-  const refuse = (why: string) => userError('no-sandbox', why);
+  const sandbox = await trySandbox(request);
+  if ('why' in sandbox) throw userError('no-sandbox', sandbox.why, sandbox.fix);
+  return sandbox;
+};
+
+/** The same for whoever wants to know why it cannot be used. */
+export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unusable> => {
+  const wrong = request.allow.find((host) => !isHost(host));
+  if (wrong !== undefined)
+    throw userError('bad-value', '--sandbox-allow', 'takes a host such as registry.npmjs.org or *.example.com', wrong);
   const runtime = findRuntime(request.env, [request.root]);
-  if (typeof runtime === 'string') throw refuse(runtime);
+  if ('why' in runtime) return runtime;
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
   const sandbox = createSandbox(request, runtime, base);
   try {
@@ -74,7 +85,8 @@ export const openSandbox = async (request: SandboxRequest): Promise<Sandbox> => 
     return sandbox;
   } catch (error) {
     await sandbox.close();
-    throw refuse((error as Error).message);
+    const why = `it does not start: ${(error as Error).message.replace(/\.$/, '')}`;
+    return { why, fix: 'docs/security.md says what it needs.' };
   }
 };
 
@@ -149,6 +161,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   };
 
   return {
+    about: `sandbox-runtime ${runtime.version}`,
     enter,
     close,
     newFile: () => join(shared, crypto.randomUUID()),
