@@ -22,7 +22,10 @@ export const codex: Harness = {
     '-',
   ],
   sandbox: {
-    data: (home, env) => [env.CODEX_HOME || `${home}/.codex`],
+    data: (home, env) => [
+      env.CODEX_HOME || `${home}/.codex`,
+      ...(env.CODEX_SQLITE_HOME ? [env.CODEX_SQLITE_HOME] : []),
+    ],
     settings: (home, env) =>
       ['config.toml', 'AGENTS.md', 'hooks.json', 'rules', 'prompts', 'skills'].map(
         (name) => `${env.CODEX_HOME || `${home}/.codex`}/${name}`,

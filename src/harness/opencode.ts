@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from './json.ts';
@@ -35,6 +36,7 @@ export const opencode: Harness = {
       `${env.XDG_DATA_HOME || `${home}/.local/share`}/opencode`,
       `${env.XDG_STATE_HOME || `${home}/.local/state`}/opencode`,
       `${env.XDG_CACHE_HOME || `${home}/.cache`}/opencode`,
+      ...(env.OPENCODE_DB ? [dirname(env.OPENCODE_DB)] : []),
     ],
     settings: (home, env) => runAtStart.map((name) => `${configFolder(home, env)}/${name}`),
     hosts: ['opencode.ai', 'models.dev', ...providerHosts],

@@ -7,7 +7,7 @@ import { tagVariable } from '../processes.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
 import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
-import { existing, setPlantedAside } from './planted.ts';
+import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { commandLine } from './quote.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
@@ -128,12 +128,23 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
     const own = agent === null ? [tmp, shared] : [tmp];
-    const policy = policyOf({ ...request, home, tree, agent, tmp, own, binary: command.binary, runtime });
+    const policy = policyOf({
+      ...request,
+      env: command.env,
+      home,
+      tree,
+      agent,
+      tmp,
+      own,
+      binary: command.binary,
+      runtime,
+    });
     for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
     const rules = rulesOf(policy);
     const session = await currentKeeper();
     const line = commandLine(command, { ...policy.variables, [tagVariable]: command.tag });
     const wrapped = await session.wrap({ line, id: command.tag, ...rules });
+    const identities = identitiesOf(rules.readOnly);
     let first: Promise<FirstProcess | null> = Promise.resolve(null);
     return {
       // The shell is replaced by bubblewrap: what ends with its parent must be a child of Spool.
@@ -147,7 +158,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       lost: session.lost,
       leave: async () => {
         await awaitEnd(await first);
-        for (const text of setPlantedAside(rules.absent)) tell(text);
+        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
         session.cleanUp();
         rmSync(tmp, { recursive: true, force: true, maxRetries: 5 });
       },

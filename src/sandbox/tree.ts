@@ -20,10 +20,12 @@ export const factsOf = async (cwd: string): Promise<TreeFacts> => {
   if (code !== 0 || !root || !own || !commonName) return { root: cwd, gitFolders: [], guarded: [] };
   const common = resolve(cwd, commonName);
   // Folders that are not there could only be kept from being created by files that git stumbles over.
-  for (const folder of ['hooks', join('refs', 'spool')]) mkdirSync(join(common, folder), { recursive: true });
-  const gitFolders = own === common ? [common] : [common, own];
+  for (const folder of ['hooks', 'logs', join('refs', 'spool')]) mkdirSync(join(common, folder), { recursive: true });
+  // What several work trees share is writable only as far as a commit needs it.
+  const shared = ['objects', 'refs', 'logs'].map((name) => join(common, name));
+  const gitFolders = own === common ? [common] : [own, ...shared];
   const guarded = [
-    ...gitFolders.flatMap(decidingFiles),
+    ...[common, own].flatMap(decidingFiles),
     ...modulesOf(join(common, 'modules')).flatMap(decidingFiles),
     join(common, 'refs', 'spool'),
     ...(lstatSync(join(root, '.git'), { throwIfNoEntry: false })?.isFile() ? [join(root, '.git')] : []),

@@ -8,7 +8,12 @@ import { createProject, type ProjectOptions, spoolProgram, startProcess } from '
 
 /** Why there is no sandbox on this machine; null when there is one. */
 export const sandboxProblem = (): string | null => {
-  const { stdout } = spawnSync(process.execPath, [spoolProgram, 'doctor', '--json', '--sandbox'], { encoding: 'utf8' });
+  // Without the agents of this package, which take seconds to say their versions.
+  const PATH = process.env.PATH?.split(':').filter((folder) => !folder.includes('node_modules'));
+  const { stdout } = spawnSync(process.execPath, [spoolProgram, 'doctor', '--json', '--sandbox'], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: PATH?.join(':') },
+  });
   const checks = JSON.parse(stdout) as { about: string; status: string; message: string }[];
   return checks.find(({ about, status }) => about === 'sandbox' && status === 'fail')?.message ?? null;
 };
