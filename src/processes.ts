@@ -50,7 +50,9 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
   endAll(
     () => familyMembers(family),
     graceMs,
-    family.sandboxed ? () => familyMembers(family).filter((pid) => carries(pid, markOf(family.tag))) : undefined,
+    family.sandboxed && process.platform === 'linux'
+      ? () => familyMembers(family).filter((pid) => carries(pid, markOf(family.tag)))
+      : undefined,
   );
 
 /** How long processes whose Spool is gone may take to end. */

@@ -30,7 +30,8 @@ export interface Answer {
 export const ask = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
   if (!sandbox) return answerOf(question);
   const command = { ...question, cwd: process.cwd(), tag: 'version' };
-  const inside = await sandbox.enter(command, harness ?? null);
+  const inside = await sandbox.enter(command, harness ?? null).catch(() => null);
+  if (inside === null) return null;
   try {
     return await answerOf({ ...question, ...inside }, inside.started);
   } finally {
