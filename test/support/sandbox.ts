@@ -40,7 +40,7 @@ export const users = (): User[] => {
 };
 
 /** What nobody inside of a sandbox may touch, read or reach. */
-export const createVictims = (base: string, home: string) => {
+const createVictims = (base: string, home: string) => {
   const other = join(base, 'other');
   for (const folder of [other, join(home, '.ssh'), join(home, '.aws')]) mkdirSync(folder, { recursive: true });
   const files = {
