@@ -27,9 +27,10 @@ export const codex: Harness = {
       ...(env.CODEX_SQLITE_HOME ? [env.CODEX_SQLITE_HOME] : []),
     ],
     settings: (home, env) =>
-      ['config.toml', 'AGENTS.md', 'hooks.json', 'rules', 'prompts', 'skills'].map(
+      ['config.toml', 'AGENTS.md', 'hooks.json', 'rules', 'prompts'].map(
         (name) => `${env.CODEX_HOME || `${home}/.codex`}/${name}`,
       ),
+    created: (home, env) => [`${env.CODEX_HOME || `${home}/.codex`}/skills`],
     hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
   },
   advice: {

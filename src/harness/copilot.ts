@@ -19,9 +19,10 @@ export const copilot: Harness = {
     ...(allowAll ? ['--allow-all'] : []),
   ],
   sandbox: {
-    data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`],
+    // It unpacks itself into the second.
+    data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`, `${env.XDG_CACHE_HOME || `${home}/.cache`}/copilot`],
     settings: (home, env) =>
-      ['config.json', 'mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
+      ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
         (name) => `${env.COPILOT_HOME || `${home}/.copilot`}/${name}`,
       ),
     hosts: ['api.github.com', '*.githubcopilot.com'],

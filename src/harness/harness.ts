@@ -50,6 +50,8 @@ interface SandboxNeeds {
   readonly data: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
   /** What of them runs commands, or lifts permissions, when it is started the next time: it can be read only. */
   readonly settings?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
+  /** The same of what it creates itself when it is not there. */
+  readonly created?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
   /** Where its models are. */
   readonly hosts: readonly string[];
 }

@@ -19,9 +19,8 @@ export const qwen: Harness = {
   sandbox: {
     data: (home) => [`${home}/.qwen`],
     settings: (home) =>
-      ['settings.json', 'QWEN.md', 'trustedFolders.json', 'extensions', 'commands', 'skills'].map(
-        (name) => `${home}/.qwen/${name}`,
-      ),
+      ['settings.json', 'QWEN.md', 'trustedFolders.json', 'commands'].map((name) => `${home}/.qwen/${name}`),
+    created: (home) => ['extensions', 'skills'].map((name) => `${home}/.qwen/${name}`),
     hosts: [
       'chat.qwen.ai',
       'portal.qwen.ai',

@@ -9,6 +9,8 @@ export interface Policy {
   readonly writable: readonly string[];
   /** Inside of what is writable: can be read only, or must not come into being. */
   readonly guarded: readonly string[];
+  /** The same of what may come into being. */
+  readonly kept: readonly string[];
   readonly hidden: readonly string[];
   /** Folders that are created first, as an agent cannot create them itself. */
   readonly needed: readonly string[];
@@ -51,6 +53,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
   return {
     writable,
     guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
+    kept: needs?.created?.(home, env) ?? [],
     hidden: secretsIn(home, env).filter((path) => !open.some((folder) => isWithin(path, folder))),
     needed: data.filter(isFolderName),
     variables: { TMPDIR: tmp, ...proxyExceptions(agent !== null) },

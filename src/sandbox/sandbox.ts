@@ -187,12 +187,12 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
 };
 
 /** What is there is bound read-only; what is not there must not have come into being. Seatbelt forbids both by name. */
-const rulesOf = ({ writable, guarded, hidden }: Policy) => {
+const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
   const there = existing(guarded);
   const absent = guarded.filter((path) => !there.includes(path));
   return {
     writable: existing(writable),
-    readOnly: process.platform === 'linux' ? there : guarded,
+    readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
     hidden,
     absent,
   };
