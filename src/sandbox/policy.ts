@@ -1,6 +1,5 @@
 import { basename, join } from 'node:path';
 import type { Harness } from '../harness/harness.ts';
-import { type Runtime } from './find.ts';
 import { isWithin, realPath } from './paths.ts';
 import type { TreeFacts } from './tree.ts';
 
@@ -32,11 +31,12 @@ export interface PolicyRequest {
   readonly own: readonly string[];
   /** What the user allows. */
   readonly write: readonly string[];
-  readonly runtime: Pick<Runtime, 'folder'>;
+  /** Folders of programs that are run outside: of Spool, and of the sandbox. */
+  readonly programs: readonly string[];
 }
 
 export const policyOf = (request: PolicyRequest): Policy => {
-  const { root, home, env, tree, agent, tmp, own, write, binary, runtime } = request;
+  const { root, home, env, tree, agent, tmp, own, write, binary, programs } = request;
   const needs = agent?.sandbox;
   const data = needs?.data(home, env) ?? [];
   const writable = [tree.root, ...tree.gitFolders, ...data, ...write, ...own];
@@ -44,8 +44,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
     ...tree.guarded,
     ...[root, tree.root].flatMap((folder) => [join(folder, '.spool', '.state'), join(folder, '.spool', 'config.json')]),
     ...(needs?.settings?.(home, env) ?? []),
-    // What Spool runs outside must not change.
-    runtime.folder,
+    ...programs,
     ...(agent === null ? [] : [realPath(binary)]),
     ...alwaysWritable(home),
   ];

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
 import type { Harness } from '../harness/harness.ts';
 import { tagVariable } from '../processes.ts';
@@ -95,6 +96,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   const home = env.HOME || homedir();
   const path = trustedPath(env.PATH ?? '', [root]);
   const hosts = hostsOf(agents, allow);
+  const programs = [runtime.folder, ownFolder()];
   const keeperFolder = join(base, 'keeper');
   /** Writable for the user's commands, and not for agents. */
   const shared = join(base, 'files');
@@ -137,7 +139,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       tmp,
       own,
       binary: command.binary,
-      runtime,
+      programs,
     });
     for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
     const rules = rulesOf(policy);
@@ -185,6 +187,9 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     },
   };
 };
+
+/** `dist/`: an agent that works where Spool is installed must not change it. */
+const ownFolder = () => fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
 
 /** What is there is bound read-only; what is not there must not have come into being. Seatbelt forbids both by name. */
 const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {

@@ -26,7 +26,8 @@ test('the sandbox works on this machine, or it is said what was left out', () =>
     /^--sandbox: (?:not installed|.* is not installed|it does not start|there is none)/.test(problem);
   expect(isExpected).toBe(true);
   const missing =
-    problem ?? (everybody.length === 1 && process.getuid?.() === 0 ? 'no other user can be become' : null);
+    problem ??
+    (everybody.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
   if (missing !== null) process.stderr.write(`\nLEFT OUT: attacks on the sandbox (${missing})\n`);
 });
 

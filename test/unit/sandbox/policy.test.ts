@@ -19,7 +19,7 @@ const request = {
   tmp: '/tmp/own',
   own: ['/tmp/own'],
   write: [],
-  runtime: { folder: '/usr/lib/node_modules/sandbox' },
+  programs: ['/usr/lib/node_modules/sandbox'],
 } satisfies PolicyRequest;
 
 describe('what a process inside may do', () => {
@@ -53,7 +53,7 @@ describe('what a process inside may do', () => {
 
   test('Spool and the sandbox are guarded where an agent could write to them', () => {
     const folder = '/work/project/node_modules/sandbox';
-    expect(policyOf({ ...request, runtime: { folder } }).guarded).toContain(folder);
+    expect(policyOf({ ...request, programs: [folder] }).guarded).toContain(folder);
   });
 
   test('an agent writes to its own data, reads its own sign-in, and reaches the loopback of the machine', () => {
