@@ -26,10 +26,13 @@ interface Elders {
   readonly untilMs: number;
 }
 
+/** For a family that was started long ago. */
+export const noElders: Elders = { pids: new Set(), untilMs: 0 };
+
 /** In less time no machine has started so many processes that it begins with the first number again. */
 const sameNumbersMs = 500;
 
-let lastElders: Elders = { pids: new Set(), untilMs: 0 };
+let lastElders: Elders = noElders;
 
 /** Called before the first process of a family is started: looking into every process of the machine takes time. */
 export const eldersNow = (): Elders => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eldersNow, endFamily, environmentIn, signalGroup, tagVariable } from '../processes.ts';
+import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../processes.ts';
 import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 
 export interface GitResult {
@@ -70,7 +70,7 @@ const runGit = async (
     ending = true;
     if (!child.pid) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
-    else void endFamily({ group: child.pid, tag: tagOf(call), elders: eldersNow(), sandboxed: true }, hookGraceMs);
+    else void endFamily({ group: child.pid, tag: tagOf(call), elders: noElders, sandboxed: true }, hookGraceMs);
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);

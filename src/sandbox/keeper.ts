@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
+import { removeFolder } from './remove.ts';
 
 /**
  * A process of its own that holds the sandbox runtime: its proxies, and its signal handlers, which Spool must not have.
@@ -74,7 +74,7 @@ const textOf = (error: unknown): string => (error as Error).message;
 
 const end = async (): Promise<void> => {
   await manager?.reset().catch(() => {});
-  if (base !== null) rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+  if (base !== null) removeFolder(base);
   // Whatever the runtime still has open must not keep it here.
   process.kill(process.pid, 'SIGKILL');
 };

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { type Keeper, startKeeper } from './keeper-process.ts';
 import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { commandLine } from './quote.ts';
+import { removeFolder } from './remove.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
 /** A process as it would be started without a sandbox. */
@@ -96,8 +97,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   const home = env.HOME || homedir();
   const path = trustedPath(env.PATH ?? '', [root]);
   const hosts = hostsOf(agents, allow);
-  const programs = [runtime.folder, ownFolder()];
   const keeperFolder = join(base, 'keeper');
+  const programs = [runtime.folder, ownFolder(), keeperFolder];
   /** Writable for the user's commands, and not for agents. */
   const shared = join(base, 'files');
   for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
@@ -162,7 +163,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
         await awaitEnd(await first);
         for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
         session.cleanUp();
-        rmSync(tmp, { recursive: true, force: true, maxRetries: 5 });
+        removeFolder(tmp);
       },
     };
   };
@@ -170,7 +171,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   const close = async () => {
     const open = await keeper?.catch(() => null);
     await open?.end();
-    rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(base);
   };
 
   return {

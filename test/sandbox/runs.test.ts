@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject } from '../support/project.ts';
-import { createSandboxedProject, sandboxProblem, users } from '../support/sandbox.ts';
+import {
+  createSandboxedProject,
+  newMark,
+  processesNamed,
+  sandboxProblem,
+  startHost,
+  users,
+} from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
 const [user] = users();
@@ -270,9 +277,36 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect((await second.result).code).toBe(130);
     });
 
+    test('a hook that hangs is ended with a second Ctrl-C, and leaves nothing', async () => {
+      const mark = newMark();
+      const project = createSandboxedProject(user!, { agent: ['echo one > one.txt'] });
+      project.writeScript('.git/hooks/pre-commit', `#!/bin/sh\nsleep ${mark}\n`);
+
+      const run = project.start(sandboxed());
+      await eventually(() => processesNamed(mark).length === 1, 'the hook to run');
+      run.kill('SIGINT');
+      await run.printed('once more kills it now');
+      run.kill('SIGINT');
+
+      expect((await run.result).code).toBe(130);
+      expect(processesNamed(mark)).toEqual([]);
+      expect(project.git('log', '--format=%s')).toBe('start');
+    });
+
+    test('a temporary folder without rights is deleted all the same', async () => {
+      const locks = 'mkdir -p "$TMPDIR/a/b"; echo x > "$TMPDIR/a/b/c"; chmod 500 "$TMPDIR/a/b" "$TMPDIR/a"';
+      const project = createSandboxedProject(users().at(-1)!, { agent: [`${locks}; ${promise}`] });
+
+      const result = await project.start(sandboxed(), { TMPDIR: project.base }).result;
+
+      expect(result.code).toBe(0);
+      expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
+    });
+
     test('servers of tests work inside, also where another one has the port', async () => {
-      const serve = `require('http').createServer((_, to) => to.end('inside')).listen(45678, '127.0.0.1', async () => {
-      const answer = await (await fetch('http://127.0.0.1:45678')).text();
+      const { port } = await startHost();
+      const serve = `require('http').createServer((_, to) => to.end('inside')).listen(${port}, '127.0.0.1', async () => {
+      const answer = await (await fetch('http://127.0.0.1:${port}')).text();
       process.exit(answer === 'inside' ? 0 : 1);
     })`;
       const project = createSandboxedProject(user!, { agent: [promise] });

@@ -44,6 +44,7 @@ describe('before the first event', () => {
       model: 'anthropic/claude-sonnet',
       agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
       allowAll: true,
+      sandbox: false,
       completionPromise: 'COMPLETE',
       minIterations: 2,
       maxIterations: 50,
