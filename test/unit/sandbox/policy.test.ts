@@ -6,13 +6,13 @@ const opencode = harnesses.find(({ name }) => name === 'opencode')!;
 const claude = harnesses.find(({ name }) => name === 'claude')!;
 
 const request = {
-  root: '/work/project',
+  root: '/code/project',
   home: '/home/me',
   env: {},
   tree: {
-    root: '/work/project',
-    gitFolders: ['/work/project/.git'],
-    guarded: ['/work/project/.git/config', '/work/project/.git/hooks'],
+    root: '/code/project',
+    gitFolders: ['/code/project/.git'],
+    guarded: ['/code/project/.git/config', '/code/project/.git/hooks'],
   },
   agent: null,
   binary: '/usr/bin/agent',
@@ -25,7 +25,7 @@ const request = {
 describe('what a process inside may do', () => {
   test('a command of the user writes to the work tree and a temporary folder', () => {
     expect(policyOf(request)).toMatchObject({
-      writable: ['/work/project', '/work/project/.git', '/tmp/own'],
+      writable: ['/code/project', '/code/project/.git', '/tmp/own'],
       needed: [],
       variables: { TMPDIR: '/tmp/own', NO_PROXY: 'localhost,127.0.0.1,::1' },
     });
@@ -34,25 +34,25 @@ describe('what a process inside may do', () => {
   test('the state, the settings and what git runs are guarded', () => {
     expect(policyOf(request).guarded).toEqual(
       expect.arrayContaining([
-        '/work/project/.spool/.state',
-        '/work/project/.spool/config.json',
-        '/work/project/.git/config',
-        '/work/project/.git/hooks',
+        '/code/project/.spool/.state',
+        '/code/project/.spool/config.json',
+        '/code/project/.git/config',
+        '/code/project/.git/hooks',
       ]),
     );
   });
 
   test('what lies outside of what is writable needs no guard', () => {
-    const worktree = '/work/project/.spool/worktrees/x';
-    const tree = { root: worktree, gitFolders: [], guarded: ['/work/project/.git/config', `${worktree}/.git`] };
+    const worktree = '/code/project/.spool/worktrees/x';
+    const tree = { root: worktree, gitFolders: [], guarded: ['/code/project/.git/config', `${worktree}/.git`] };
     const { guarded } = policyOf({ ...request, tree });
     expect(guarded).toContain(`${worktree}/.git`);
-    expect(guarded).not.toContain('/work/project/.git/config');
-    expect(guarded).not.toContain('/work/project/.spool/.state');
+    expect(guarded).not.toContain('/code/project/.git/config');
+    expect(guarded).not.toContain('/code/project/.spool/.state');
   });
 
   test('Spool and the sandbox are guarded where an agent could write to them', () => {
-    const folder = '/work/project/node_modules/sandbox';
+    const folder = '/code/project/node_modules/sandbox';
     expect(policyOf({ ...request, programs: [folder] }).guarded).toContain(folder);
   });
 
