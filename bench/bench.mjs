@@ -12,7 +12,16 @@ import { parseArgs } from 'node:util';
 import { measureGrowth } from './growth.mjs';
 import { makeBase, root } from './places.mjs';
 import { plot } from './plot.mjs';
-import { historyRows, iterationRows, listRows, outputRows, packageRows, repositoryRows, startRows } from './rows.mjs';
+import {
+  historyRows,
+  iterationRows,
+  listRows,
+  outputRows,
+  packageRows,
+  repositoryRows,
+  sandboxRows,
+  startRows,
+} from './rows.mjs';
 
 /** @typedef {import('./rows.mjs').Row} Row */
 
@@ -52,6 +61,7 @@ const say = (line) => process.stderr.write(`${line}\n`);
 const parts = {
   start: startRows,
   iteration: iterationRows,
+  sandbox: sandboxRows,
   repository: repositoryRows,
   output: outputRows,
   history: historyRows,

@@ -14,6 +14,7 @@ import {
   perIteration,
   perIterationCounts,
   resumedIteration,
+  sandboxProblem,
   shellLoop,
   spoolLoop,
   spoolWork,
@@ -102,6 +103,33 @@ export const iterationRows = ({ base, quick }) => {
       ratio: ratioOf(withGit.spool, withGit.floor),
       unit: 'ms',
       note: perIterationCounts(small),
+    },
+  ];
+};
+
+/** @param {Setting} setting @returns {Row[]} */
+export const sandboxRows = ({ base, quick, say }) => {
+  const [rounds, iterations] = quick ? [5, 5] : [11, 10];
+  const place = makeProject(base, 'sandbox');
+  makeRepository(place, 20);
+  const problem = sandboxProblem(place);
+  if (problem !== null) {
+    say(`left out, as there is no sandbox here: ${problem}`);
+    return [];
+  }
+  const times = inTurns(rounds, {
+    floor: () => perIteration(iterations, (count) => spoolLoop(place, count)),
+    spool: () => perIteration(iterations, (count) => spoolLoop(place, count, ['--sandbox'])),
+    start: () => spoolLoop(place, 1, ['--sandbox']) - spoolLoop(place, 1),
+  });
+  return [
+    {
+      work: 'one iteration in a sandbox, the agent exits at once, small repository',
+      floor: 'the same without a sandbox',
+      goal: 15,
+      ratio: ratioOf(times.spool, times.floor),
+      unit: 'ms',
+      note: `the first one: ${Math.round(median(times.start))} ms more`,
     },
   ];
 };

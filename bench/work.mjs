@@ -14,8 +14,24 @@ import { change, dropRuns, endless, root, setAgent, spoolProgram } from './place
  */
 export const perIteration = (iterations, loop) => (loop(iterations + 1) - loop(1)) / iterations;
 
-/** @param {Place} place @param {number} count */
-export const spoolLoop = (place, count) => timeOf(spoolWork(place, loopOf(count)));
+/** @param {Place} place @param {number} count @param {readonly string[]} [more] */
+export const spoolLoop = (place, count, more = []) => timeOf(spoolWork(place, [...loopOf(count), ...more]));
+
+/**
+ * Why there is no sandbox on this machine; null when there is one.
+ * @param {Place} place
+ * @returns {string | null}
+ */
+export const sandboxProblem = (place) => {
+  const { stdout } = spawnSync(process.execPath, [spoolProgram, 'doctor', '--json', '--sandbox'], {
+    cwd: place.folder,
+    env: place.env,
+    encoding: 'utf8',
+  });
+  /** @type {{ about: string; status: string; message: string }[]} */
+  const checks = JSON.parse(stdout);
+  return checks.find(({ about, status }) => about === 'sandbox' && status === 'fail')?.message ?? null;
+};
 
 /** @param {number} count */
 const loopOf = (count) => [

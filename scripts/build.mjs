@@ -46,7 +46,8 @@ function below(names) {
 const buildProgram = () =>
   build({
     ...common,
-    input: { spool: 'src/cli.ts' },
+    // The second is a process of its own.
+    input: { spool: 'src/cli.ts', sandbox: 'src/sandbox/keeper.ts' },
     output: {
       dir: 'dist',
       // Node starts a program of CommonJS in less time than one of modules.

@@ -30,6 +30,10 @@ const table = {
     exit: 2,
     text: (first: string, second: string) => `${first} and ${second} cannot be used together.`,
   },
+  'no-sandbox': {
+    exit: 1,
+    text: (why: string, fix: string) => `The sandbox cannot be used, and nothing was run: ${why}. ${fix}`,
+  },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${problem}` },
   'no-project': {
     exit: 2,

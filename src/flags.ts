@@ -59,6 +59,23 @@ export const flags = {
     help: 'let the agent use every tool without asking',
     from: 'flag, env',
   },
+  sandbox: {
+    kind: 'switch',
+    help: 'run the agent, --verify, the setup and commit hooks in a sandbox',
+    from: 'flag, env, config',
+  },
+  sandboxAllow: {
+    kind: 'names',
+    value: '<host>',
+    help: 'let the sandbox reach this host, such as registry.npmjs.org or "*.example.com"; several with commas',
+    from: 'flag, env',
+  },
+  sandboxWrite: {
+    kind: 'names',
+    value: '<path>',
+    help: 'let the sandbox write to this file or folder outside of the project; several with commas',
+    from: 'flag, env',
+  },
   completionPromise: {
     kind: 'word',
     value: '<text>',

@@ -16,6 +16,8 @@ export interface Family {
   readonly group: number;
   readonly tag: string;
   readonly elders: Elders;
+  /** The group is that of a sandbox, which ends when what is inside has ended, and kills it when it is asked to end. */
+  readonly sandboxed?: boolean;
 }
 
 /** Processes that were there before a family, and so are not part of it, as long as their numbers cannot have been given anew. */
@@ -24,10 +26,13 @@ interface Elders {
   readonly untilMs: number;
 }
 
+/** For a family that was started long ago. */
+export const noElders: Elders = { pids: new Set(), untilMs: 0 };
+
 /** In less time no machine has started so many processes that it begins with the first number again. */
 const sameNumbersMs = 500;
 
-let lastElders: Elders = { pids: new Set(), untilMs: 0 };
+let lastElders: Elders = noElders;
 
 /** Called before the first process of a family is started: looking into every process of the machine takes time. */
 export const eldersNow = (): Elders => {
@@ -45,7 +50,13 @@ const killMs = 2000;
 
 /** Asks every process of the family to end, and kills what has not ended when `graceMs` are over. */
 export const endFamily = (family: Family, graceMs: number): Promise<number> =>
-  endAll(() => familyMembers(family), graceMs);
+  endAll(
+    () => familyMembers(family),
+    graceMs,
+    family.sandboxed && process.platform === 'linux'
+      ? () => familyMembers(family).filter((pid) => carries(pid, markOf(family.tag)))
+      : undefined,
+  );
 
 /** How long processes whose Spool is gone may take to end. */
 const orphanGraceMs = 2000;
@@ -70,10 +81,11 @@ export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
 
 export const killFamily = (family: Family): void => signalAll(familyMembers(family), 'SIGKILL');
 
-const endAll = async (members: () => number[], graceMs: number): Promise<number> => {
+/** `asked`: who is asked to end first, when that is not everybody. */
+const endAll = async (members: () => number[], graceMs: number, asked = members): Promise<number> => {
   const found = members();
   if (found.length === 0) return 0;
-  signalAll(found, 'SIGTERM');
+  signalAll(asked(), 'SIGTERM');
   if (await vanish(members, graceMs)) return found.length;
   signalAll(members(), 'SIGKILL');
   await vanish(members, killMs);

@@ -11,6 +11,8 @@ const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
   };
 });
 
+const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'];
+
 const json: CommandOption = { name: 'json', flags: '--json', help: 'print JSON for programs' };
 const runOption: CommandOption = { name: 'run', flags: '--run <id>', help: 'of this run; the last one without it' };
 const moduleOption: CommandOption = {
@@ -91,7 +93,7 @@ export const commands: readonly Command[] = [
     summary: 'check that everything a loop needs is there and works',
     options: [
       { name: 'probe', flags: '--probe', help: 'also run each agent twice for real, on a tiny task' },
-      ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll'].includes(name)),
+      ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll', ...sandboxFlags].includes(name)),
       json,
     ],
     examples: ['spool doctor', 'spool doctor --harness claude --probe --allow-all', 'spool doctor --json'],
@@ -150,7 +152,7 @@ export const commands: readonly Command[] = [
       { name: 'force', flags: '--force', help: 'land even if the last run is not complete' },
       { name: 'keepBranch', flags: '--keep-branch', help: 'do not delete the branch that has landed' },
       ...ralphOptions
-        .filter(({ name }) => ['verify', 'verifyTimeout'].includes(name))
+        .filter(({ name }) => ['verify', 'verifyTimeout', ...sandboxFlags].includes(name))
         .map((option) =>
           option.name === 'verify' ? { ...option, help: 'run this before landing; repeatable' } : option,
         ),

@@ -1,5 +1,6 @@
 import { removeOwn } from '../files/own.ts';
 import { tagVariable } from '../processes.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { git, type GitResult, readable } from './git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
 import {
@@ -32,6 +33,8 @@ export interface CommitRequest {
   readonly kill: AbortSignal;
   /** Marks git and its hooks, so that they are found when Spool is killed. */
   readonly tag: string;
+  /** Where the commit and its hooks run; null for no sandbox. */
+  readonly sandbox: Sandbox | null;
 }
 
 /**
@@ -62,7 +65,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
   const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
 
-  const scratch = `${tree.scratch}.commit`;
+  const scratch = request.sandbox?.newFile() ?? `${tree.scratch}.commit`;
   const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
   const earlier = readIndexNote(tree);
   const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
@@ -78,7 +81,8 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     const commit = await patiently(async () => {
       if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
       tried = true;
-      return git(['commit', '--quiet', '-m', request.message], { cwd, env, hooks: true, kill: request.kill });
+      const { message, kill, sandbox } = request;
+      return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
     }, triesToCommit);
     const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
     // A hook that is ended behind the commit makes git fail as well.

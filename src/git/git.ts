@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentIn, signalGroup } from '../processes.ts';
+import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../processes.ts';
+import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitArguments, inert, withoutForeign } from './inert.ts';
 
 export type { GitArguments } from './inert.ts';
@@ -25,12 +26,16 @@ export interface GitCall {
   readonly config?: readonly string[];
   /** Aborted to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
+  /** Where git and the hooks run; null or nothing for no sandbox. */
+  readonly sandbox?: Sandbox | null;
 }
 
 /** A hook that takes longer hangs. */
 const longestMs = 10 * 60_000;
 /** How long a child of a hook may keep the output open. */
 const pipeGraceMs = 500;
+/** How long git and a hook in a sandbox may take to end. */
+const hookGraceMs = 2000;
 
 /** Answers with the reason why git must not be run any more; null while it may. */
 export type GitGuard = () => Promise<string | null>;
@@ -69,9 +74,26 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
   // In English, so that an answer can be told from another; but hooks get the user's own language.
   const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
   const { hooks = false, config = [] } = call;
-  const child = spawn('git', inert(args, { hooks, config }), {
+  const command = { binary: 'git', args: inert(args, { hooks, config }), env: environmentIn(call.cwd, env) };
+  if (!call.sandbox) return follow(command, call);
+  try {
+    const inside = await call.sandbox.enter({ ...command, cwd: call.cwd, tag: tagOf(call) }, null);
+    return await follow(inside, call, inside).finally(() => inside.leave());
+  } catch (error) {
+    return { code: -1, stdout: '', stderr: `the sandbox cannot be entered: ${(error as Error).message}` };
+  }
+};
+
+const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
+
+const follow = async (
+  { binary, args, env }: Pick<Command, 'binary' | 'args' | 'env'>,
+  call: GitCall,
+  inside: Entered | null = null,
+): Promise<GitResult> => {
+  const child = spawn(binary, args, {
     cwd: call.cwd,
-    env: environmentIn(call.cwd, env),
+    env,
     stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
@@ -79,8 +101,12 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
   const end = () => {
     ending = true;
-    if (child.pid) signalGroup(child.pid, 'SIGTERM');
+    if (!child.pid) return;
+    if (inside === null) signalGroup(child.pid, 'SIGTERM');
+    else void endFamily({ group: child.pid, tag: tagOf(call), elders: noElders, sandboxed: true }, hookGraceMs);
   };
+  if (inside !== null && child.pid) inside.started(child.pid);
+  inside?.lost.addEventListener('abort', end);
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
   const stdout: Buffer[] = [];
@@ -104,6 +130,7 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
   } finally {
     clearTimeout(timer);
     call.kill?.removeEventListener('abort', end);
+    inside?.lost.removeEventListener('abort', end);
     if (ending && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();

@@ -3,6 +3,7 @@ import type { AgentEvent, Ended, Halt } from '../ralph/events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../redact.ts';
 import { isName, wanted } from '../values.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from './environment.ts';
@@ -23,6 +24,7 @@ export interface AgentRun {
   readonly stops: Pick<Watch, 'stop' | 'kill'>;
   readonly deadlines: Deadlines;
   readonly redactor: Redactor;
+  readonly sandbox?: Sandbox | null;
 }
 
 export interface AgentWatch {
@@ -39,7 +41,9 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
   const cleanEnv = childEnvironment(env);
   const version =
-    harness.versioned && job.allowAll ? await cachedVersion({ binary, env: cleanEnv, stop: stops.stop }) : null;
+    harness.versioned && job.allowAll
+      ? await cachedVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
+      : null;
   const halting = new AbortController();
   const halt = (why: Halt | null) => {
     if (why) halting.abort(why);

@@ -10,6 +10,10 @@ export const amp: Harness = {
   ownModel: true,
   reports: ['text', 'tools'],
   args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
+  sandbox: {
+    data: (home) => [`${home}/.local/share/amp`, `${home}/.cache/amp`],
+    hosts: ['ampcode.com', '*.ampcode.com'],
+  },
   advice: {
     auth: 'sign in with "amp login"',
     permission: (tools) =>

@@ -20,6 +20,15 @@ export const claude: Harness = {
     ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? permissions(root) : []),
   ],
+  sandbox: {
+    data: (home, env) => [env.CLAUDE_CONFIG_DIR || `${home}/.claude`, `${home}/.claude.json`],
+    settings: (home, env) =>
+      ['settings.json', 'settings.local.json', 'CLAUDE.md', 'hooks', 'agents', 'commands', 'skills'].map(
+        (name) => `${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/${name}`,
+      ),
+    created: (home, env) => [`${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/plugins`],
+    hosts: ['api.anthropic.com', 'claude.ai', 'console.anthropic.com', 'platform.claude.com'],
+  },
   advice: {
     auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
     model: 'choose another with --model',

@@ -21,6 +21,18 @@ export const codex: Harness = {
     ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
     '-',
   ],
+  sandbox: {
+    data: (home, env) => [
+      env.CODEX_HOME || `${home}/.codex`,
+      ...(env.CODEX_SQLITE_HOME ? [env.CODEX_SQLITE_HOME] : []),
+    ],
+    settings: (home, env) =>
+      ['config.toml', 'AGENTS.md', 'hooks.json', 'rules', 'prompts'].map(
+        (name) => `${env.CODEX_HOME || `${home}/.codex`}/${name}`,
+      ),
+    created: (home, env) => [`${env.CODEX_HOME || `${home}/.codex`}/skills`],
+    hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
+  },
   advice: {
     permission: () =>
       'set sandbox_mode = "workspace-write" in ~/.codex/config.toml and allow the command in ~/.codex/rules/default.rules',

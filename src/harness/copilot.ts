@@ -18,6 +18,15 @@ export const copilot: Harness = {
     ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--allow-all'] : []),
   ],
+  sandbox: {
+    // It unpacks itself into the second.
+    data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`, `${env.XDG_CACHE_HOME || `${home}/.cache`}/copilot`],
+    settings: (home, env) =>
+      ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
+        (name) => `${env.COPILOT_HOME || `${home}/.copilot`}/${name}`,
+      ),
+    hosts: ['api.github.com', '*.githubcopilot.com'],
+  },
   advice: {
     auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
     model: 'choose another with --model',

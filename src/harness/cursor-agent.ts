@@ -15,6 +15,12 @@ export const cursorAgent: Harness = {
     ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--force'] : []),
   ],
+  sandbox: {
+    data: (home) => [`${home}/.cursor`, `${home}/.config/cursor`],
+    settings: (home) =>
+      ['cli-config.json', 'mcp.json', 'hooks.json', 'rules', 'commands'].map((name) => `${home}/.cursor/${name}`),
+    hosts: ['*.cursor.sh', 'cursor.com', 'www.cursor.com'],
+  },
   advice: {
     auth: 'sign in with "cursor-agent login"',
     model: 'choose another with --model',

@@ -19,6 +19,14 @@ export const gemini: Harness = {
     ...(allowAll ? ['--yolo', '--skip-trust'] : []),
   ],
   exitCodes: { 41: 'auth', 55: 'permission' },
+  sandbox: {
+    data: (home, env) => [`${env.GEMINI_CLI_HOME || home}/.gemini`],
+    settings: (home, env) =>
+      ['settings.json', 'GEMINI.md', 'trustedFolders.json', 'extensions', 'commands', 'policies', 'skills'].map(
+        (name) => `${env.GEMINI_CLI_HOME || home}/.gemini/${name}`,
+      ),
+    hosts: ['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com'],
+  },
   advice: {
     auth: 'sign in with "gemini" and then /auth, or set GEMINI_API_KEY',
     model: 'choose another with --model',

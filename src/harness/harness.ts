@@ -31,6 +31,8 @@ export interface Harness {
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
   readonly advice?: Advice;
+  /** What it needs in a sandbox; agents of the user's own get nothing but the work tree. */
+  readonly sandbox?: SandboxNeeds;
   /** Exit codes that say what was wrong. */
   readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
   /** `title` is how the agent is called in messages. */
@@ -48,6 +50,17 @@ interface OwnCommand {
 interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
   /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
   readonly permission?: (tools: readonly string[]) => string;
+}
+
+interface SandboxNeeds {
+  /** Files and folders of its own in which it writes. */
+  readonly data: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
+  /** What of them runs commands, or lifts permissions, when it is started the next time: it can be read only. */
+  readonly settings?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
+  /** The same of what it creates itself when it is not there. */
+  readonly created?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
+  /** Where its models are. */
+  readonly hosts: readonly string[];
 }
 
 export interface Surroundings {

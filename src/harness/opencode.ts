@@ -1,7 +1,9 @@
+import { dirname } from 'node:path';
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
+import { providerHosts } from './providers.ts';
 
 /** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
 export const opencode: Harness = {
@@ -27,6 +29,18 @@ export const opencode: Harness = {
     ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
   ],
+  sandbox: {
+    // It does not start when it cannot write to that of its settings.
+    data: (home, env) => [
+      configFolder(home, env),
+      `${env.XDG_DATA_HOME || `${home}/.local/share`}/opencode`,
+      `${env.XDG_STATE_HOME || `${home}/.local/state`}/opencode`,
+      `${env.XDG_CACHE_HOME || `${home}/.cache`}/opencode`,
+      ...(env.OPENCODE_DB ? [dirname(env.OPENCODE_DB)] : []),
+    ],
+    settings: (home, env) => runAtStart.map((name) => `${configFolder(home, env)}/${name}`),
+    hosts: ['opencode.ai', 'models.dev', ...providerHosts],
+  },
   advice: {
     auth: 'sign in with "opencode auth login"',
     model: '"opencode models" lists the models',
@@ -37,6 +51,17 @@ export const opencode: Harness = {
   },
   decoder: (title) => createDecoder(title),
 };
+
+const configFolder = (home: string, env: NodeJS.ProcessEnv) => `${env.XDG_CONFIG_HOME || `${home}/.config`}/opencode`;
+
+const runAtStart = [
+  'opencode.json',
+  'opencode.jsonc',
+  'config.json',
+  'AGENTS.md',
+  'node_modules',
+  ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
+];
 
 /** The keys of "permission" that these tools need: one key is for everything that changes files. */
 const keysOf = (tools: readonly string[]): readonly string[] =>

@@ -3,6 +3,7 @@ import { aboutOf, unknownPart } from './about.ts';
 import type { Decoder, Harness } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { problemEvent, truncated } from './problem.ts';
+import { providerHosts } from './providers.ts';
 
 /** pi. It asks for no permissions at all, and exits with 0 also when the provider refused. */
 export const pi: Harness = {
@@ -12,6 +13,14 @@ export const pi: Harness = {
   install: 'npm install -g @mariozechner/pi-coding-agent',
   reports: ['text', 'tools', 'tokens', 'cost'],
   args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
+  sandbox: {
+    data: (home, env) => [env.PI_CODING_AGENT_DIR || `${home}/.pi`],
+    settings: (home, env) =>
+      ['settings.json', 'extensions', 'models.json', 'AGENTS.md', 'skills', 'prompts'].map(
+        (name) => `${env.PI_CODING_AGENT_DIR || `${home}/.pi/agent`}/${name}`,
+      ),
+    hosts: providerHosts,
+  },
   advice: { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' },
   decoder: (title) => createDecoder(title),
 };

@@ -1,4 +1,5 @@
 import type { Harness } from './harness.ts';
+import { providerHosts } from './providers.ts';
 import { createStreamJsonDecoder } from './stream-json.ts';
 
 /** Qwen Code. Without --yolo its tools that write are not offered to the model at all. */
@@ -15,6 +16,20 @@ export const qwen: Harness = {
     ...(model === null ? [] : [`--model=${model}`]),
     ...(allowAll ? ['--yolo'] : []),
   ],
+  sandbox: {
+    data: (home) => [`${home}/.qwen`],
+    settings: (home) =>
+      ['settings.json', 'QWEN.md', 'trustedFolders.json', 'commands'].map((name) => `${home}/.qwen/${name}`),
+    created: (home) => ['extensions', 'skills'].map((name) => `${home}/.qwen/${name}`),
+    hosts: [
+      'chat.qwen.ai',
+      'portal.qwen.ai',
+      'dashscope.aliyuncs.com',
+      'dashscope-intl.aliyuncs.com',
+      'coding.dashscope.aliyuncs.com',
+      ...providerHosts,
+    ],
+  },
   advice: {
     auth: 'sign in with "qwen" and then /auth',
     model: 'choose another with --model',

@@ -9,6 +9,8 @@ import { openOwn, writeAll } from '../files/own.ts';
 import { eldersNow, endFamily, environmentIn, type Family, killFamily, tagVariable } from '../processes.ts';
 import type { Ended } from '../ralph/events.ts';
 import type { Redactor } from '../redact.ts';
+import type { Entered, Sandbox } from '../sandbox/sandbox.ts';
+import type { Harness } from './harness.ts';
 
 export interface Launch {
   readonly binary: string;
@@ -23,6 +25,10 @@ export interface Launch {
   readonly redactor: Redactor;
   /** How long the agent may take to end when it is asked to. */
   readonly stopGraceMs: number;
+  /** Where it runs; null or nothing for no sandbox. */
+  readonly sandbox?: Sandbox | null;
+  /** The agent that it is, for what it needs in a sandbox; none for a command of the user's. */
+  readonly harness?: Harness;
 }
 
 type Source = 'stdout' | 'stderr';
@@ -52,14 +58,36 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
   const log = launch.logFile === null ? null : openLog(launch.logFile);
+  const notStarted = (problem: string): Ended => ({ end: 'not-started', exitCode: null, signal: null, problem });
+  let inside: Entered | null = null;
   try {
     const elders = eldersNow();
-    const child = await start(launch);
-    if (typeof child === 'string') return { end: 'not-started', exitCode: null, signal: null, problem: child };
-    const family = { group: child.pid!, tag: launch.tag, elders };
-    return await followProcess({ child, family }, launch, log, watch);
+    const entered = await enter(launch);
+    if (typeof entered === 'string') return notStarted(entered);
+    inside = entered;
+    const child = await start(launch, inside);
+    if (typeof child === 'string') return notStarted(child);
+    inside?.started(child.pid!);
+    const family = { group: child.pid!, tag: launch.tag, elders, sandboxed: inside !== null };
+    const kill = () => killFamily(family);
+    inside?.lost.addEventListener('abort', kill);
+    if (inside?.lost.aborted) kill();
+    return await followProcess({ child, family }, launch, log, watch).finally(() =>
+      inside?.lost.removeEventListener('abort', kill),
+    );
   } finally {
     if (log !== null) closeSync(log);
+    await inside?.leave();
+  }
+};
+
+/** The way into the sandbox, null when there is none, or why it cannot be entered. */
+const enter = async ({ sandbox, harness, ...command }: Launch): Promise<Entered | string | null> => {
+  if (!sandbox) return null;
+  try {
+    return await sandbox.enter(command, harness ?? null);
+  } catch (error) {
+    return `the sandbox cannot be entered: ${systemProblem(error)}`;
   }
 };
 
@@ -70,12 +98,14 @@ const openLog = (path: string): number => {
 };
 
 /** The child, or why there is none. A bad argument is thrown at once, a missing file comes as an event. */
-const start = async ({ binary, args, cwd, env, tag }: Launch): Promise<Child | string> => {
+const start = async (launch: Launch, inside: Entered | null): Promise<Child | string> => {
+  const { cwd, tag } = launch;
+  const { binary, args, env } = inside ?? launch;
   try {
     // It finds the interpreters behind the .cmd files of npm on Windows; elsewhere it is plain spawn.
     const child = spawn(binary, args, {
       cwd,
-      env: { ...environmentIn(cwd, env), [tagVariable]: tag },
+      env: { ...environmentIn(cwd, env), ...(inside ? {} : { [tagVariable]: tag }) },
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
       detached: process.platform !== 'win32',

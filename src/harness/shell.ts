@@ -2,7 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
 import { type Launch, runProcess, type Watch } from './run.ts';
 
-export interface ShellRun extends Pick<Launch, 'cwd' | 'env' | 'tag' | 'logFile' | 'stopGraceMs' | 'redactor'> {
+export interface ShellRun extends Pick<
+  Launch,
+  'cwd' | 'env' | 'tag' | 'logFile' | 'stopGraceMs' | 'redactor' | 'sandbox'
+> {
   /** As the user would type it. */
   readonly command: string;
   readonly input?: string;

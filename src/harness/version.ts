@@ -3,6 +3,8 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import spawn from 'cross-spawn';
 import { environmentIn, signalGroup } from '../processes.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;
 const longestAnswer = 64 * 1024;
@@ -13,6 +15,9 @@ export interface Question {
   readonly env: NodeJS.ProcessEnv;
   /** Aborted when nobody wants to know any more. */
   readonly stop?: AbortSignal | undefined;
+  /** Where it is asked, and as which agent: one in a project may have been changed by an agent. */
+  readonly sandbox?: Sandbox | null | undefined;
+  readonly harness?: Harness;
 }
 
 export interface Answer {
@@ -22,7 +27,22 @@ export interface Answer {
 }
 
 /** What a binary answers; null when it does not answer in time, or cannot be run. Nothing that it started is left. */
-export const ask = ({ binary, args, env, stop }: Question): Promise<Answer | null> =>
+export const ask = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
+  if (!sandbox) return answerOf(question);
+  const command = { ...question, cwd: process.cwd(), tag: 'version' };
+  const inside = await sandbox.enter(command, harness ?? null).catch(() => null);
+  if (inside === null) return null;
+  try {
+    return await answerOf({ ...question, ...inside }, inside.started);
+  } finally {
+    await inside.leave();
+  }
+};
+
+const answerOf = (
+  { binary, args, env, stop }: Omit<Question, 'sandbox' | 'harness'>,
+  started: (pid: number) => void = () => {},
+): Promise<Answer | null> =>
   new Promise((resolve) => {
     const child = spawn(binary, args, {
       env: environmentIn(process.cwd(), env),
@@ -30,6 +50,7 @@ export const ask = ({ binary, args, env, stop }: Question): Promise<Answer | nul
       detached: process.platform !== 'win32',
       windowsHide: true,
     });
+    if (child.pid) started(child.pid);
     const said = { stdout: '', stderr: '' };
     for (const source of ['stdout', 'stderr'] as const)
       child[source]?.setEncoding('utf8').on('data', (text: string) => {
@@ -69,7 +90,8 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
 const unanswered = new Set<string>();
 
 /** The same, asked only once for a file: agents take up to a second to say it. */
-export const cachedVersion = async ({ binary, env, stop }: Omit<Question, 'args'>): Promise<string | null> => {
+export const cachedVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
+  const { binary, env } = question;
   const file = join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'spool', 'versions.json');
   try {
     const path = await realpath(binary);
@@ -78,13 +100,13 @@ export const cachedVersion = async ({ binary, env, stop }: Omit<Question, 'args'
     const cached = known[key];
     if (typeof cached === 'string') return cached;
     if (unanswered.has(key)) return null;
-    const version = await versionOf({ binary, env, stop });
+    const version = await versionOf(question);
     if (version === null) unanswered.add(key);
     if (version !== null) await replace(file, JSON.stringify({ ...known, [key]: version }));
     return version;
   } catch {
     // A cache that cannot be used is no reason not to run.
-    return versionOf({ binary, env, stop });
+    return versionOf(question);
   }
 };
 

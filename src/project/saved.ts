@@ -245,6 +245,7 @@ export const viewIn: Shape<RunView> = object<RunView>({
   model: wrongIs(null, orNull(text)),
   agents: required(agents),
   allowAll: wrongIs(false, flag),
+  sandbox: absentIs(false, flag),
   completionPromise: required(matching(/\S/)),
   minIterations: required(count),
   maxIterations: absentIs(null, orNull(count)),

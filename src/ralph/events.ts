@@ -229,6 +229,8 @@ export interface RunPlan {
   /** In the order in which they are preferred. */
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
+  /** The agent and what runs its work are in a sandbox. */
+  readonly sandbox: boolean;
   readonly completionPromise: string;
   readonly blockedPromise: string;
   readonly minIterations: number;

@@ -20,6 +20,7 @@ export const initialView = (
   ...(plan.agents[0] ?? { harness: '', model: null }),
   agents: plan.agents,
   allowAll: plan.allowAll,
+  sandbox: plan.sandbox,
   completionPromise: plan.completionPromise,
   minIterations: plan.minIterations,
   maxIterations: plan.maxIterations === Infinity ? null : plan.maxIterations,

@@ -44,6 +44,7 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
     model,
     agents: [{ harness, model }],
     allowAll: false,
+    sandbox: false,
     completionPromise: 'COMPLETE',
     minIterations: 1,
     maxIterations: null,

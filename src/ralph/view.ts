@@ -31,6 +31,8 @@ export interface RunView extends Tally {
   readonly model: string | null;
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
+  /** The agent and what runs its work are in a sandbox. */
+  readonly sandbox: boolean;
   readonly completionPromise: string;
   readonly minIterations: number;
   /** null means unlimited. */

@@ -26,6 +26,9 @@ export interface LiveOptions {
   readonly harness: (name: string) => HarnessFacts;
   /** Where the prompts and the logs of this run are, as the user would type it. */
   readonly folder: string;
+  /** Hosts and paths that the user allows in the sandbox. */
+  readonly sandboxAllow: readonly string[];
+  readonly sandboxWrite: readonly string[];
 }
 
 interface HarnessFacts {
@@ -169,7 +172,8 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agents.join('; if that cannot work: ')}`,
-    `Permissions  ${plan.allowAll ? 'everything is allowed without asking (--allow-all)' : own}`,
+    `Permissions  ${plan.allowAll ? `everything is allowed without asking (--allow-all)${plan.sandbox ? '' : noSandbox}` : own}`,
+    ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
     ...otherCommands(commands, place),
     `Limits       ${limitsText(plan, options).join(', ')}`,
@@ -179,6 +183,13 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
 /** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
 const fullTitle = ({ title, own }: HarnessFacts): string =>
   own === undefined ? title : `${title} (own: ${shown(own.command)})`;
+const noSandbox = ', and without a sandbox it reaches all that you can reach (--sandbox confines it)';
+
+const sandboxText = ({ sandboxAllow, sandboxWrite }: LiveOptions): string => {
+  const files = ['the project', ...sandboxWrite].join(', ');
+  const hosts = ["the agent's providers", 'this machine', ...sandboxAllow].join(', ');
+  return oneLine(`what runs can write to ${files}, and reach ${hosts}`, 500);
+};
 
 /** How many names of what is guarded are shown. */
 const mostGuarded = 6;

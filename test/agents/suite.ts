@@ -9,6 +9,9 @@ import { createAgentProject } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
+import { sandboxProblem } from '../support/sandbox.ts';
+
+const noSandbox = sandboxProblem();
 
 const go = ['ralph', 'Go.', '--change', change];
 const once = [...go, '--max-iterations', '1', '--fail-fast'];
@@ -99,6 +102,29 @@ export const testAgent = (name: string) => {
         name === 'opencode' ? { error: { kind: 'permission' }, denied } : { error: null, denied },
       ]);
     });
+
+    if (noSandbox === null)
+      test('works in a sandbox, and does not write outside of the project', async () => {
+        const outside = (folder: string) => join(folder, '..', 'outside.txt');
+        const project = await createAgentProject(name, ({ step }, folder) =>
+          step === 0
+            ? { text: 'I work.', tools: [{ shell: `echo x > made.txt; echo x > '${outside(folder)}'; echo done` }] }
+            : { text: 'All is done.\n\n<promise>COMPLETE</promise>' },
+        );
+
+        const result = await project.run(...once, '--allow-all', '--sandbox');
+
+        expect(result).toMatchObject({ code: 0 });
+        // Nothing that the agent writes by itself is protected.
+        expect(result.stderr).not.toContain('The sandbox protects');
+
+        expect(project.read('made.txt')).toBe('x\n');
+        expect(existsSync(outside(project.folder))).toBe(false);
+        expect(project.history()).toMatchObject([{ completionFound: true, error: null, git: { files: ['made.txt'] } }]);
+      });
+    else
+      test('what was left out is said', () =>
+        void process.stderr.write(`\nLEFT OUT: ${name} in a sandbox (${noSandbox})\n`));
 
     test('leaves nothing running when it is interrupted in the middle of a tool', async () => {
       const project = await createAgentProject(name, () => ({

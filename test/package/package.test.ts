@@ -55,6 +55,7 @@ test('the packed tarball installs globally, without dependencies, works, and ple
     'LICENSE',
     'README.md',
     'dist/config.schema.json',
+    'dist/sandbox.cjs',
     'dist/spool.cjs',
     'dist/third-party-licences.txt',
     'package.json',

@@ -13,6 +13,7 @@ import { exitCodeOf, listenForStops } from '../ralph/signals.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
 import { probeAgent } from './probe.ts';
+import { checkSandbox } from './sandbox.ts';
 import { checkSurroundings } from './surroundings.ts';
 
 /** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
@@ -35,6 +36,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);
   const stops = listenForStops(() => {});
   try {
+    checks.push(...(await checkSandbox({ call: { cwd, env }, options, stops, probe: Boolean(probe) })));
     for (const { agent, harness } of [...chosen, ...others]) {
       if (stops.received() !== null) break;
       const { allowAll } = options;

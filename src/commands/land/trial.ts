@@ -7,12 +7,13 @@ import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
 import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
 import { mergeCopies, tasksFile } from '../../project/copies.ts';
-import { ralphFolder } from '../../project/state.ts';
+import { ralphFolder, readState } from '../../project/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../../project/state-folder.ts';
 import { createRedactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
 import { commandLine } from '../../shell-words.ts';
 import { setUp } from '../ralph/place.ts';
+import { openRunSandbox } from '../ralph/sandbox.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
 
@@ -83,26 +84,39 @@ const verify = async (landing: Landing): Promise<void> => {
   const family = familyAt(trial);
   const root = join(trial, prefix);
   createFolder(root);
-  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env) };
+  const last = await readState(project, change);
+  const sandbox = await openRunSandbox(
+    { project, options, call },
+    { sandbox: options.sandbox || (last?.sandbox ?? false), run: family },
+    [],
+  );
+  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env), sandbox };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     endIfStopped(stops);
     return result === 'passed';
   };
 
-  if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
-  if (!(await passes(setUp({ ...place, project, options, root, family }))))
-    throw userError('setup-failed', options.worktreeSetup ?? '', log);
-  for (const command of commands) {
-    call.terminal.say(`Verifying: ${command}\n`);
-    const result = runShell({
-      ...place,
-      command,
-      cwd: root,
-      tag: `${family}/verify`,
-      timeoutMs: options.verifyTimeout,
-      stopGraceMs: options.stopGrace,
-    });
-    if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+  const setUpAndVerify = async () => {
+    if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
+    if (!(await passes(setUp({ ...place, project, options, root, family }))))
+      throw userError('setup-failed', options.worktreeSetup ?? '', log);
+    for (const command of commands) {
+      call.terminal.say(`Verifying: ${command}\n`);
+      const result = runShell({
+        ...place,
+        command,
+        cwd: root,
+        tag: `${family}/verify`,
+        timeoutMs: options.verifyTimeout,
+        stopGraceMs: options.stopGrace,
+      });
+      if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+    }
+  };
+  try {
+    await setUpAndVerify();
+  } finally {
+    await sandbox?.close();
   }
 };

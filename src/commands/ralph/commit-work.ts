@@ -13,7 +13,10 @@ import type { Snapshot, Snapshots } from './snapshots.ts';
 import type { Ledger } from './uncommitted.ts';
 
 /** An iteration whose work may be committed. */
-export interface IterationWork extends Pick<WorldParts, 'plan' | 'options' | 'stops' | 'emit' | 'redactor'> {
+export interface IterationWork extends Pick<
+  WorldParts,
+  'plan' | 'options' | 'stops' | 'emit' | 'redactor' | 'sandbox'
+> {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   readonly tree: WorkTree;
@@ -73,6 +76,7 @@ export const commitWork = async (
     }),
     kill: stops.kill,
     tag: `${plan.run}/${iteration}`,
+    sandbox: work.sandbox,
   });
   if (result.kind === 'refused') {
     const why = redactor.text(oneLine(tellingLine(result.why)));

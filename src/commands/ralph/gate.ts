@@ -89,7 +89,7 @@ const leftMs = ({ plan: { limits }, elapsedMs }: WorldParts): number =>
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
 const runOnce = (parts: WorldParts, command: string, name: string) => {
-  const { work, options, call, plan, folder, stops, redactor } = parts;
+  const { work, options, call, plan, folder, stops, redactor, sandbox } = parts;
   return runShell({
     command,
     cwd: work.root,
@@ -100,5 +100,6 @@ const runOnce = (parts: WorldParts, command: string, name: string) => {
     stopGraceMs: options.stopGrace,
     stops,
     redactor,
+    sandbox,
   });
 };

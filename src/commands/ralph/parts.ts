@@ -9,6 +9,7 @@ import { type ChangeLock } from '../../project/loop-lock.ts';
 import { makeRunFolder } from '../../project/state-folder.ts';
 import type { Emit, Place, RunPlan, Usage } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Call } from '../command.ts';
 import type { TrustedRuns } from './trust.ts';
 import type { Stops } from './signals.ts';
@@ -43,6 +44,8 @@ export interface WorldParts {
   readonly copies: Copies;
   readonly redactor: Redactor;
   readonly trusted: TrustedRuns;
+  /** Where agents and the commands of the user run; null for no sandbox. */
+  readonly sandbox: Sandbox | null;
   /** Spool was killed in the middle of an iteration of this run. */
   readonly wasCutOff: boolean;
   /** What runs that were started together with this one have used. */

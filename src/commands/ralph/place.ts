@@ -30,6 +30,7 @@ import { hideWorktreesFromGit } from '../../project/state-folder.ts';
 import type { Emit, Place } from '../../ralph/events.ts';
 import type { Redactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { commandLine } from '../../shell-words.ts';
 import {
   deletedWith,
@@ -52,6 +53,7 @@ export interface PlaceRequest extends RunRequest {
   readonly stops: Stops;
   readonly redactor: Redactor;
   readonly emit: Emit;
+  readonly sandbox: Sandbox | null;
 }
 
 /** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
@@ -135,6 +137,7 @@ export interface SetUp {
   readonly family: string;
   readonly stops: Stops;
   readonly redactor: Redactor;
+  readonly sandbox: Sandbox | null;
 }
 
 /** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */

@@ -109,6 +109,8 @@ const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | 
     module: moduleOf(change),
     agents: kept ? agentsNow(kept, options, asked) : agentsOf(options),
     allowAll: options.allowAll,
+    // Never lost by saying nothing, and never left: --fresh starts a run without it.
+    sandbox: options.sandbox || (kept?.sandbox ?? false),
     completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
     blockedPromise: kept && !asked.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
     minIterations: kept && !asked.has('minIterations') ? kept.minIterations : options.minIterations,

@@ -27,6 +27,7 @@ import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
 import { type Report, withoutSecrets } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Call } from '../command.ts';
 import { checkBrief } from './brief.ts';
 import { createEmitter, type Emitter } from './emit.ts';
@@ -35,6 +36,7 @@ import { notify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
+import { openRunSandbox } from './sandbox.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
 import type { TrustedRuns } from './trust.ts';
@@ -71,17 +73,31 @@ const mostGuarded = 50;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<number> => {
-  const { project, change } = given;
   const request = await withNewUntil(await withKnownRun(given));
   const brief = await readBrief(request);
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
-  presentAgents(planned.plan, request);
+  const { agents } = presentAgents(planned.plan, request);
+  const sandbox = await openRunSandbox(
+    request,
+    planned.plan,
+    agents.map(({ harness }) => request.find(harness)),
+  );
+  try {
+    return await runAlone({ ...request, brief, sandbox }, planned);
+  } finally {
+    await sandbox?.close();
+  }
+};
+
+/** No other run works on this change, or in this work tree, at the same time. */
+const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned): Promise<number> => {
+  const { project, change } = request;
   const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
   const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
   const lock = lockChange(project, change, { treeFolder });
   try {
-    return await runLocked({ ...request, brief, lock });
+    return await runLocked({ ...request, lock });
   } finally {
     lock.release();
   }
@@ -90,6 +106,8 @@ export const startRun = async (given: RunRequest): Promise<number> => {
 interface LockedRequest extends RunRequest {
   readonly brief: Brief;
   readonly lock: ChangeLock;
+  /** null where the run has none. */
+  readonly sandbox: Sandbox | null;
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
@@ -120,6 +138,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     record: (view) => recordRun(recordFolder(project, change, call.env), view),
   });
   const emit = watchLimits(planned.plan, find, emitter.emit);
+  request.sandbox?.tell((text) => emit({ type: 'notice', text }));
   const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
   for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
   const dead =

@@ -114,7 +114,7 @@ const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => 
 const runHarness =
   (parts: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { work, options, find, call, plan, folder, stops, guard, redactor } = parts;
+    const { work, options, find, call, plan, folder, stops, guard, redactor, sandbox } = parts;
     const harness = find(agent.harness);
     guard.before();
     const { allowAll, change, run } = plan;
@@ -135,6 +135,7 @@ const runHarness =
         stops,
         deadlines,
         redactor,
+        sandbox,
       },
       { see, drained: () => call.terminal.drained(stops.stop) },
     );

@@ -18,6 +18,7 @@ const plan: RunPlan = {
   module: '001',
   agents: [{ harness: 'opencode', model: null }],
   allowAll: false,
+  sandbox: false,
   completionPromise: 'COMPLETE',
   minIterations: 1,
   maxIterations: 5,

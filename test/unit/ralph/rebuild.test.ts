@@ -11,6 +11,7 @@ const plan: RunPlan = {
   module: '002',
   agents: [{ harness: 'claude', model: 'opus' }],
   allowAll: true,
+  sandbox: false,
   completionPromise: 'DONE',
   minIterations: 2,
   maxIterations: 4,

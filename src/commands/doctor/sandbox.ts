@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Options } from '../../flags.ts';
+import { runShell } from '../../harness/shell.ts';
+import { createRedactor } from '../../redact.ts';
+import { type Sandbox, trySandbox } from '../../sandbox/sandbox.ts';
+import type { Call } from '../command.ts';
+import { widenedBy } from '../ralph/sandbox.ts';
+import type { Stops } from '../ralph/signals.ts';
+import { type Check, fail, ok, warn } from './check.ts';
+
+export interface SandboxQuestion {
+  readonly call: Pick<Call, 'cwd' | 'env'>;
+  readonly options: Pick<Options, 'sandbox' | 'sandboxAllow' | 'sandboxWrite'>;
+  readonly stops: Pick<Stops, 'stop' | 'kill'>;
+  /** Also try to get out of it. */
+  readonly probe: boolean;
+}
+
+/** Does it start, in a project of its own. That it cannot be used matters only to who asks for it. */
+export const checkSandbox = async ({ call, options, stops, probe }: SandboxQuestion): Promise<Check[]> => {
+  const base = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
+  const project = join(base, 'project');
+  mkdirSync(project);
+  const run = `doctor-${process.pid}`;
+  const asked = { root: project, env: call.env, run, agents: [], ...widenedBy(options, call) };
+  try {
+    const sandbox = await trySandbox(asked);
+    if ('why' in sandbox) return [(options.sandbox ? fail : warn)('sandbox', `--sandbox: ${sandbox.why}`, sandbox.fix)];
+    try {
+      const started = ok('sandbox', `${sandbox.about} starts`);
+      return probe ? [started, await probeSandbox(sandbox, { base, project, run, env: call.env, stops })] : [started];
+    } finally {
+      await sandbox.close();
+    }
+  } finally {
+    rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+  }
+};
+
+interface SandboxProbe extends Pick<SandboxQuestion, 'stops'> {
+  readonly base: string;
+  readonly project: string;
+  readonly run: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const probeSandbox = async (sandbox: Sandbox, { base, project, run, env, stops }: SandboxProbe): Promise<Check> => {
+  await runShell({
+    command: 'echo inside > inside.txt; echo outside > ../outside.txt',
+    cwd: project,
+    env,
+    tag: `${run}/sandbox-probe`,
+    logFile: join(base, 'log'),
+    timeoutMs: 60_000,
+    stopGraceMs: 1000,
+    stops,
+    redactor: createRedactor(env),
+    sandbox,
+  });
+  if (existsSync(join(base, 'outside.txt')))
+    return fail('sandbox', 'probe: a command inside wrote outside of the project', 'do not rely on it; report this');
+  return existsSync(join(project, 'inside.txt'))
+    ? ok('sandbox', 'probe: a command inside wrote to the project, and could not write outside of it')
+    : fail('sandbox', 'probe: a command inside could not write to the project', 'report this');
+};

@@ -1,0 +1,20 @@
+/** Where the models of the usual providers are, for agents that can be used with any of them. */
+export const providerHosts: readonly string[] = [
+  'api.anthropic.com',
+  'api.openai.com',
+  'generativelanguage.googleapis.com',
+  'openrouter.ai',
+  'api.githubcopilot.com',
+  'api.individual.githubcopilot.com',
+  'api.business.githubcopilot.com',
+  'api.enterprise.githubcopilot.com',
+  'api.mistral.ai',
+  'api.groq.com',
+  'api.deepseek.com',
+  'api.x.ai',
+  'api.together.xyz',
+  'api.fireworks.ai',
+  'api.cerebras.ai',
+  'api.moonshot.ai',
+  'api.z.ai',
+];

@@ -1,0 +1,173 @@
+import { basename, join } from 'node:path';
+import type { Harness } from '../harness/harness.ts';
+import { isWithin, realPath } from './paths.ts';
+import type { TreeFacts } from './tree.ts';
+
+/** What a process inside may do to files. */
+export interface Policy {
+  readonly writable: readonly string[];
+  /** Inside of what is writable: can be read only, or must not come into being. */
+  readonly guarded: readonly string[];
+  /** The same of what may come into being. */
+  readonly kept: readonly string[];
+  readonly hidden: readonly string[];
+  /** Folders that are created first, as an agent cannot create them itself. */
+  readonly needed: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface PolicyRequest {
+  /** The project. */
+  readonly root: string;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly tree: TreeFacts;
+  /** null for a command of the user's. */
+  readonly agent: Harness | null;
+  /** The program that is started. */
+  readonly binary: string;
+  readonly tmp: string;
+  /** Folders of the sandbox itself. */
+  readonly own: readonly string[];
+  /** What the user allows. */
+  readonly write: readonly string[];
+  /** Folders of programs that are run outside: of Spool, and of the sandbox. */
+  readonly programs: readonly string[];
+}
+
+export const policyOf = (request: PolicyRequest): Policy => {
+  const { root, home, env, tree, agent, tmp, own, write, binary, programs } = request;
+  const needs = agent?.sandbox;
+  const data = needs?.data(home, env) ?? [];
+  const writable = [tree.root, ...tree.gitFolders, ...data, ...write, ...own];
+  const guarded = [
+    ...tree.guarded,
+    ...[root, tree.root].flatMap((folder) => [join(folder, '.spool', '.state'), join(folder, '.spool', 'config.json')]),
+    ...(needs?.settings?.(home, env) ?? []),
+    ...programs,
+    ...(agent === null ? [] : [realPath(binary)]),
+    ...alwaysWritable(home),
+  ];
+  const open = [...data, ...write];
+  return {
+    writable,
+    guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
+    kept: needs?.created?.(home, env) ?? [],
+    hidden: secretsIn(home, env).filter((path) => !open.some((folder) => isWithin(path, folder))),
+    needed: data.filter(isFolderName),
+    variables: { TMPDIR: tmp, ...proxyExceptions(agent !== null) },
+  };
+};
+
+/** A name with an ending, such as `.claude.json`, is that of a file. */
+const isFolderName = (path: string): boolean => !/.\.\w+$/.test(basename(path));
+
+/** Not the work tree itself, and nothing that lies outside of what is writable. */
+const isGuarded = (
+  path: string,
+  { tree, write, home, data, writable }: PolicyRequest & { writable: readonly string[]; data: readonly string[] },
+): boolean => {
+  if (alwaysWritable(home).includes(path)) return ![...data, ...write].some((folder) => isWithin(path, folder));
+  return path !== tree.root && writable.some((folder) => folder !== path && isWithin(path, folder));
+};
+
+/** What the runtime lets every command write. */
+const alwaysWritable = (home: string): string[] => [
+  '/tmp/claude',
+  '/private/tmp/claude',
+  join(home, '.npm', '_logs'),
+  join(home, '.claude', 'debug'),
+];
+
+/**
+ * The runtime says that loopback is not asked for by proxy: inside, that is a network of its own, in which the servers
+ * of tests are. An agent is to reach the machine's, where a model may be.
+ */
+const proxyExceptions = (isAgent: boolean) => {
+  const exceptions = isAgent ? '' : 'localhost,127.0.0.1,::1';
+  return { NO_PROXY: exceptions, no_proxy: exceptions };
+};
+
+/** A name, perhaps of all below it, or an address; perhaps with a port. */
+export const isHost = (text: string): boolean =>
+  /^(?:localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::[1-9]\d{0,4})?$/i.test(text) &&
+  !/^\*\.[\w-]+(?::\d+)?$/.test(text);
+
+const loopback = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The hosts that can be reached from inside. */
+export const hostsOf = (agents: readonly Harness[], allow: readonly string[]): string[] => [
+  ...new Set([...agents.flatMap(({ sandbox }) => sandbox?.hosts ?? []), ...loopback, ...allow]),
+];
+
+const secretsIn = (home: string, env: NodeJS.ProcessEnv): string[] => [
+  ...secretNames.map((name) => join(home, name)),
+  join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'spool'),
+];
+
+/** Keys and credentials, below the home folder. */
+const secretNames = [
+  '.ssh',
+  '.gnupg',
+  '.password-store',
+  '.aws',
+  '.azure',
+  '.config/gcloud',
+  '.kube',
+  '.docker',
+  '.netrc',
+  '_netrc',
+  '.git-credentials',
+  '.config/git/credentials',
+  '.config/gh',
+  '.config/hub',
+  '.config/glab-cli',
+  '.npmrc',
+  '.yarnrc.yml',
+  '.pypirc',
+  '.gem/credentials',
+  '.cargo/credentials',
+  '.cargo/credentials.toml',
+  '.m2/settings.xml',
+  '.gradle/gradle.properties',
+  '.terraform.d/credentials.tfrc.json',
+  '.vault-token',
+  '.pgpass',
+  '.my.cnf',
+  '.config/op',
+  '.config/rclone',
+  '.local/share/keyrings',
+  '.bash_history',
+  '.zsh_history',
+  // Of agents; one that runs can read its own.
+  '.claude/.credentials.json',
+  '.claude.json',
+  '.codex/auth.json',
+  '.copilot',
+  '.gemini/oauth_creds.json',
+  '.qwen/oauth_creds.json',
+  '.local/share/opencode/auth.json',
+  '.local/share/amp/secrets.json',
+  '.pi/agent/auth.json',
+  '.config/cursor/auth.json',
+  // Of browsers and of mail.
+  '.mozilla',
+  '.thunderbird',
+  '.config/google-chrome',
+  '.config/chromium',
+  '.config/BraveSoftware',
+  '.config/microsoft-edge',
+  '.config/vivaldi',
+  '.config/opera',
+  'snap/firefox',
+  'snap/chromium',
+  '.var/app',
+  'Library/Keychains',
+  'Library/Cookies',
+  'Library/Application Support/Google/Chrome',
+  'Library/Application Support/Chromium',
+  'Library/Application Support/BraveSoftware',
+  'Library/Application Support/Microsoft Edge',
+  'Library/Application Support/Firefox',
+  'Library/Safari',
+];

@@ -1,0 +1,205 @@
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { userError } from '../errors.ts';
+import type { Harness } from '../harness/harness.ts';
+import { tagVariable } from '../processes.ts';
+import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
+import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
+import { type Keeper, startKeeper } from './keeper-process.ts';
+import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
+import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
+import { commandLine } from './quote.ts';
+import { removeFolder } from './remove.ts';
+import { factsOf, type TreeFacts } from './tree.ts';
+
+/** A process as it would be started without a sandbox. */
+export interface Command {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Unique for this process and its children. */
+  readonly tag: string;
+}
+
+/** The same process in the sandbox: what to start in its place. */
+export interface Entered {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** A temporary folder that can be written inside. */
+  readonly tmp: string;
+  /** Called with the id of the process once it was started. */
+  started(pid: number): void;
+  /** Aborted when the sandbox broke down: the process must be killed. */
+  readonly lost: AbortSignal;
+  /** Resolves when nothing is left inside, and what it left behind is cleaned up. */
+  leave(): Promise<void>;
+}
+
+export interface Sandbox {
+  /** `agent`: the harness whose own data may be read and written inside; null for the user's commands. Rejects when it cannot be entered. */
+  enter(command: Command, agent: Harness | null): Promise<Entered>;
+  /** What it is, such as "sandbox-runtime 0.0.83". */
+  readonly about: string;
+  /** A path that git can be given for an index of our own; nobody knows it before. */
+  newFile(): string;
+  /** From now on, what a person should know is told here. */
+  tell(listener: (text: string) => void): void;
+  /** Ends what belongs to it. */
+  close(): Promise<void>;
+}
+
+export interface SandboxRequest {
+  /** The project whose state and settings are protected. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The tags of its own processes begin with it. */
+  readonly run: string;
+  /** The agents that may work inside. */
+  readonly agents: readonly Harness[];
+  /** Hosts that the user allows. */
+  readonly allow: readonly string[];
+  /** Paths that the user allows to be written. */
+  readonly write: readonly string[];
+}
+
+/** Opens a sandbox and tries it out; an error in one line when it cannot be used. */
+export const openSandbox = async (request: SandboxRequest): Promise<Sandbox> => {
+  const sandbox = await trySandbox(request);
+  if ('why' in sandbox) throw userError('no-sandbox', sandbox.why, sandbox.fix);
+  return sandbox;
+};
+
+/** The same for whoever wants to know why it cannot be used. */
+export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unusable> => {
+  const wrong = request.allow.find((host) => !isHost(host));
+  if (wrong !== undefined)
+    throw userError('bad-value', '--sandbox-allow', 'takes a host such as registry.npmjs.org or *.example.com', wrong);
+  const runtime = findRuntime(request.env, [request.root]);
+  if ('why' in runtime) return runtime;
+  const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
+  const sandbox = createSandbox(request, runtime, base);
+  try {
+    await sandbox.tryOut();
+    return sandbox;
+  } catch (error) {
+    await sandbox.close();
+    const why = `it does not start: ${(error as Error).message.replace(/\.$/, '')}`;
+    return { why, fix: 'docs/security.md says what it needs.' };
+  }
+};
+
+const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) => {
+  const { root, env, run, agents, allow } = request;
+  const home = env.HOME || homedir();
+  const path = trustedPath(env.PATH ?? '', [root]);
+  const hosts = hostsOf(agents, allow);
+  const keeperFolder = join(base, 'keeper');
+  const programs = [runtime.folder, ownFolder(), keeperFolder];
+  /** Writable for the user's commands, and not for agents. */
+  const shared = join(base, 'files');
+  for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
+  let tell: (text: string) => void = () => {};
+  let keeper: Promise<Keeper> | null = null;
+  const trees = new Map<string, Promise<TreeFacts>>();
+
+  const keeperEnv = { ...env, PATH: path, TMPDIR: keeperFolder, [tagVariable]: `${run}/sandbox` };
+  /** One that was lost is replaced. */
+  const currentKeeper = async (): Promise<Keeper> => {
+    keeper ??= startKeeper({ folder: keeperFolder, base, env: keeperEnv, runtime, hosts });
+    try {
+      const found = await keeper;
+      if (!found.lost.aborted) return found;
+    } catch (error) {
+      keeper = null;
+      throw error;
+    }
+    keeper = null;
+    return currentKeeper();
+  };
+
+  const treeAt = (cwd: string): Promise<TreeFacts> => {
+    const known = trees.get(cwd) ?? factsOf(cwd);
+    trees.set(cwd, known);
+    return known;
+  };
+
+  const enter = async (command: Command, agent: Harness | null): Promise<Entered> => {
+    const tmp = mkdtempSync(join(base, 'tmp-'));
+    const tree = await treeAt(command.cwd);
+    const own = agent === null ? [tmp, shared] : [tmp];
+    const policy = policyOf({
+      ...request,
+      env: command.env,
+      home,
+      tree,
+      agent,
+      tmp,
+      own,
+      binary: command.binary,
+      programs,
+    });
+    for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const rules = rulesOf(policy);
+    const session = await currentKeeper();
+    const line = commandLine(command, { ...policy.variables, [tagVariable]: command.tag });
+    const wrapped = await session.wrap({ line, id: command.tag, ...rules });
+    const identities = identitiesOf(rules.readOnly);
+    let first: Promise<FirstProcess | null> = Promise.resolve(null);
+    return {
+      // The shell is replaced by bubblewrap: what ends with its parent must be a child of Spool.
+      binary: '/bin/sh',
+      args: ['-c', `exec ${wrapped}`],
+      env: { ...command.env, [tagVariable]: `${command.tag}/sandbox` },
+      tmp,
+      started: (pid) => {
+        first = firstChildOf(pid);
+      },
+      lost: session.lost,
+      leave: async () => {
+        await awaitEnd(await first);
+        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
+        session.cleanUp();
+        removeFolder(tmp);
+      },
+    };
+  };
+
+  const close = async () => {
+    const open = await keeper?.catch(() => null);
+    await open?.end();
+    removeFolder(base);
+  };
+
+  return {
+    about: `sandbox-runtime ${runtime.version}`,
+    enter,
+    close,
+    newFile: () => join(shared, crypto.randomUUID()),
+    tell: (listener: (text: string) => void) => {
+      tell = listener;
+    },
+    tryOut: async () => {
+      const session = await currentKeeper();
+      await session.tryOut();
+    },
+  };
+};
+
+/** `dist/`: an agent that works where Spool is installed must not change it. */
+const ownFolder = () => fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
+
+/** What is there is bound read-only; what is not there must not have come into being. Seatbelt forbids both by name. */
+const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
+  const there = existing(guarded);
+  const absent = guarded.filter((path) => !there.includes(path));
+  return {
+    writable: existing(writable),
+    readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
+    hidden,
+    absent,
+  };
+};

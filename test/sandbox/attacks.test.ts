@@ -1,0 +1,207 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change } from '../support/project.ts';
+import {
+  createSandboxedProject,
+  leavesDaemons,
+  newMark,
+  processesNamed,
+  sandboxProblem,
+  startBystander,
+  startHost,
+  type User,
+  users,
+} from '../support/sandbox.ts';
+
+const problem = sandboxProblem();
+const everybody = problem === null ? users() : [];
+
+test('the sandbox works on this machine, or it is said what was left out', () => {
+  const isExpected =
+    problem === null ||
+    /^--sandbox: (?:not installed|.* is not installed|it does not start|there is none)/.test(problem);
+  expect(isExpected).toBe(true);
+  const missing =
+    problem ??
+    (everybody.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
+  if (missing !== null) process.stderr.write(`\nLEFT OUT: attacks on the sandbox (${missing})\n`);
+});
+
+/** Every line tries something that must fail; what it says goes to a file of the project. */
+const attack = (victims: ReturnType<typeof createSandboxedProject>['victims']) => `
+who=$1
+try() { sh -c "$1" >>"tried-$who.txt" 2>&1; }
+try "echo $who >> '${victims.files.home}'"
+try "echo $who >> '${victims.files.profile}'"
+try "echo $who >> '${victims.files.project}'"
+try "echo $who >> '${victims.files.temporary}'"
+try "rm -f '${victims.files.home}' '${victims.files.project}'"
+try "echo $who > '${victims.other}/planted-$who.txt'"
+try "ln -s '${victims.other}' link-$who && echo $who > link-$who/through-link-$who.txt"
+try "unshare -r sh -c \\"mount --bind / /mnt; echo $who > '${victims.other}/unshared-$who.txt'\\""
+try "cat ~/.ssh/id_ed25519 ~/.aws/credentials"
+try "echo $who > .git/hooks/post-commit"
+try "printf '[core]\\n\\tfsmonitor = touch /tmp/x\\n' >> .git/config"
+try "git config core.fsmonitor 'touch x'"
+try "mv .git git-$who"
+try "rm -rf .git/hooks"
+try "echo $who > .spool/.state/planted-$who"
+try "mv .spool spool-$who"
+try "echo '{}' > .spool/config.json"
+try "echo $who > .git/refs/spool/planted-$who"
+exit 0
+`;
+
+describe.each(everybody)('run by $title', (user: User) => {
+  test('nothing inside writes outside, reads a key, or changes what git and Spool run', async () => {
+    const project = createSandboxedProject(user, {
+      files: { '.spool/config.json': '{ "maxStalled": 5 }\n', '.gitignore': 'tried-*\nlink-*\n' },
+      agent: ['sh attack.sh agent; echo work > work.txt', promise],
+    });
+    project.writeScript('attack.sh', attack(project.victims));
+    project.git('config', 'core.hooksPath', '.git/hooks');
+    project.write('.git/hooks/pre-commit', '#!/bin/sh\nsh attack.sh hook\n');
+    project.writeScript('.git/hooks/pre-commit', '#!/bin/sh\nsh attack.sh hook\n');
+    const before = { config: project.read('.git/config'), hooks: readdirSync(project.path('.git/hooks')) };
+
+    const args = ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', '--verify', 'sh attack.sh verify'];
+    const result = await project.spool(...args);
+
+    expect(result).toMatchObject({ code: 0 });
+    for (const who of ['agent', 'hook', 'verify']) {
+      const said = project.read(`tried-${who}.txt`);
+      expect(said).toContain('Read-only file system');
+      expect(said).not.toContain('PRIVATE-KEY');
+    }
+    expect(project.victims.changed()).toEqual([]);
+    expect(project.victims.planted()).toEqual([]);
+    expect(project.read('.git/config')).toBe(before.config);
+    expect(readdirSync(project.path('.git/hooks'))).toEqual(before.hooks);
+    expect(project.read('.spool/config.json')).toBe('{ "maxStalled": 5 }\n');
+    expect(readdirSync(project.path('.spool/.state')).filter((name) => name.startsWith('planted'))).toEqual([]);
+    expect(readdirSync(project.path('.git/refs/spool')).filter((name) => name.startsWith('planted'))).toEqual([]);
+    expect(project.git('log', '-1', '--format=%s', '--', 'work.txt')).toBe(`ralph(${change}): iteration 1`);
+    expect(project.state()).toMatchObject({ sandbox: true, status: 'complete' });
+  });
+
+  test('only loopback and what the user allows is reached', async () => {
+    const host = await startHost();
+    const ask = (name: string, where: string) => `curl -sS -m 5 http://${where}:${host.port}/${name} >>asked.txt 2>&1`;
+    const direct = (name: string) =>
+      `curl -sS -m 5 --noproxy '*' http://127.0.0.1:${host.port}/${name} >>asked.txt 2>&1`;
+    const project = createSandboxedProject(user, {
+      agent: [
+        `${ask('loopback', '127.0.0.1')}; ${ask('other', '127.0.0.2')}; ${direct('direct')}; ${ask('name', 'example.com')}; ${promise}`,
+      ],
+    });
+
+    const run = ['ralph', 'Go.', '--change', change, '--sandbox', '--fresh'];
+    const refused = await project.spool(...run, '--verify', `${ask('verify', '127.0.0.1')}; true`);
+    const reached = [...host.reached];
+    const allowed = await project.spool(...run, '--sandbox-allow', '127.0.0.2');
+
+    expect(refused.code).toBe(0);
+    expect(reached).toEqual(['/loopback']);
+    expect(allowed.code).toBe(0);
+    expect(host.reached.slice(reached.length)).toEqual(['/loopback', '/other']);
+  });
+
+  test('what an agent leaves running is gone before the next iteration begins, and what is outside lives', async () => {
+    const mark = newMark();
+    const bystander = startBystander(user.prefix);
+    const go = 'go.txt';
+    const project = createSandboxedProject(user, {
+      agent: [
+        `${leavesDaemons(mark)} kill -9 ${bystander.pid}; kill -9 $PPID; sleep 0.2; echo one > one.txt`,
+        `${waitsFor(go)}; ${promise}`,
+      ],
+    });
+
+    const run = project.start(['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all']);
+    await run.printed(`waiting for ${go}`);
+    const left = processesNamed(mark);
+    project.write(go, '');
+
+    expect(await run.result).toMatchObject({ code: 0 });
+    expect(left).toEqual([]);
+    expect(bystander.lives()).toBe(true);
+    expect(project.history()).toMatchObject([{ git: { files: ['one.txt'] } }, { completionFound: true }]);
+  });
+
+  test('Spool is killed: everything inside ends with it, and the sandbox as well', async () => {
+    const mark = newMark();
+    const project = createSandboxedProject(user, { agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`] });
+
+    const run = project.start(['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all'], {
+      TMPDIR: project.base,
+    });
+    await run.printed('waiting for never');
+    await eventually(() => processesNamed(mark).length === 3, 'three daemons');
+    run.kill('SIGKILL');
+    await run.result;
+
+    await eventually(() => processesNamed(mark).length === 0, 'the daemons to end');
+    await eventually(() => processesWith(`HOME=${project.home}`).length === 0, 'the sandbox to end');
+    expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
+  });
+
+  test.each([
+    ['bubblewrap', (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'bwrap')],
+    [
+      'the process that holds the runtime',
+      (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'node'),
+    ],
+  ])('%s is killed: everything inside ends, and the next iteration works', async (_, find) => {
+    const mark = newMark();
+    const project = createSandboxedProject(user, {
+      agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`, `echo two > two.txt; ${promise}`],
+    });
+
+    const run = project.start([
+      'ralph',
+      'Go.',
+      '--change',
+      change,
+      '--sandbox',
+      '--allow-all',
+      '--retry-delay',
+      '10ms',
+    ]);
+    await run.printed('waiting for never');
+    await eventually(() => processesNamed(mark).length === 3, 'three daemons');
+    process.kill(find(project.home)!, 'SIGKILL');
+
+    expect(await run.result).toMatchObject({ code: 0 });
+    expect(processesNamed(mark)).toEqual([]);
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+    expect(project.history()).toMatchObject([
+      { end: 'killed' },
+      { completionFound: true, git: { files: ['two.txt'] } },
+    ]);
+    expect(existsSync(project.path('two.txt'))).toBe(true);
+  });
+});
+
+/** The Spool that runs with this HOME: the one of its processes whose parent has another. */
+const spoolIn = (home: string): number => {
+  const all = new Set(processesWith(`HOME=${home}`));
+  return [...all].find((pid) => nameOf(pid) === 'node' && !all.has(parentOf(pid)))!;
+};
+
+const statOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1');
+const nameOf = (pid: number) => /\((.*)\)/.exec(statOf(pid))?.[1] ?? '';
+const parentOf = (pid: number) =>
+  Number(
+    statOf(pid)
+      .replace(/^.*\) \S+ /, '')
+      .split(' ')[0],
+  );
+const childrenOf = (pid: number) =>
+  readFileSync(join('/proc', String(pid), 'task', String(pid), 'children'), 'latin1')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);

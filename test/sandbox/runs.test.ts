@@ -1,0 +1,349 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject } from '../support/project.ts';
+import {
+  createSandboxedProject,
+  newMark,
+  processesNamed,
+  sandboxProblem,
+  startHost,
+  users,
+} from '../support/sandbox.ts';
+
+const problem = sandboxProblem();
+const [user] = users();
+const sandboxed = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', ...more];
+
+test('what was left out is said', () => {
+  if (problem !== null) process.stderr.write(`\nLEFT OUT: runs in the sandbox (${problem})\n`);
+});
+
+/** A PATH with what Spool and the scripted agent need, and nothing else. */
+const pathWith = (folder: string, extra: Record<string, string>): string => {
+  mkdirSync(folder);
+  for (const name of ['sh', 'env', 'git', 'cat', 'mkdir', 'mv', 'printf', 'touch', 'rg', 'socat']) {
+    const file = ['/usr/local/bin', '/usr/bin', '/bin'].map((place) => join(place, name)).find(existsSync);
+    if (file !== undefined) symlinkSync(file, join(folder, name));
+  }
+  symlinkSync(process.execPath, join(folder, 'node'));
+  for (const [name, script] of Object.entries(extra)) writeFileSync(join(folder, name), script, { mode: 0o755 });
+  return folder;
+};
+
+describe('a sandbox that cannot be used', () => {
+  test.each([
+    [
+      'is not installed',
+      {},
+      /^spool: The sandbox cannot be used, and nothing was run: not installed: .*bubblewrap.*\. Install with: apt-get install .*bubblewrap/,
+    ],
+    [
+      'does not start',
+      { bwrap: "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n" },
+      /^spool: The sandbox cannot be used, and nothing was run: .+\. .+$/,
+    ],
+  ])('%s: the run is refused in one line, and nothing is run', async (_, extra, said) => {
+    const project = createProject({ agent: [`touch ran.txt; ${promise}`] });
+    const PATH = `${project.env.PATH.split(':')[0]}:${pathWith(join(dirname(project.folder), 'bin'), extra)}`;
+
+    const result = await project.start(sandboxed('--allow-all'), { env: { PATH } }).result;
+
+    expect(result.code).toBe(1);
+    expect(result.stderr.trimEnd()).toMatch(said);
+    expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(project.calls()).toEqual([]);
+    expect(project.exists('ran.txt')).toBe(false);
+  });
+
+  test('is said by doctor, which fails only when it is asked for', async () => {
+    const project = createProject({ agent: [promise] });
+    const PATH = `${project.env.PATH.split(':')[0]}:${pathWith(join(dirname(project.folder), 'bin'), {})}`;
+    const doctor = (...args: string[]) => project.start(['doctor', ...args], { env: { PATH } }).result;
+
+    const asked = await doctor('--sandbox');
+    const unasked = await doctor();
+
+    expect(asked.code).toBe(1);
+    expect(asked.stdout).toMatch(/^fail {2}sandbox .*not installed: .*bubblewrap/m);
+    expect(unasked.code).toBe(0);
+    expect(unasked.stdout).toMatch(/^warn {2}sandbox .*not installed: .*bubblewrap/m);
+  });
+});
+
+test('--allow-all without a sandbox says so in the first lines, and names the flag', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const { stderr } = await project.spool('ralph', 'Go.', '--change', change, '--allow-all');
+
+  const said = stderr.slice(0, stderr.indexOf('Iteration 1'));
+  expect(said).toContain('everything is allowed without asking (--allow-all), and without a sandbox');
+  expect(said).toContain('--sandbox');
+});
+
+test.each([['sandboxAllow'], ['sandboxWrite']])('a project cannot widen the sandbox: %s', async (key) => {
+  const project = createProject({ agent: [promise], files: { '.spool/config.json': `{ "${key}": ["example.com"] }` } });
+
+  const result = await project.spool('ralph', 'Go.', '--change', change);
+
+  expect(result.code).toBe(2);
+  expect(result.stderr).toContain(`"${key}"`);
+  expect(project.calls()).toEqual([]);
+});
+
+test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is no host', async (host) => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.spool(...sandboxed('--sandbox-allow', host));
+
+  expect(result).toMatchObject({ code: 2 });
+  expect(result.stderr).toContain('--sandbox-allow takes a host');
+});
+
+if (problem === null)
+  describe('a run in a sandbox', () => {
+    const outside = (project: { home: string }) => join(project.home, 'outside.txt');
+    const writesOutside = 'echo x > ~/outside.txt';
+
+    test('says so in its first lines, in its state and in its events', async () => {
+      const project = createSandboxedProject(user!, { agent: [promise] });
+
+      const shown = await project.spool(...sandboxed('--sandbox-allow', 'registry.npmjs.org'));
+      const events = await project.spool(...sandboxed('--json', '--fresh'));
+
+      expect(shown.stderr).toMatch(/^Sandbox {6}what runs can write to the project, .*registry\.npmjs\.org$/m);
+      expect(project.state().sandbox).toBe(true);
+      const started = events.stdout.split('\n').find((line) => line.includes('"run-started"'))!;
+      expect((JSON.parse(started) as { plan: object }).plan).toMatchObject({ sandbox: true });
+    });
+
+    test.each([
+      ['by a variable', { SPOOL_SANDBOX: '1' }, '{ "sandbox": false }'],
+      ['by the project', {}, '{ "sandbox": true }'],
+    ])('is asked for %s', async (_, env, config) => {
+      const project = createSandboxedProject(user!, {
+        agent: [`${writesOutside}; ${promise}`],
+        files: { '.spool/config.json': config },
+      });
+
+      const result = await project.start(['ralph', 'Go.', '--change', change], env as Record<string, string>).result;
+
+      expect(result.code).toBe(0);
+      expect(project.state().sandbox).toBe(true);
+      expect(existsSync(outside(project))).toBe(false);
+    });
+
+    test('is resumed in one, whatever the next call says', async () => {
+      const project = createSandboxedProject(user!, {
+        agent: [`echo one > one.txt`, waitsFor('never'), `${writesOutside}; ${promise}`],
+      });
+      const first = project.start(sandboxed());
+      await first.printed('waiting for never');
+      first.kill('SIGKILL');
+      await first.result;
+
+      const result = await project.start(['ralph', '--change', change], { SPOOL_SANDBOX: '0' }).result;
+
+      expect(result.code).toBe(0);
+      expect(result.stderr).toMatch(/^Sandbox {6}/m);
+      expect(existsSync(outside(project))).toBe(false);
+    });
+
+    test('has a temporary folder of its own, which is gone afterwards', async () => {
+      const project = createSandboxedProject(user!, {
+        agent: [`mktemp > made.txt; echo "$TMPDIR" > where.txt; ${promise}`],
+      });
+
+      const result = await project.spool(...sandboxed());
+
+      expect(result.code).toBe(0);
+      const where = project.read('where.txt').trim();
+      expect(project.read('made.txt').trim().startsWith(`${where}/`)).toBe(true);
+      expect(existsSync(dirname(where))).toBe(false);
+    });
+
+    test('in a worktree: the setup and commits of the agent work, and nothing leads git astray', async () => {
+      const attack = `
+git add -A && git commit -q -m 'by the agent'
+for file in config hooks/pre-commit commondir worktrees/${change}/commondir worktrees/${change}/gitdir; do
+  echo x >> "$(git rev-parse --git-common-dir)/$file"
+done
+echo 'gitdir: /tmp' > .git
+echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
+      const project = createSandboxedProject(user!, {
+        agent: [`echo one > one.txt; ${attack}; echo two > two.txt; ${promise}`],
+      });
+
+      const result = await project.spool(
+        ...sandboxed('--worktree', '--worktree-setup', `${writesOutside}; echo ready > setup.txt`),
+      );
+
+      expect(result).toMatchObject({ code: 0 });
+      expect(existsSync(outside(project))).toBe(false);
+      expect(project.exists('main.txt')).toBe(false);
+      expect(project.read('.git/config')).not.toContain('x\n');
+      expect(project.exists('.git/hooks/pre-commit')).toBe(false);
+      expect(project.exists('.git/commondir')).toBe(false);
+      const log = project.git('log', '--format=%s', '--name-only', `ralph/${change}`).split('\n').filter(Boolean);
+      expect(log.slice(0, 5)).toEqual([
+        `ralph(${change}): iteration 1`,
+        'two.txt',
+        'by the agent',
+        'one.txt',
+        'setup.txt',
+      ]);
+    });
+
+    test.each([['.git/commondir'], ['.spool/config.json']])(
+      '%s that was not there before is set aside',
+      async (file) => {
+        const project = createSandboxedProject(user!, { agent: [`echo one > one.txt; echo x > ${file}`, promise] });
+
+        const result = await project.spool(...sandboxed());
+
+        expect(result).toMatchObject({ code: 0 });
+        expect(project.exists(file)).toBe(false);
+        expect(result.stderr).toContain(`The sandbox protects ${project.path(file)}: `);
+        expect(project.history()[0]!.git!.files).toContain('one.txt');
+      },
+    );
+
+    test('a protected file that somebody replaces meanwhile is named', async () => {
+      const project = createSandboxedProject(user!, { agent: [`${waitsFor('go.txt')}; ${promise}`] });
+
+      const run = project.start(sandboxed());
+      await run.printed('waiting for go.txt');
+      project.git('config', 'branch.main.description', 'by a person');
+      project.write('go.txt', '');
+
+      expect((await run.result).stderr).toContain(`${project.path('.git/config')} was replaced while`);
+    });
+
+    test('what a project has on PATH is not what confines it', async () => {
+      const project = createSandboxedProject(user!, { agent: [`${writesOutside}; ${promise}`] });
+      for (const name of ['bwrap', 'socat', 'rg', 'srt'])
+        project.writeScript(
+          `node_modules/.bin/${name}`,
+          `#!/bin/sh\ntouch ${project.home}/agent/fake-${name}\nexit 0\n`,
+        );
+
+      const PATH = `${project.path('node_modules/.bin')}:${project.env.PATH}`;
+      const result = await project.start(sandboxed(), { PATH }).result;
+
+      expect(result.code).toBe(0);
+      expect(existsSync(outside(project))).toBe(false);
+      expect(readdirSync(join(project.home, 'agent')).filter((name) => name.startsWith('fake'))).toEqual([]);
+    });
+
+    test('several at the same time each have a database of their own', async () => {
+      const other = '002-02_other';
+      const project = createSandboxedProject(user!, {
+        agent: [`echo data > "$OPENCODE_DB" && echo "$OPENCODE_DB" > db.txt; ${writesOutside}; ${promise}`],
+        files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' },
+      });
+
+      const result = await project.spool(
+        'ralph',
+        'Go.',
+        '--change',
+        `${change},${other}`,
+        '--parallel',
+        '2',
+        '--sandbox',
+      );
+
+      expect(result).toMatchObject({ code: 0 });
+      const files = [change, other].map((id) => project.git('show', `ralph/${id}:db.txt`));
+      expect(files).toEqual([change, other].map((id) => project.stateFile('agent/opencode.db', id)));
+      expect(existsSync(outside(project))).toBe(false);
+    });
+
+    test('an agent that is interrupted has time to end, and one that ignores it is killed', async () => {
+      const patient = `trap 'echo bye > bye.txt; exit 1' TERM; ${waitsFor('never')}`;
+      const project = createSandboxedProject(user!, { agent: [patient, `trap '' TERM INT; ${waitsFor('never')}`] });
+
+      const first = project.start(sandboxed());
+      await first.printed('waiting for never');
+      first.kill('SIGINT');
+      const interrupted = await first.result;
+      const second = project.start([...sandboxed(), '--stop-grace', '100ms']);
+      await second.printed('waiting for never');
+      second.kill('SIGINT');
+
+      expect(interrupted.code).toBe(130);
+      expect(project.read('bye.txt')).toBe('bye\n');
+      expect((await second.result).code).toBe(130);
+    });
+
+    test('a hook that hangs is ended with a second Ctrl-C, and leaves nothing', async () => {
+      const mark = newMark();
+      const project = createSandboxedProject(user!, { agent: ['echo one > one.txt'] });
+      project.writeScript('.git/hooks/pre-commit', `#!/bin/sh\nsleep ${mark}\n`);
+
+      const run = project.start(sandboxed());
+      await eventually(() => processesNamed(mark).length === 1, 'the hook to run');
+      run.kill('SIGINT');
+      await run.printed('once more kills it now');
+      run.kill('SIGINT');
+
+      expect((await run.result).code).toBe(130);
+      expect(processesNamed(mark)).toEqual([]);
+      expect(project.git('log', '--format=%s')).toBe('start');
+    });
+
+    test('a temporary folder without rights is deleted all the same', async () => {
+      const locks = 'mkdir -p "$TMPDIR/a/b"; echo x > "$TMPDIR/a/b/c"; chmod 500 "$TMPDIR/a/b" "$TMPDIR/a"';
+      const project = createSandboxedProject(users().at(-1)!, { agent: [`${locks}; ${promise}`] });
+
+      const result = await project.start(sandboxed(), { TMPDIR: project.base }).result;
+
+      expect(result.code).toBe(0);
+      expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
+    });
+
+    test('servers of tests work inside, also where another one has the port', async () => {
+      const { port } = await startHost();
+      const serve = `require('http').createServer((_, to) => to.end('inside')).listen(${port}, '127.0.0.1', async () => {
+      const answer = await (await fetch('http://127.0.0.1:${port}')).text();
+      process.exit(answer === 'inside' ? 0 : 1);
+    })`;
+      const project = createSandboxedProject(user!, { agent: [promise] });
+
+      const result = await project.spool(...sandboxed('--verify', `node -e "${serve.replaceAll('\n', ' ')}"`));
+
+      expect(result.code).toBe(0);
+    });
+
+    test('is verified in one when it lands', async () => {
+      const project = createSandboxedProject(user!, { agent: [`echo one > one.txt; ${promise}`] });
+      await project.spool(...sandboxed('--worktree', '--verify', writesOutside.replace('~', '$HOME').concat('; true')));
+
+      const result = await project.spool('land', change);
+
+      expect(result.code).toBe(0);
+      expect(project.exists('one.txt')).toBe(true);
+      expect(existsSync(outside(project))).toBe(false);
+    });
+
+    test('doctor tries it, and --probe tries to get out of it', async () => {
+      const project = createSandboxedProject(user!, { agent: [promise] });
+
+      const { stdout } = await project.spool('doctor', '--sandbox', '--probe');
+
+      expect(stdout).toMatch(/^ok {4}sandbox {7}sandbox-runtime \d+\.\d+\.\d+ starts$/m);
+      expect(stdout).toMatch(/^ok {4}sandbox {7}probe: .* could not write outside of it$/m);
+    });
+
+    test('leaves no process and no file behind', async () => {
+      const project = createSandboxedProject(user!, { agent: [`echo one > one.txt`, promise] });
+
+      const result = await project.start(sandboxed('--verify', 'true'), { TMPDIR: project.base }).result;
+
+      expect(result.code).toBe(0);
+      expect(readdirSync(project.base).toSorted()).toEqual(['home', 'other', 'project', 'temporary.txt']);
+      expect(project.git('status', '--porcelain')).toBe('');
+      await eventually(() => !readFileSync('/proc/mounts', 'utf8').includes(project.base), 'no mounts');
+    });
+  });

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { harnesses } from '../../../src/harness/index.ts';
+import { hostsOf, isHost, type PolicyRequest, policyOf } from '../../../src/sandbox/policy.ts';
+
+const opencode = harnesses.find(({ name }) => name === 'opencode')!;
+const claude = harnesses.find(({ name }) => name === 'claude')!;
+
+const request = {
+  root: '/code/project',
+  home: '/home/me',
+  env: {},
+  tree: {
+    root: '/code/project',
+    gitFolders: ['/code/project/.git'],
+    guarded: ['/code/project/.git/config', '/code/project/.git/hooks'],
+  },
+  agent: null,
+  binary: '/usr/bin/agent',
+  tmp: '/tmp/own',
+  own: ['/tmp/own'],
+  write: [],
+  programs: ['/usr/lib/node_modules/sandbox'],
+} satisfies PolicyRequest;
+
+describe('what a process inside may do', () => {
+  test('a command of the user writes to the work tree and a temporary folder', () => {
+    expect(policyOf(request)).toMatchObject({
+      writable: ['/code/project', '/code/project/.git', '/tmp/own'],
+      needed: [],
+      variables: { TMPDIR: '/tmp/own', NO_PROXY: 'localhost,127.0.0.1,::1' },
+    });
+  });
+
+  test('the state, the settings and what git runs are guarded', () => {
+    expect(policyOf(request).guarded).toEqual(
+      expect.arrayContaining([
+        '/code/project/.spool/.state',
+        '/code/project/.spool/config.json',
+        '/code/project/.git/config',
+        '/code/project/.git/hooks',
+      ]),
+    );
+  });
+
+  test('what lies outside of what is writable needs no guard', () => {
+    const worktree = '/code/project/.spool/worktrees/x';
+    const tree = { root: worktree, gitFolders: [], guarded: ['/code/project/.git/config', `${worktree}/.git`] };
+    const { guarded } = policyOf({ ...request, tree });
+    expect(guarded).toContain(`${worktree}/.git`);
+    expect(guarded).not.toContain('/code/project/.git/config');
+    expect(guarded).not.toContain('/code/project/.spool/.state');
+  });
+
+  test('Spool and the sandbox are guarded where an agent could write to them', () => {
+    const folder = '/code/project/node_modules/sandbox';
+    expect(policyOf({ ...request, programs: [folder] }).guarded).toContain(folder);
+  });
+
+  test('an agent writes to its own data, reads its own sign-in, and reaches the loopback of the machine', () => {
+    const policy = policyOf({ ...request, agent: claude });
+    expect(policy.writable).toEqual(expect.arrayContaining(['/home/me/.claude', '/home/me/.claude.json']));
+    expect(policy.needed).toEqual(['/home/me/.claude']);
+    expect(policy.guarded).toContain('/home/me/.claude/settings.json');
+    expect(policy.hidden).not.toContain('/home/me/.claude/.credentials.json');
+    expect(policy.variables.NO_PROXY).toBe('');
+  });
+
+  test('the sign-in of other agents is hidden, and so are keys', () => {
+    const { hidden } = policyOf({ ...request, agent: opencode });
+    expect(hidden).toEqual(
+      expect.arrayContaining(['/home/me/.claude/.credentials.json', '/home/me/.ssh', '/home/me/.local/state/spool']),
+    );
+    expect(hidden).not.toContain('/home/me/.local/share/opencode/auth.json');
+  });
+
+  test('what the user allows is neither hidden nor read-only', () => {
+    const policy = policyOf({ ...request, write: ['/home/me/.docker'] });
+    expect(policy.writable).toContain('/home/me/.docker');
+    expect(policy.hidden).not.toContain('/home/me/.docker');
+  });
+
+  test('every agent names hosts and data', () => {
+    for (const { name, sandbox } of harnesses) {
+      expect([name, sandbox?.hosts.every(isHost)]).toEqual([name, true]);
+      expect([name, sandbox?.data('/home/me', {}).length]).not.toEqual([name, 0]);
+    }
+  });
+});
+
+test('the hosts of all agents of a run, loopback, and what the user allows', () => {
+  expect(hostsOf([claude], ['example.com', 'claude.ai'])).toEqual([
+    ...claude.sandbox!.hosts,
+    'localhost',
+    '127.0.0.1',
+    '[::1]',
+    'example.com',
+  ]);
+});
+
+test.each([
+  ['example.com', true],
+  ['*.example.com', true],
+  ['example.com:8443', true],
+  ['localhost:3000', true],
+  ['127.0.0.1', true],
+  ['[::1]:443', true],
+  ['*', false],
+  ['*.com', false],
+  ['example', false],
+  ['https://example.com', false],
+  ['example.com/path', false],
+  ['exa*mple.com', false],
+  ['example.com:0', false],
+])('%s is a host: %s', (text, expected) => {
+  expect(isHost(text)).toBe(expected);
+});
