@@ -246,6 +246,16 @@ const table = {
     text: (change: string) =>
       `The interrupted run of ${change} was not started here by you, so it is not resumed without asking. Resume it once on a terminal, set SPOOL_TRUST=1 if you trust it, or start a new one with --fresh.`,
   },
+  'changed-last-run': {
+    exit: 2,
+    text: (change: string, names: readonly string[]) =>
+      `${change} is not landed: state.json of its last run was changed, and not by Spool (${names.join(', ')}). Run it again first, with --fresh.`,
+  },
+  'unknown-gate': {
+    exit: 2,
+    text: (change: string) =>
+      `${change} was not run here by you, so the verify commands of its last run are not run. Give them with --verify, or set SPOOL_TRUST=1 if you trust them.`,
+  },
   'bad-slug': {
     exit: 2,
     text: (slug: string, better: string | null) =>

@@ -62,14 +62,22 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
 const orphanGraceMs = 2000;
 
 /** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
-export const endRun = (run: string): Promise<number> =>
-  endAll(() => processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`))), orphanGraceMs);
+export const endRun = (run: string): Promise<number> => endAll(() => processesOf(run), orphanGraceMs);
+
+/** The same, less what this process has started itself, which goes on with the run. */
+export const endOrphans = (run: string): Promise<number> =>
+  endAll(() => processesOf(run).filter((pid) => !ancestry(pid).includes(process.pid)), orphanGraceMs);
+
+const processesOf = (run: string): number[] =>
+  processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`)));
+
+/** A process, its parent, and so on. */
+const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(statOf(pid)?.[1] ?? 0))] : []);
 
 /** Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only. */
 export const isInside = (): boolean => {
   const mark = Buffer.from(`\0${tagVariable}=`);
-  for (let pid = process.pid; pid > 1; pid = Number(statOf(pid)?.[1] ?? 0)) if (carries(pid, mark)) return true;
-  return process.env[tagVariable] !== undefined;
+  return ancestry(process.pid).some((pid) => carries(pid, mark)) || process.env[tagVariable] !== undefined;
 };
 
 /** The name under which `endRun` finds what was started for a place; without a `/`, so that it finds nothing below it. */

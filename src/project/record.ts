@@ -40,6 +40,7 @@ const settled = [
   'run',
   'change',
   'agents',
+  'sandbox',
   'completionPromise',
   'blockedPromise',
   'minIterations',

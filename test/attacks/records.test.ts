@@ -39,6 +39,7 @@ test.each<[string, Partial<RunView>]>([
   ['the completion promise', { completionPromise: 'x' }],
   ['the limits', { limits: { ...({} as RunView['limits']) } }],
   ['the least number of iterations', { minIterations: 0 }],
+  ['the sandbox', { sandbox: true }],
 ])('the same for %s', async (_, changed) => {
   const project = createProject({ agent: [killSpool, promise] });
   await project.spool(...run, '--min-iterations', '2', '--max-duration', '1h');
@@ -63,6 +64,39 @@ test('an agent that damages state.json and forges what it would be rebuilt from 
   writeFileSync(project.stateFile('state.json'), '{');
 
   expect(await project.spool(...resume)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not resumed') });
+});
+
+test('a landing does not run what an agent has written into state.json', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--worktree', '--verify', 'true');
+  const { gate } = project.state();
+  rewrite(project, { gate: { ...gate, verify: ['touch "$HOME/pwned"'] } });
+
+  expect(await project.spool('land', change)).toMatchObject({
+    code: 2,
+    stderr: `spool: ${change} is not landed: state.json of its last run was changed, and not by Spool (gate). Run it again first, with --fresh.\n`,
+  });
+  expect(existsSync(join(project.home, 'pwned'))).toBe(false);
+  expect(project.exists('x.txt')).toBe(false);
+
+  rewrite(project, { gate });
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+});
+
+test('the gate of a run that was started elsewhere is not believed when it lands', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--worktree', '--verify', 'touch "$HOME/ran"; true');
+  rmSync(join(project.home, '.local'), { recursive: true });
+  rmSync(join(project.home, 'ran'));
+
+  expect(await project.spool('land', change)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('was not run here by you') as string,
+  });
+  expect(existsSync(join(project.home, 'ran'))).toBe(false);
+
+  expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({ code: 0 });
+  expect(existsSync(join(project.home, 'ran'))).toBe(false);
 });
 
 test('what an agent writes as guard.json or accepted.json is not read', async () => {

@@ -67,6 +67,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'forged-checkpoint': ['001-01_x', '3'],
   'changed-run': ['001-01_x', ['gate']],
   'unknown-run': ['001-01_x'],
+  'changed-last-run': ['001-01_x', ['gate']],
+  'unknown-gate': ['001-01_x'],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],

@@ -8,6 +8,8 @@ export interface LandSettings {
   readonly options: Options;
   /** The gate of the last run, or of the config file and the flags. */
   readonly commands: readonly string[];
+  /** Asked for, or what the last run was in. */
+  readonly sandbox: boolean;
 }
 
 export interface LandRequest {

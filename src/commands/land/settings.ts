@@ -1,6 +1,9 @@
 import { resolveOptions, type TypedFlags } from '../../config.ts';
+import { userError } from '../../errors.ts';
 import type { Project } from '../../project/find.ts';
+import { recognise, recordFolder } from '../../project/record.ts';
 import { readRun } from '../../project/state.ts';
+import type { RunView } from '../../ralph/view.ts';
 import { includeSource } from '../../trust/settings.ts';
 import type { Call } from '../command.ts';
 import { sourceFor } from '../ralph/trust.ts';
@@ -12,10 +15,13 @@ export const trustLanding = async (project: Project, change: string, call: Call)
   const { onto: _, force: _force, keepBranch: _keep, ...typed } = call.typed;
   const { forChange, asked, config } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
   const options = forChange(change);
-  const kept = (await readRun(project, change)).view?.gate.verify ?? [];
+  const { view } = await readRun(project, change);
+  const isKnown = view !== null && isOwn(recordFolder(project, change, call.env), view);
+  const kept = view?.gate.verify ?? [];
   const isKept = !asked.has('verify') && kept.length > 0;
   const commands = isKept ? kept : options.verify;
   const isFromFile = !asked.has('verify') && commands.join('\n') === options.verify.join('\n');
+  if (isKept && !isFromFile && !isKnown && call.env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
   const needed = [
     ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
     ...(asked.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
@@ -24,5 +30,17 @@ export const trustLanding = async (project: Project, change: string, call: Call)
   // Without a command to verify it, nothing is set up either.
   if (commands.length > 0)
     await requireTrust({ project, config, call, needed: new Set(needed), mayAsk: options.interactive });
-  return { options, commands };
+  return { options, commands, sandbox: options.sandbox || (view?.sandbox ?? false) };
+};
+
+/** What of the last run decides how its branch lands. */
+const deciding: readonly string[] = ['gate', 'sandbox', 'place'];
+
+/** Whether the last run is known here; an error when it is, and what it says now is something else. */
+const isOwn = (folder: string, view: RunView): boolean => {
+  const recognised = recognise(folder, view);
+  if (recognised === 'unknown') return false;
+  const changed = recognised === 'same' ? [] : recognised.filter((name) => deciding.includes(name));
+  if (changed.length > 0) throw userError('changed-last-run', view.change, changed);
+  return true;
 };

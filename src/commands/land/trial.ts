@@ -7,13 +7,13 @@ import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
 import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
 import { mergeCopies, tasksFile } from '../../project/copies.ts';
-import { ralphFolder, readState } from '../../project/state.ts';
+import { ralphFolder } from '../../project/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../../project/state-folder.ts';
 import { createRedactor } from '../../redact.ts';
 import { oneLine } from '../../report/format.ts';
 import { commandLine } from '../../shell-words.ts';
 import { setUp } from '../ralph/place.ts';
-import { openRunSandbox } from '../ralph/sandbox.ts';
+import { openFor } from '../ralph/sandbox.ts';
 import { exitCodeOf, type Stops } from '../ralph/signals.ts';
 import type { Landing } from './landing.ts';
 
@@ -76,7 +76,7 @@ export const isConflictNote = (line: string): boolean =>
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async (landing: Landing): Promise<void> => {
   const { project, change, call, stops, trial, prefix } = landing;
-  const { options, commands } = landing.settings;
+  const { options, commands, sandbox: isConfined } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');
@@ -84,12 +84,7 @@ const verify = async (landing: Landing): Promise<void> => {
   const family = familyAt(trial);
   const root = join(trial, prefix);
   createFolder(root);
-  const last = await readState(project, change);
-  const sandbox = await openRunSandbox(
-    { project, options, call },
-    { sandbox: options.sandbox || (last?.sandbox ?? false), run: family },
-    [],
-  );
+  const sandbox = isConfined ? await openFor({ project, options, call }, family, []) : null;
   const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env), sandbox };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;

@@ -6,7 +6,7 @@ import { createFolder, removeOwn, writeOwn } from '../../files/own.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { missingBinary } from '../../harness/index.ts';
-import { endRun } from '../../processes.ts';
+import { endOrphans } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
 import { forgetGoal, openGuard } from '../../project/guard.ts';
@@ -36,7 +36,7 @@ import { notify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './place.ts';
 import { type Planned, type PlanRequest, planRun } from './plan.ts';
-import { openRunSandbox } from './sandbox.ts';
+import { createRunSandbox, type RunSandbox } from './sandbox.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
 import type { TrustedRuns } from './trust.ts';
@@ -78,15 +78,12 @@ export const startRun = async (given: RunRequest): Promise<number> => {
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
   const { agents } = presentAgents(planned.plan, request);
-  const sandbox = await openRunSandbox(
-    request,
-    planned.plan,
-    agents.map(({ harness }) => request.find(harness)),
-  );
+  const runSandbox = createRunSandbox(request);
   try {
-    return await runAlone({ ...request, brief, sandbox }, planned);
+    await runSandbox.open(planned.plan, agents);
+    return await runAlone({ ...request, brief, runSandbox }, planned);
   } finally {
-    await sandbox?.close();
+    await runSandbox.close();
   }
 };
 
@@ -106,8 +103,7 @@ const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned):
 interface LockedRequest extends RunRequest {
   readonly brief: Brief;
   readonly lock: ChangeLock;
-  /** null where the run has none. */
-  readonly sandbox: Sandbox | null;
+  readonly runSandbox: RunSandbox;
 }
 
 const runLocked = async (request: LockedRequest): Promise<number> => {
@@ -117,6 +113,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
   const planned = { ...found, plan: { ...wanted, agents } };
+  const sandbox = await request.runSandbox.open(wanted, agents);
   const folder = makeRunFolder(project, change, wanted.run);
   const redactor = createRedactor(call.env);
   const own = options.json
@@ -138,7 +135,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     record: (view) => recordRun(recordFolder(project, change, call.env), view),
   });
   const emit = watchLimits(planned.plan, find, emitter.emit);
-  request.sandbox?.tell((text) => emit({ type: 'notice', text }));
+  sandbox?.tell((text) => emit({ type: 'notice', text }));
   const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
   for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
   const dead =
@@ -149,7 +146,18 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     shared?.stops ??
     listenForStops((signal) => emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }));
   try {
-    return await runPlanned({ ...request, ...planned, folder, redactor, elapsedMs, emitter, emit, stops, leftovers });
+    return await runPlanned({
+      ...request,
+      ...planned,
+      sandbox,
+      folder,
+      redactor,
+      elapsedMs,
+      emitter,
+      emit,
+      stops,
+      leftovers,
+    });
   } finally {
     emitter.dispose();
     if (!shared) stops.dispose();
@@ -157,6 +165,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
 };
 
 interface PlannedRequest extends LockedRequest, Planned {
+  /** null where the run has none. */
+  readonly sandbox: Sandbox | null;
   readonly folder: string;
   readonly redactor: Redactor;
   readonly elapsedMs: () => number;
@@ -249,7 +259,7 @@ const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonN
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
-  const ended = await endRun(run);
+  const ended = await endOrphans(run);
   if (ended > 0)
     emit({
       type: 'notice',

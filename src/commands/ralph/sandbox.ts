@@ -2,25 +2,44 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Options } from '../../flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import type { RunPlan } from '../../ralph/events.ts';
+import type { AgentChoice, RunPlan } from '../../ralph/events.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { RunRequest } from './run.ts';
 
-/** The sandbox of a run, tried out; null for a run without one. */
-export const openRunSandbox = async (
-  { project, options, call }: Pick<RunRequest, 'project' | 'options' | 'call'>,
-  plan: Pick<RunPlan, 'sandbox' | 'run'>,
+/** The sandbox of a run. */
+export interface RunSandbox {
+  /** Opened and tried out with the first plan that asks for it; null for a plan without one. */
+  open(plan: Pick<RunPlan, 'sandbox' | 'run'>, agents: readonly AgentChoice[]): Promise<Sandbox | null>;
+  close(): Promise<void>;
+}
+
+/** A run is planned again under its lock: what the last plan says is what holds. */
+export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find'>): RunSandbox => {
+  let opened: Sandbox | null = null;
+  return {
+    open: async ({ sandbox, run }, agents) => {
+      if (!sandbox) return null;
+      opened ??= await openFor(
+        request,
+        run,
+        agents.map(({ harness }) => request.find(harness)),
+      );
+      return opened;
+    },
+    close: async () => opened?.close(),
+  };
+};
+
+type SandboxedRequest = Pick<RunRequest, 'project' | 'options' | 'call'>;
+
+/** With what the user allows in it. */
+export const openFor = async (
+  { project, options, call }: SandboxedRequest,
+  run: string,
   agents: readonly Harness[],
-): Promise<Sandbox | null> => {
-  if (!plan.sandbox) return null;
+): Promise<Sandbox> => {
   const { openSandbox } = await import('../../sandbox/sandbox.ts');
-  return openSandbox({
-    root: project.root,
-    env: call.env,
-    run: plan.run,
-    agents,
-    ...widenedBy(options, call),
-  });
+  return openSandbox({ root: project.root, env: call.env, run, agents, ...widenedBy(options, call) });
 };
 
 /** What the user allows in a sandbox. */
