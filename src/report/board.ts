@@ -2,6 +2,7 @@ import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { costOf, count, cut, duration, oneLine, table, widthOf } from './format.ts';
+import { allAllowed } from './live.ts';
 import type { Report } from './report.ts';
 import type { Terminal } from './terminal.ts';
 import { nothingKnown } from '../ralph/events.ts';
@@ -92,6 +93,8 @@ const stepOf = (event: RunEvent, view: RunView): string | null => {
   switch (event.type) {
     case 'notice':
       return event.text;
+    case 'run-started':
+      return event.plan.allowAll ? allAllowed(event.plan) : null;
     case 'iteration-finished': {
       const { iteration, error, rejected, completionFound, git } = event.record;
       const said = completionFound ? 'promised' : (rejected ?? error?.message ?? 'no promise yet');

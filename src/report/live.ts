@@ -172,7 +172,7 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
     `Agent        ${agents.join('; if that cannot work: ')}`,
-    `Permissions  ${plan.allowAll ? `everything is allowed without asking (--allow-all)${plan.sandbox ? '' : noSandbox}` : own}`,
+    `Permissions  ${plan.allowAll ? allAllowed(plan) : own}`,
     ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
     ...otherCommands(commands, place),
@@ -183,7 +183,14 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
 /** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
 const fullTitle = ({ title, own }: HarnessFacts): string =>
   own === undefined ? title : `${title} (own: ${shown(own.command)})`;
-const noSandbox = ', and without a sandbox it reaches all that you can reach (--sandbox confines it)';
+
+/** What `--allow-all` means for a run. */
+export const allAllowed = ({ sandbox }: Pick<RunPlan, 'sandbox'>): string => {
+  const everything = 'everything is allowed without asking (--allow-all)';
+  return sandbox
+    ? everything
+    : `${everything}, and without a sandbox it reaches all that you can reach (--sandbox confines it)`;
+};
 
 const sandboxText = ({ sandboxAllow, sandboxWrite }: LiveOptions): string => {
   const files = ['the project', ...sandboxWrite].join(', ');

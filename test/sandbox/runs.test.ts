@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { RunView } from '../../src/ralph/view.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject } from '../support/project.ts';
@@ -83,6 +84,22 @@ test('--allow-all without a sandbox says so in the first lines, and names the fl
   expect(said).toContain('--sandbox');
 });
 
+test('the same for several at the same time, each before its first iteration', async () => {
+  const other = '002-02_other';
+  const files = { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' };
+  const project = createProject({ agent: [promise], files });
+
+  const args = ['ralph', 'Go.', '--change', `${change},${other}`, '--parallel', '2'];
+  const confident = await project.spool(...args, '--allow-all');
+  const careful = await project.spool(...args, '--fresh');
+
+  for (const id of [change, other]) {
+    const said = confident.stderr.slice(0, confident.stderr.indexOf(`${id}: iteration 1`));
+    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\), and without a sandbox.*--sandbox`, 'm'));
+  }
+  expect(careful.stderr).not.toContain('sandbox');
+});
+
 test.each([['sandboxAllow'], ['sandboxWrite']])('a project cannot widen the sandbox: %s', async (key) => {
   const project = createProject({ agent: [promise], files: { '.spool/config.json': `{ "${key}": ["example.com"] }` } });
 
@@ -148,6 +165,44 @@ if (problem === null)
 
       expect(result.code).toBe(0);
       expect(result.stderr).toMatch(/^Sandbox {6}/m);
+      expect(existsSync(outside(project))).toBe(false);
+    });
+
+    test.each<[string, (view: RunView) => object]>([
+      ['is turned off', (view) => ({ ...view, sandbox: false })],
+      ['is taken out', ({ sandbox: _, ...view }) => view],
+    ])('is not resumed when its sandbox %s in state.json', async (_, changed) => {
+      const project = createSandboxedProject(user!, { agent: [waitsFor('never'), `${writesOutside}; ${promise}`] });
+      const first = project.start(sandboxed());
+      await first.printed('waiting for never');
+      first.kill('SIGKILL');
+      await first.result;
+      writeFileSync(project.stateFile('state.json'), JSON.stringify(changed(project.state())));
+
+      expect(await project.spool('ralph', '--change', change)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('state.json was changed, and not by Spool (sandbox)') as string,
+      });
+      expect(project.calls()).toHaveLength(1);
+    });
+
+    test('is resumed with its sandbox alive, and with what the file says of it not taken for news', async () => {
+      const project = createSandboxedProject(user!, {
+        agent: [waitsFor('never'), `${writesOutside}; ${promise}`],
+        files: { '.spool/config.json': '{ "sandbox": true }' },
+      });
+      const first = project.start(['ralph', 'Go.', '--change', change]);
+      await first.printed('waiting for never');
+      first.kill('SIGINT');
+      await first.result;
+      project.write('.spool/config.json', '{ "sandbox": false }');
+
+      const result = await project.spool('ralph', '--change', change, '--allow-tampering');
+
+      expect(result.code).toBe(0);
+      expect(result.stderr).toMatch(/^Sandbox {6}/m);
+      expect(result.stderr).not.toContain('left running');
+      expect(result.stderr).not.toContain('sandbox is now');
       expect(existsSync(outside(project))).toBe(false);
     });
 

@@ -60,6 +60,8 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const changed = then ? changedSince(then, file, request.asked) : [];
   const asked = new Set([...request.asked, ...changed]);
   const plan = makePlan({ ...request, asked }, previous);
+  // A run stays in its sandbox, whatever the file says by now.
+  const told = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
   const resumable = previous && withPromiseOf(plan, previous);
   return {
     plan,
@@ -69,7 +71,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
     settings: { asked: [...new Set([...(then?.asked ?? []), ...request.asked])], file },
     notices: [
       ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
-      ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, file)]),
+      ...(told.length === 0 ? [] : [describeChanged(told, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? view : null },
   };
