@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Harness } from '../harness/harness.ts';
 import { isWithin, realPath } from './paths.ts';
+import { secretsOf } from './secrets.ts';
 import type { TreeFacts } from './tree.ts';
 
 /** What a process inside may do to files. */
@@ -21,6 +22,8 @@ export interface PolicyRequest {
   readonly root: string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The variables of the user, of which the process may have only some. */
+  readonly userEnv: NodeJS.ProcessEnv;
   readonly tree: TreeFacts;
   /** null for a command of the user's. */
   readonly agent: Harness | null;
@@ -36,7 +39,7 @@ export interface PolicyRequest {
 }
 
 export const policyOf = (request: PolicyRequest): Policy => {
-  const { root, home, env, tree, agent, tmp, own, write, binary, programs } = request;
+  const { root, home, env, userEnv, tree, agent, tmp, own, write, binary, programs } = request;
   const needs = agent?.sandbox;
   const data = needs?.data(home, env) ?? [];
   const writable = [tree.root, ...tree.gitFolders, ...data, ...write, ...own];
@@ -53,7 +56,10 @@ export const policyOf = (request: PolicyRequest): Policy => {
     writable,
     guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
     kept: needs?.created?.(home, env) ?? [],
-    hidden: secretsIn(home, env).filter((path) => !open.some((folder) => isWithin(path, folder))),
+    hidden: secretsOf(home, userEnv).filter(
+      (path) =>
+        !open.some((folder) => isWithin(path, folder)) && ![root, tree.root, home].some((kept) => isWithin(kept, path)),
+    ),
     needed: data.filter(isFolderName),
     variables: { TMPDIR: tmp, ...proxyExceptions(agent !== null) },
   };
@@ -98,76 +104,4 @@ const loopback = ['localhost', '127.0.0.1', '[::1]'];
 /** The hosts that can be reached from inside. */
 export const hostsOf = (agents: readonly Harness[], allow: readonly string[]): string[] => [
   ...new Set([...agents.flatMap(({ sandbox }) => sandbox?.hosts ?? []), ...loopback, ...allow]),
-];
-
-const secretsIn = (home: string, env: NodeJS.ProcessEnv): string[] => [
-  ...secretNames.map((name) => join(home, name)),
-  join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'spool'),
-];
-
-/** Keys and credentials, below the home folder. */
-const secretNames = [
-  '.ssh',
-  '.gnupg',
-  '.password-store',
-  '.aws',
-  '.azure',
-  '.config/gcloud',
-  '.kube',
-  '.docker',
-  '.netrc',
-  '_netrc',
-  '.git-credentials',
-  '.config/git/credentials',
-  '.config/gh',
-  '.config/hub',
-  '.config/glab-cli',
-  '.npmrc',
-  '.yarnrc.yml',
-  '.pypirc',
-  '.gem/credentials',
-  '.cargo/credentials',
-  '.cargo/credentials.toml',
-  '.m2/settings.xml',
-  '.gradle/gradle.properties',
-  '.terraform.d/credentials.tfrc.json',
-  '.vault-token',
-  '.pgpass',
-  '.my.cnf',
-  '.config/op',
-  '.config/rclone',
-  '.local/share/keyrings',
-  '.bash_history',
-  '.zsh_history',
-  // Of agents; one that runs can read its own.
-  '.claude/.credentials.json',
-  '.claude.json',
-  '.codex/auth.json',
-  '.copilot',
-  '.gemini/oauth_creds.json',
-  '.qwen/oauth_creds.json',
-  '.local/share/opencode/auth.json',
-  '.local/share/amp/secrets.json',
-  '.pi/agent/auth.json',
-  '.config/cursor/auth.json',
-  // Of browsers and of mail.
-  '.mozilla',
-  '.thunderbird',
-  '.config/google-chrome',
-  '.config/chromium',
-  '.config/BraveSoftware',
-  '.config/microsoft-edge',
-  '.config/vivaldi',
-  '.config/opera',
-  'snap/firefox',
-  'snap/chromium',
-  '.var/app',
-  'Library/Keychains',
-  'Library/Cookies',
-  'Library/Application Support/Google/Chrome',
-  'Library/Application Support/Chromium',
-  'Library/Application Support/BraveSoftware',
-  'Library/Application Support/Microsoft Edge',
-  'Library/Application Support/Firefox',
-  'Library/Safari',
 ];

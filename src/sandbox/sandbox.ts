@@ -134,6 +134,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     const policy = policyOf({
       ...request,
       env: command.env,
+      userEnv: env,
       home,
       tree,
       agent,

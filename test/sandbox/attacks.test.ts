@@ -43,7 +43,7 @@ try "rm -f '${victims.files.home}' '${victims.files.project}'"
 try "echo $who > '${victims.other}/planted-$who.txt'"
 try "ln -s '${victims.other}' link-$who && echo $who > link-$who/through-link-$who.txt"
 try "unshare -r sh -c \\"mount --bind / /mnt; echo $who > '${victims.other}/unshared-$who.txt'\\""
-try "cat ~/.ssh/id_ed25519 ~/.aws/credentials"
+try "cat ~/.ssh/id_ed25519 ~/.aws/credentials ~/dotfiles/ssh/id_ed25519 ~/elsewhere/secring"
 try "echo $who > .git/hooks/post-commit"
 try "printf '[core]\\n\\tfsmonitor = touch /tmp/x\\n' >> .git/config"
 try "git config core.fsmonitor 'touch x'"
@@ -69,7 +69,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     const before = { config: project.read('.git/config'), hooks: readdirSync(project.path('.git/hooks')) };
 
     const args = ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', '--verify', 'sh attack.sh verify'];
-    const result = await project.spool(...args);
+    const result = await project.start(args, { GNUPGHOME: join(project.home, 'elsewhere') }).result;
 
     expect(result).toMatchObject({ code: 0 });
     for (const who of ['agent', 'hook', 'verify']) {
@@ -108,6 +108,37 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(reached).toEqual(['/loopback']);
     expect(allowed.code).toBe(0);
     expect(host.reached.slice(reached.length)).toEqual(['/loopback', '/other']);
+  });
+
+  test('the hosts of the providers are let through, and others are not, nor are Unix sockets', async () => {
+    const project = createSandboxedProject(user, {
+      // Nothing answers on that port: what counts is who refuses.
+      agent: [
+        `for host in api.anthropic.com example.com; do curl -sS -m 5 -i http://$host:1/ >$host.txt 2>&1; done; curl -sS -m 5 --unix-socket ../socket http://host/ >socket.txt 2>&1; ${promise}`,
+      ],
+    });
+    const socket = await startHost(join(project.base, 'socket'));
+
+    const result = await project.spool('ralph', 'Go.', '--change', change, '--sandbox');
+
+    expect(result.code).toBe(0);
+    expect(project.read('api.anthropic.com.txt')).not.toContain('allowlist');
+    expect(project.read('example.com.txt')).toContain('blocked by network allowlist');
+    expect(project.read('socket.txt')).toContain('Failed to connect');
+    expect(socket.reached).toEqual([]);
+  });
+
+  test('what verify commands and hooks leave running is gone as well', async () => {
+    const [byVerify, byHook] = [newMark(), newMark()];
+    const project = createSandboxedProject(user, { agent: [`echo one > one.txt; ${promise}`] });
+    project.writeScript('verify.sh', `${leavesDaemons(byVerify)} sleep 0.2; touch verified.txt`);
+    project.writeScript('.git/hooks/pre-commit', `#!/bin/sh\n${leavesDaemons(byHook)} sleep 0.2; touch hooked.txt`);
+
+    const result = await project.spool(...'ralph Go. --sandbox --verify'.split(' '), './verify.sh', '--change', change);
+
+    expect(result.code).toBe(0);
+    expect([project.exists('verified.txt'), project.exists('hooked.txt')]).toEqual([true, true]);
+    expect([...processesNamed(byVerify), ...processesNamed(byHook)]).toEqual([]);
   });
 
   test('what an agent leaves running is gone before the next iteration begins, and what is outside lives', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -42,7 +42,9 @@ export const users = (): User[] => {
 /** What nobody inside of a sandbox may touch, read or reach. */
 const createVictims = (base: string, home: string) => {
   const other = join(base, 'other');
-  for (const folder of [other, join(home, '.ssh'), join(home, '.aws')]) mkdirSync(folder, { recursive: true });
+  const folders = ['dotfiles/ssh', '.aws', 'elsewhere'].map((name) => join(home, name));
+  for (const folder of [other, ...folders]) mkdirSync(folder, { recursive: true });
+  symlinkSync('dotfiles/ssh', join(home, '.ssh'));
   const files = {
     home: join(home, 'notes.txt'),
     profile: join(home, '.profile'),
@@ -52,6 +54,8 @@ const createVictims = (base: string, home: string) => {
   for (const file of Object.values(files)) writeFileSync(file, 'untouched\n');
   writeFileSync(join(home, '.ssh', 'id_ed25519'), 'PRIVATE-KEY\n');
   writeFileSync(join(home, '.aws', 'credentials'), 'PRIVATE-KEY\n');
+  // Where a variable says that keys are.
+  writeFileSync(join(home, 'elsewhere', 'secring'), 'PRIVATE-KEY\n');
   return {
     other,
     files,
@@ -62,13 +66,15 @@ const createVictims = (base: string, home: string) => {
 };
 
 /** Counts who has reached it. */
-export const startHost = async () => {
+export const startHost = async (socket?: string) => {
   const reached: string[] = [];
   const server = createServer((request, response) => {
     reached.push(request.url ?? '');
     response.end('hello');
   });
-  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  await new Promise<void>((resolve) =>
+    socket === undefined ? server.listen(0, '0.0.0.0', resolve) : server.listen(socket, resolve),
+  );
   onTestFinished(() => void server.close());
   return { port: (server.address() as AddressInfo).port, reached };
 };

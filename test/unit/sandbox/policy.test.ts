@@ -9,6 +9,7 @@ const request = {
   root: '/code/project',
   home: '/home/me',
   env: {},
+  userEnv: {},
   tree: {
     root: '/code/project',
     gitFolders: ['/code/project/.git'],
@@ -71,6 +72,22 @@ describe('what a process inside may do', () => {
       expect.arrayContaining(['/home/me/.claude/.credentials.json', '/home/me/.ssh', '/home/me/.local/state/spool']),
     );
     expect(hidden).not.toContain('/home/me/.local/share/opencode/auth.json');
+  });
+
+  test('keys are hidden where variables say that they are', () => {
+    const userEnv = {
+      GNUPGHOME: '/keys/gnupg',
+      KUBECONFIG: '/keys/one.yaml:/keys/two.yaml:relative.yaml',
+      XDG_CONFIG_HOME: '/home/me/settings',
+      GH_CONFIG_DIR: '/code',
+      NETRC: '/home/me',
+    };
+    const { hidden } = policyOf({ ...request, userEnv });
+    expect(hidden).toEqual(
+      expect.arrayContaining(['/keys/gnupg', '/keys/one.yaml', '/keys/two.yaml', '/home/me/settings/gh']),
+    );
+    // The home folder, the work tree and what is around it can be read, whatever a variable says.
+    for (const path of ['/code', '/home/me', 'relative.yaml']) expect(hidden).not.toContain(path);
   });
 
   test('what the user allows is neither hidden nor read-only', () => {
