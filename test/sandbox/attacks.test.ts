@@ -180,6 +180,26 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
   });
 
+  test('both are killed at the same time: everything inside ends, and the next start ends what is left outside', async () => {
+    const mark = newMark();
+    const project = createSandboxedProject(user, {
+      agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`, promise],
+    });
+
+    const run = project.start(['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all']);
+    await run.printed('waiting for never');
+    await eventually(() => processesNamed(mark).length === 3, 'three daemons');
+    const keeper = childrenOf(spoolIn(project.home)).find((pid) => nameOf(pid) === 'node')!;
+    run.kill('SIGSTOP');
+    process.kill(keeper, 'SIGKILL');
+    run.kill('SIGKILL');
+    await run.result;
+
+    await eventually(() => processesNamed(mark).length === 0, 'the daemons to end');
+    expect(await project.spool('ralph', '--change', change)).toMatchObject({ code: 0 });
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
   test.each([
     ['bubblewrap', (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'bwrap')],
     [

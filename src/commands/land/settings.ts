@@ -34,13 +34,13 @@ export const trustLanding = async (project: Project, change: string, call: Call)
 };
 
 /** What of the last run decides how its branch lands. */
-const deciding: readonly string[] = ['gate', 'sandbox', 'place'];
+const deciding: ReadonlySet<string> = new Set(['gate', 'sandbox', 'place']);
 
 /** Whether the last run is known here; an error when it is, and what it says now is something else. */
 const isOwn = (folder: string, view: RunView): boolean => {
   const recognised = recognise(folder, view);
   if (recognised === 'unknown') return false;
-  const changed = recognised === 'same' ? [] : recognised.filter((name) => deciding.includes(name));
+  const changed = recognised === 'same' ? [] : recognised.filter((name) => deciding.has(name));
   if (changed.length > 0) throw userError('changed-last-run', view.change, changed);
   return true;
 };

@@ -19,6 +19,8 @@ export interface PlanRequest {
   readonly asked: ReadonlySet<FlagName>;
   /** What the config file says for a change, by key, as it is written there. */
   readonly fileFor: (change: string) => FileSettings;
+  /** The id of a new run, when it is to be the same each time that the run is planned. */
+  readonly newRun?: string;
 }
 
 export interface Planned {
@@ -103,10 +105,10 @@ const resumed = ({ finished, pending }: RunView, refused: boolean): string => {
 };
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
-const makePlan = ({ change, options, asked }: PlanRequest, previous: Previous | null): RunPlan => {
+const makePlan = ({ change, options, asked, newRun = newRunId() }: PlanRequest, previous: Previous | null): RunPlan => {
   const kept = previous?.view;
   const plan = {
-    run: kept?.run ?? newRunId(),
+    run: kept?.run ?? newRun,
     change,
     module: moduleOf(change),
     agents: kept ? agentsNow(kept, options, asked) : agentsOf(options),
@@ -169,7 +171,7 @@ const nextTime = (clock: string, now: Date): number => {
 };
 
 /** Sorts by time: `20261115-070312-9f3a01c2`. */
-const newRunId = () => {
+export const newRunId = () => {
   const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
   return `${day}-${time.slice(0, 6)}-${crypto.randomUUID().slice(0, 8)}`;
 };

@@ -35,7 +35,7 @@ import { checkLimits, watchLimits } from './limits.ts';
 import { notify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './place.ts';
-import { type Planned, type PlanRequest, planRun } from './plan.ts';
+import { newRunId, type Planned, type PlanRequest, planRun } from './plan.ts';
 import { createRunSandbox, type RunSandbox } from './sandbox.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 import type { Brief } from './parts.ts';
@@ -73,7 +73,7 @@ const mostGuarded = 50;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<number> => {
-  const request = await withNewUntil(await withKnownRun(given));
+  const request = { ...(await withNewUntil(await withKnownRun(given))), newRun: newRunId() };
   const brief = await readBrief(request);
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
