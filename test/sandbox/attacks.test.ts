@@ -186,7 +186,8 @@ describe.each(everybody)('run by $title', (user: User) => {
       agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`, promise],
     });
 
-    const run = project.start(['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all']);
+    const args = ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all'];
+    const run = project.start(args, { TMPDIR: project.base });
     await run.printed('waiting for never');
     await eventually(() => processesNamed(mark).length === 3, 'three daemons');
     const keeper = childrenOf(spoolIn(project.home)).find((pid) => nameOf(pid) === 'node')!;
