@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { createLiterals, deepestIndent, type Literals, type Span } from './literals.ts';
+import { holdsShape, shapeSpansIn } from './secret-shapes.ts';
+import { secretLiterals } from './secret-values.ts';
 
 /** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
@@ -15,80 +17,14 @@ interface ByteRedactor {
   end(): Uint8Array;
 }
 
-const mask = '[redacted]';
-
-interface Shape {
-  /** Each of two characters or more. */
-  readonly starts: readonly string[];
-  /** The pattern of what must follow. It is linear, and bounded by `longestSecret`. */
-  readonly rest: string;
-  /** A rarer character that is in every such secret: without it nothing else is looked for. */
-  readonly needs?: string;
-}
-
-/** Secrets that can be recognised by their shape. */
-export const shapes: readonly Shape[] = [
-  { starts: ['sk-'], rest: String.raw`(?=[\w-]{0,200}\d)[\w-]{20,}` },
-  { starts: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], rest: String.raw`\w{36,}` },
-  { starts: ['github_pat_'], rest: String.raw`\w{22,}` },
-  { starts: ['glpat-'], rest: String.raw`[\w-]{20,}` },
-  { starts: ['AKIA', 'ASIA'], rest: '[0-9A-Z]{16}' },
-  { starts: ['AIza'], rest: String.raw`[\w-]{35}` },
-  { starts: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'], rest: String.raw`[\w-]{10,}` },
-  { starts: ['npm_'], rest: String.raw`[A-Za-z0-9]{36}(?!\w)` },
-  { starts: ['_authToken='], rest: String.raw`[^\s"'$]{8,}` },
-  { starts: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'], rest: String.raw`\w{16,}` },
-  { starts: ['hf_', 'gsk_'], rest: '[A-Za-z0-9]{30,}' },
-  { starts: ['SG.'], rest: String.raw`[\w-]{22}\.[\w-]{43}` },
-  { starts: ['dapi'], rest: '[0-9a-f]{32}' },
-  { starts: ['lin_api_', 'lin_oauth_'], rest: String.raw`\w{40,}` },
-  { starts: ['shpat_', 'shpca_', 'shppa_', 'shpss_', 'shpua_'], rest: '[0-9a-fA-F]{32}' },
-  { starts: ['dckr_pat_', 'dckr_oat_'], rest: String.raw`[\w-]{27,}` },
-  { starts: ['dop_v1_', 'doo_v1_'], rest: '[0-9a-f]{64}' },
-  { starts: ['GOCSPX-'], rest: String.raw`[\w-]{28}` },
-  { starts: ['pypi-AgEI'], rest: String.raw`[\w-]{50,}` },
-  { starts: ['ATATT3'], rest: String.raw`[\w=-]{50,}` },
-  { starts: ['xapp-', 'xai-', 'pplx-', 'figd_', 'sbp_'], rest: String.raw`(?=[\w-]{0,200}\d)[\w-]{30,}` },
-  { starts: ['AccountKey='], rest: '[A-Za-z0-9+/]{86}==' },
-  { starts: ['whsec_'], rest: '[A-Za-z0-9+/]{32,}' },
-  { starts: ['AGE-SECRET-KEY-1'], rest: '[0-9A-Z]{58}' },
-  { starts: ['hooks.slack.com/services/T'], rest: String.raw`\w{6,}/B\w{6,}/\w{16,}` },
-  {
-    starts: ['aws_secret_access_key', 'AWS_SECRET_ACCESS_KEY', 'secretAccessKey', 'SecretAccessKey'],
-    rest: String.raw`[ \t"'\\]{0,8}[:=][ \t"'\\]{0,8}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])`,
-  },
-  {
-    // A password in a URL, but not the `postgres:postgres@localhost` of an example, nor a variable in its place.
-    starts: ['://'],
-    needs: '@',
-    rest: String.raw`[^\s:/?#@"'<>(),\\]{0,100}:(?![$%{*])[^\s/?#@"'<>(),\\]{6,200}@(?!(?:[\w-]+\.)*example\.|(?:127|10|0)\.|192\.168\.)[\w-]+\.[\w.-]+`,
-  },
-  {
-    starts: ['eyJ'],
-    // Where it is glued to other words, as in `token_eyJ…`, every few characters may begin one: it is looked for less far.
-    rest: String.raw`(?:(?<![\w-]eyJ)[\w-]{10,6000}|[\w-]{10,400})\.eyJ[\w-]{10,6000}\.[\w-]{10,4000}`,
-  },
-  {
-    starts: ['-----BEGIN '],
-    // Its end may be cut off: then it goes as far as its lines do.
-    rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-(?!----)){0,16384}-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nr]|\s)+[\w+/=]{16,})+)`,
-  },
-];
-
-/** Variables whose value is a secret, and not a path, a number or a switch. */
-const secretName = /(?:^|_)(?:KEY|TOKEN|PASS|PWD|PAT)(?:_|$)|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
-/** Where something is, and how long it lasts, is no secret. */
-const placeName = /_(?:PATH|FILE|DIR|SOCK|URL|NAME|LIFETIME|TTL|ID)$/i;
-const shortestSecret = 8;
+/** What stands in the place of a secret. */
+export const mask = '[redacted]';
 
 export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
-  const values = Object.entries(env)
-    .filter(([name, value]) => secretName.test(name) && !placeName.test(name) && looksSecret(value ?? ''))
-    .flatMap(([, value]) => spellings(value!))
-    .toSorted((a, b) => b.length - a.length);
-  const inTexts = createFinder(values);
-  const inBytes = createFinder(values.map((value) => Buffer.from(value).toString('latin1')));
-  const clean = (text: string) => (inTexts.occursIn(text) ? text.replace(inTexts.pattern, mask) : text);
+  const literals = secretLiterals(env);
+  const inTexts = createLiterals(literals);
+  const inBytes = createLiterals(literals.map((literal) => Buffer.from(literal).toString('latin1')));
+  const clean = (text: string) => masked(text, secretsIn(text, inTexts));
   return {
     text: clean,
     data: (data) => mapTexts(data, clean) as typeof data,
@@ -111,105 +47,110 @@ const mapTexts = (data: unknown, change: (text: string) => string): unknown => {
   return copy ?? data;
 };
 
-/** A value stands in JSON with its quotes and newlines escaped; one of several lines may be printed line by line. */
-const spellings = (value: string): string[] => {
-  const lines = value.split('\n').filter((line) => line.length >= shortestSecret);
-  const inJson = JSON.stringify(value).slice(1, -1);
-  const inAscii = inJson.replaceAll(
-    /[\u0080-\uffff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  return [...new Set([inJson, inAscii, ...lines])];
-};
-
-/** Long enough, and more than a plain word, a path or a number. */
-const looksSecret = (value: string) =>
-  value.length >= shortestSecret &&
-  !/^(?:https?:\/\/[^@]*$|[\d.]+$)/.test(value) &&
-  !existsSync(value) &&
-  (value.length >= 20 || !/^[a-z]+$/i.test(value));
-
-const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
-
-/**
- * A key does not begin in the middle of a word. A letter before it may be the end of an escape in JSON (`\\n`), or of a
- * colour code.
- */
-const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;
-
-const sourceOf = (start: string, rest: string): string =>
-  `${/^\w/.test(start) ? wordStart : ''}${literally(start)}${rest}`;
-
-const patternOf = (values: readonly string[]) =>
-  new RegExp(
-    [
-      ...values.map(literally),
-      ...shapes.flatMap(({ starts, rest }) => starts.map((start) => sourceOf(start, rest))),
-    ].join('|'),
-    'g',
-  );
-
-interface Finder {
-  readonly pattern: RegExp;
-  /** Whether the pattern occurs at all; many times as fast as the pattern itself. */
-  occursIn(text: string): boolean;
+interface Secret extends Span {
+  /** Colours or line ends are in between. */
+  readonly isSplit: boolean;
 }
 
-/**
- * One of them is in nearly every start, the rarest in ordinary text first. Looking for one of them is many times as fast
- * as looking for each start, and each is one more pass over all output: as few as will do.
- */
-const rare = ['J', 'K', 'I', 'G', 'k', '_', '-', 'p'] as const;
+/** Where the secrets of a text are, in order; none overlaps another. */
+const secretsIn = (text: string, literals: Literals): Secret[] => {
+  const whole = [
+    ...(literals.occurIn(text) ? literals.spansIn(text) : []),
+    ...(holdsShape(text) ? shapeSpansIn(text) : []),
+  ].map((span) => ({ ...span, isSplit: false }));
+  const split = splitSecretsIn(text, literals).filter(
+    ({ start, end }) => !whole.some((each) => each.start <= start && end <= each.end),
+  );
+  return inOrder([...whole, ...split]);
+};
 
-const createFinder = (values: readonly string[]): Finder => {
-  const starts = shapes.flatMap((shape) => shape.starts.map((start) => startOf(start, shape)));
-  const groups = rare.map((char) => {
-    const own = starts.filter((start) => start.rare?.char === char);
-    return { char, own, before: new Set(own.map(({ text, rare }) => text.charCodeAt(rare!.offset - 1))) };
-  });
-  const others = starts.filter((start) => start.rare === null);
-  const holdsRareStart = (text: string): boolean =>
-    groups.some(({ char, own, before }) => {
-      for (let at = text.indexOf(char, 1); at !== -1; at = text.indexOf(char, at + 1))
-        if (before.has(text.charCodeAt(at - 1)) && own.some((start) => start.isAt(text, at - start.rare!.offset)))
-          return true;
-      return false;
-    });
-  const holdsOtherStart = (text: string): boolean =>
-    others.some((start) => {
-      if (start.needs !== undefined && !text.includes(start.needs)) return false;
-      for (let at = text.indexOf(start.text); at !== -1; at = text.indexOf(start.text, at + 1))
-        if (start.isAt(text, at)) return true;
-      return false;
-    });
+const inOrder = (secrets: readonly Secret[]): Secret[] => {
+  if (secrets.length < 2) return [...secrets];
+  const sorted = secrets.toSorted((a, b) => a.start - b.start || b.end - a.end);
+  const found: Secret[] = [];
+  for (const secret of sorted) {
+    const last = found.at(-1);
+    if (last === undefined || secret.start >= last.end) found.push(secret);
+    else if (secret.end > last.end)
+      found[found.length - 1] = { start: last.start, end: secret.end, isSplit: last.isSplit || secret.isSplit };
+  }
+  return found;
+};
+
+/** What a terminal takes for a change of colours and the like, as it is and in JSON. */
+const colour = String.raw`(?:\u001b|\\u001[bB])(?:\[[\d;:?]{0,32}[A-Za-z]|\(B)`;
+const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${deepestIndent}}`;
+const colours = new RegExp(colour, 'g');
+const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
+
+/** Those in the middle of which colours change, or a line ends. Of shapes, only the former: what they end with is not known. */
+const splitSecretsIn = (text: string, literals: Literals): Secret[] => {
+  const isColoured = text.includes('\u001b') || text.includes(String.raw`\u001`);
+  const plain = isColoured ? without(text, colours) : null;
+  const words = plain?.text ?? text;
+  const found: Secret[] = [];
+  if (plain !== null) {
+    if (literals.occurIn(words)) found.push(...plain.inOriginal(literals.spansIn(words)));
+    if (holdsShape(words)) found.push(...plain.inOriginal(shapeSpansIn(words)));
+  }
+  if (!literals.mayBeWrappedIn(words)) return found;
+  const joined = without(text, coloursAndLineEnds);
+  return [...found, ...joined.inOriginal(literals.spansIn(joined.text))];
+};
+
+interface Shortened {
+  readonly text: string;
+  inOriginal(spans: readonly Span[]): Secret[];
+}
+
+/** A text less all that a pattern finds, from which one finds back. */
+const without = (text: string, pattern: RegExp): Shortened => {
+  /** Where each part that is left begins: in the shortened text, and in the original. */
+  const [starts, origins] = [[0], [0]];
+  const parts: string[] = [];
+  let [length, from] = [0, 0];
+  for (const { index, 0: found } of text.matchAll(pattern)) {
+    parts.push(text.slice(from, index));
+    length += index - from;
+    from = index + found.length;
+    starts.push(length);
+    origins.push(from);
+  }
+  parts.push(text.slice(from));
+  const originOf = (at: number): number => {
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (starts[middle]! <= at) low = middle;
+      else high = middle - 1;
+    }
+    return origins[low]! + at - starts[low]!;
+  };
   return {
-    pattern: patternOf(values),
-    occursIn: (text) => values.some((value) => text.includes(value)) || holdsRareStart(text) || holdsOtherStart(text),
+    text: parts.join(''),
+    inOriginal: (spans) =>
+      spans.map(({ start, end }) => ({ start: originOf(start), end: originOf(end - 1) + 1, isSplit: true })),
   };
 };
 
-const startOf = (text: string, { rest, needs }: Shape) => {
-  // Not the first character: the one before it is compared as well.
-  const char = rare.find((each) => text.includes(each, 1));
-  const whole = new RegExp(sourceOf(text, rest), 'y');
-  return {
-    text,
-    needs,
-    /** Where its rarest character is; null when all of them are common. */
-    rare: char === undefined ? null : { char, offset: text.indexOf(char, 1) },
-    isAt: (words: string, at: number): boolean => {
-      if (!words.startsWith(text, at)) return false;
-      whole.lastIndex = at;
-      return whole.test(words);
-    },
-  };
+/** What splits a secret stays: a colour may be meant for what follows. */
+const masked = (text: string, secrets: readonly Secret[]): string => {
+  if (secrets.length === 0) return text;
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end, isSplit } of secrets) {
+    const between = isSplit ? (text.slice(start, end).match(coloursAndLineEnds) ?? []) : [];
+    parts.push(text.slice(from, start), mask, ...between);
+    from = end;
+  }
+  return parts.join('') + text.slice(from);
 };
 
 /** No secret that is looked for is longer, but for private keys. */
 const longestSecret = 16 * 1024;
 const longestKey = 20_000;
 
-const createByteRedactor = (finder: Finder): ByteRedactor => {
+const createByteRedactor = (literals: Literals): ByteRedactor => {
   // What is held back, with the next chunk behind it. A new buffer for each chunk would fill the memory.
   let room = Buffer.alloc(0);
   let [from, to] = [0, 0];
@@ -227,14 +168,14 @@ const createByteRedactor = (finder: Finder): ByteRedactor => {
     pass(chunk) {
       const bytes = append(chunk);
       const text = bytes.toString('latin1');
-      const { clean, end } = cleaned({ bytes, text }, safeEnd(text), finder);
+      const { clean, end } = cleaned({ bytes, text }, safeEnd(text, literals), literals);
       from = end;
       return clean;
     },
     end() {
       const bytes = room.subarray(from, to);
       from = to;
-      return cleaned({ bytes, text: bytes.toString('latin1') }, bytes.length, finder).clean;
+      return cleaned({ bytes, text: bytes.toString('latin1') }, bytes.length, literals).clean;
     },
   };
 };
@@ -246,21 +187,37 @@ interface Words {
 }
 
 /** What comes before `end`, without secrets; less of it when a secret lies across the end. */
-const cleaned = ({ bytes, text }: Words, end: number, finder: Finder): { clean: Buffer; end: number } => {
-  if (!finder.occursIn(text)) return { clean: bytes.subarray(0, end), end };
-  const { pattern } = finder;
-  const across = [...text.matchAll(pattern)].find(({ index, 0: found }) => index < end && index + found.length > end);
-  const last = across && bytes.length - across.index < longestKey ? across.index : end;
-  return { clean: Buffer.from(text.slice(0, last).replace(pattern, mask), 'latin1'), end: last };
+const cleaned = ({ bytes, text }: Words, end: number, literals: Literals): { clean: Buffer; end: number } => {
+  const secrets = secretsIn(text, literals);
+  if (secrets.length === 0) return { clean: bytes.subarray(0, end), end };
+  const across = secrets.find((secret) => secret.start < end && secret.end > end);
+  const isHeld = across !== undefined && bytes.length - across.start < longestKey;
+  const last = isHeld ? across.start : end;
+  const kept = text.slice(0, last);
+  const inside =
+    across === undefined || isHeld ? secrets.filter((each) => each.end <= last) : secretsIn(kept, literals);
+  return { clean: Buffer.from(masked(kept, inside), 'latin1'), end: last };
 };
 
 /** Up to where no secret can go on in the next chunk: the end of a line, or far enough before the end of a long one. */
-const safeEnd = (text: string): number => {
+const safeEnd = (text: string, literals: Literals): number => {
   // Looking for the last one takes long where there is none.
   const lineEnd = text.includes('\n') ? text.lastIndexOf('\n') + 1 : 0;
-  const end = Math.max(lineEnd, text.length - longestSecret);
+  const end = Math.max(beforeWrapped(text, lineEnd, literals), text.length - longestSecret);
   const key = text.includes('-----BEGIN ') ? text.lastIndexOf('-----BEGIN ', end) : -1;
   if (key === -1 || text.length - key >= longestKey) return end;
   const closed = /-----END [A-Z ]*-----/.test(text.slice(key));
   return closed ? end : Math.min(key, end);
+};
+
+/** Before what a line ends with, where that may be the beginning of a secret that goes on in the next line. */
+const beforeWrapped = (text: string, lineEnd: number, literals: Literals): number => {
+  if (lineEnd === 0 || literals.isEmpty) return lineEnd;
+  const from = Math.max(0, lineEnd - longestSecret);
+  const last = text.slice(Math.max(from, lineEnd - 64), lineEnd);
+  if (literals.begunAtEndOf(last.replaceAll(coloursAndLineEnds, '')) === 0) return lineEnd;
+  const joined = without(text.slice(from, lineEnd), coloursAndLineEnds);
+  const begun = literals.begunAtEndOf(joined.text);
+  const [secret] = joined.inOriginal([{ start: joined.text.length - begun, end: joined.text.length }]);
+  return from + secret!.start;
 };

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { shortestLiteral } from './literals.ts';
+
+/** The secrets of an environment, in all the ways in which they may be printed. */
+export const secretLiterals = (env: NodeJS.ProcessEnv): string[] => {
+  const secrets = Object.entries(env).flatMap(([name, value = '']) => secretsIn(name, value));
+  return [...new Set(secrets)]
+    .flatMap(spellings)
+    .filter(({ length }) => length >= shortestLiteral && length <= longest);
+};
+
+/** What is longer is not held back by a stream until it is whole. */
+const longest = 12 * 1024;
+
+/** Variables whose value is a secret, and not a path, a number or a switch. */
+const secretName =
+  /(?:^|_)(?:KEY|TOKEN|PASS|PWD|PAT|AUTHORIZATION|CONN(?:ECTION)?_?STR(?:ING)?)(?:_|$)|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
+/** Variables of which only a value that a person would not choose is a secret. */
+const maybeSecretName = /(?:^|_)(?:AUTH|SESSION|COOKIES?|DSN|CONN)(?:_|$)/i;
+/** What something is, where it is, and how long it lasts, is no secret. */
+const placeName =
+  /_(?:PATH|FILE|DIR|SOCK|URL|URI|NAME|LIFETIME|TTL|ID|TYPE|MODE|METHOD|CLASS|DESKTOP|ADDRESS|MANAGER|HOST|PORT)$/i;
+/** What a shell, a terminal, a desktop or a login says of itself. */
+const surroundings = /^(?:PWD$|(?:XDG|DBUS|DESKTOP|GNOME|KDE|KONSOLE|SSH|TERM|ITERM|TMUX|ZELLIJ|SHELL|WAYLAND|SWAY)_)/i;
+
+const secretsIn = (name: string, value: string): string[] => {
+  const inUrl = userinfoOf(value);
+  if (placeName.test(name) || surroundings.test(name)) return inUrl;
+  if (secretName.test(name) && looksSecret(value)) return [value, ...partsOf(value), ...inUrl];
+  if (maybeSecretName.test(name) && looksRandom(value)) return [value, ...partsOf(value), ...inUrl];
+  return inUrl;
+};
+
+/** Long enough, and more than a plain word, a path or a number. */
+const looksSecret = (value: string): boolean =>
+  value.length >= shortestLiteral &&
+  !/^(?:https?:\/\/[^@]*$|[\d.]+$)/.test(value) &&
+  !existsSync(value) &&
+  (value.length >= 20 || !/^[a-z]+$/i.test(value));
+
+const looksRandom = (value: string): boolean =>
+  value.length >= 12 && /\d/.test(value) && /[a-z]/i.test(value) && !value.startsWith('/') && looksSecret(value);
+
+/** What stands before the host of a URL: all of it, and the password; as it is there, and as it is meant. */
+const userinfoOf = (value: string): string[] => {
+  const [, userinfo] = /^[a-z][a-z0-9+.-]{0,40}:\/\/([^\s/?#]*)@/i.exec(value) ?? [];
+  if (userinfo === undefined) return [];
+  const colon = userinfo.indexOf(':');
+  if (colon === -1) return looksRandom(userinfo) ? [userinfo] : [];
+  const password = userinfo.slice(colon + 1);
+  if (password === '') return [];
+  const whole = userinfo.length >= shortestLiteral ? userinfo : `://${userinfo}@`;
+  return [whole, ...[password, decoded(password)].filter(looksSecret)];
+};
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The password of a connection string, the value of a cookie, the token behind `Bearer`. */
+const partsOf = (value: string): string[] =>
+  value.split(/[\s;,]+/).flatMap((part) => {
+    const [, key = '', text = part] = /^([\w.-]{1,64})=(?=[^=])(.*)$/.exec(part) ?? [];
+    const isSecret = /pass|pwd|key|secret|token/i.test(key) ? looksSecret(text) : looksRandom(text);
+    return isSecret && text !== value ? [text] : [];
+  });
+
+/** A value as it is printed, escaped or encoded. One of several lines may be printed line by line. */
+const spellings = (value: string): string[] => {
+  const lines = value.split('\n').filter((line) => line.length >= shortestLiteral);
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const bytes = Buffer.from(value);
+  const hex = bytes.toString('hex');
+  const percents = [percentEncoded(bytes, /[\w.~-]/), percentEncoded(bytes, /[\w.~!'()*-]/)];
+  return [
+    ...lines,
+    inJson,
+    inAscii(inJson),
+    JSON.stringify(inJson).slice(1, -1),
+    ...percents.flatMap((text) => [text, lowerCased(text), text.replaceAll('%20', '+')]),
+    hex,
+    hex.toUpperCase(),
+    ...[0, 1, 2].flatMap((offset) => base64At(bytes, offset)),
+  ];
+};
+
+const inAscii = (text: string): string =>
+  text.replaceAll(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const percentEncoded = (bytes: Buffer, plain: RegExp): string =>
+  [...bytes]
+    .map((byte) => ({ char: String.fromCharCode(byte), hex: byte.toString(16).toUpperCase().padStart(2, '0') }))
+    .map(({ char, hex }) => (plain.test(char) ? char : `%${hex}`))
+    .join('');
+
+const lowerCased = (text: string): string => text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+
+/** What it is in the middle of a longer text in base64: the characters that are made of it alone. */
+const base64At = (bytes: Buffer, offset: number): string[] => {
+  const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
+  const from = Math.ceil((offset * 8) / 6);
+  const to = Math.floor((shifted.length * 8) / 6);
+  return (['base64', 'base64url'] as const).map((alphabet) => shifted.toString(alphabet).slice(from, to));
+};

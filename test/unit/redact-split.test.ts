@@ -1,0 +1,115 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createLiterals } from '../../src/literals.ts';
+import { createRedactor } from '../../src/redact.ts';
+import { chunkSizes, cut } from './chunks.ts';
+
+const secret = 'Tr0ub4dor&3 "x" ä/+z';
+const redactor = createRedactor({ DEPLOY_TOKEN: secret, API_KEY: 'k3y-with-many-letters' });
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+const throughStream = (text: string, sizes: readonly number[] = [7]) => {
+  const stream = redactor.stream();
+  const parts = cut(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
+  return Buffer.concat([...parts, stream.end()]).toString('utf8');
+};
+
+describe('a value is found as it may be printed', () => {
+  test.each([
+    ['as it is', `a ${secret} b`, 'a [redacted] b'],
+    ['in JSON', JSON.stringify({ a: secret }), '{"a":"[redacted]"}'],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify([secret])), String.raw`"[\"[redacted]\"]"`],
+    ['in a URL', `?token=${encodeURIComponent(secret)}&b=1`, '?token=[redacted]&b=1'],
+    ['in a form', `token=${new URLSearchParams([['', secret]]).toString().slice(1)}&b`, 'token=[redacted]&b'],
+    [
+      'with small letters in a URL',
+      encodeURIComponent(secret).replaceAll(/%../g, (x) => x.toLowerCase()),
+      '[redacted]',
+    ],
+    ['in hex', `0x${Buffer.from(secret).toString('hex')}.`, '0x[redacted].'],
+    ['in capital hex', Buffer.from(secret).toString('hex').toUpperCase(), '[redacted]'],
+    [
+      'split by colours',
+      `a \u001b[1m${secret.slice(0, 5)}\u001b[0;31m${secret.slice(5)} b`,
+      'a \u001b[1m[redacted]\u001b[0;31m b',
+    ],
+    ['wrapped', `a ${secret.slice(0, 6)}\n${secret.slice(6)} b`, 'a [redacted]\n b'],
+    ['wrapped and indented', `a ${secret.slice(0, 6)}\r\n    ${secret.slice(6)} b`, 'a [redacted]\r\n     b'],
+    ['wrapped in JSON', String.raw`{"a":"k3y-with-\nmany-letters"}`, String.raw`{"a":"[redacted]\n"}`],
+    ['wrapped twice, in colours', 'k3y-\u001b[1m\nwith-man\ny-letters\u001b[0m', '[redacted]\u001b[1m\n\n\u001b[0m'],
+  ])('%s', (_, text, expected) => {
+    expect(redactor.text(text)).toBe(expected);
+    expect(throughStream(text)).toBe(expected);
+  });
+
+  test.each(['', 'u', 'us', 'user:', 'user2:', 'someone:'])('in base64, behind %j', (before) => {
+    for (const alphabet of ['base64', 'base64url'] as const) {
+      const text = Buffer.from(`${before}${secret}@behind`).toString(alphabet);
+      const cleaned = redactor.text(`Basic ${text}`);
+      expect(cleaned).toContain('[redacted]');
+      const left = cleaned
+        .replace('Basic ', '')
+        .split('[redacted]')
+        .map((part) => part.length);
+      // A character at either end is made of a neighbour as well.
+      expect(left[0]! + left[1]!).toBeLessThanOrEqual(base64(`${before}@behind`).length + 2);
+    }
+  });
+
+  test('in base64 that is wrapped', () => {
+    const text = base64(`${'x'.repeat(60)}${secret}${'y'.repeat(60)}`).replaceAll(/.{76}/g, '$&\n');
+    expect(redactor.text(text)).toContain('[redacted]');
+    expect(redactor.text(text).replaceAll(/\s/g, '')).not.toContain(base64(secret).slice(2, 20));
+  });
+});
+
+test.each([
+  ['ghp_', `\u001b[32mghp\u001b[0m_${'a1'.repeat(18)}`],
+  ['sk-', `sk-\\u001b[1mant-${'a1'.repeat(15)}`],
+])('a key of a known shape is found where colours split it: %s', (_, text) => {
+  expect(redactor.text(`key ${text} end`)).not.toContain('a1a1');
+});
+
+test.each([
+  'k3y-with-', // not all of it
+  'k3y-wi\n | th-many-letters',
+  'a line\n  and another one\n',
+  'Authorization: Bearer ${TOKEN}',
+  'Authorization: Bearer some-long-token-with-1234',
+  '{"Authorization": "Bearer YOUR_ACCESS_TOKEN_HERE_1"}',
+])('nothing is taken out of %j', (text) => {
+  expect(redactor.text(text)).toBe(text);
+});
+
+test('a wrapped value is found in a stream, wherever it is cut', () => {
+  const text = `first\n${'some words '.repeat(20)}k3y-with-\n  many-letters\nDone: k3y-wit\u001b[0m\nh-many-\nletters.\n`;
+  const expected = redactor.text(text);
+  expect(expected).not.toMatch(/k3y|many|letters/);
+  fc.assert(fc.property(chunkSizes, (sizes) => void expect(throughStream(text, sizes)).toBe(expected)));
+});
+
+test('a line is held back only where it ends as a secret begins', () => {
+  const stream = redactor.stream();
+  const pass = (text: string) => Buffer.from(stream.pass(Buffer.from(text))).toString();
+  expect(pass('a line with\n')).toBe('a line with\n');
+  expect(pass('it is k3y-with\n')).toBe('it is ');
+  expect(pass('out an end\n')).toBe('k3y-with\nout an end\n');
+});
+
+test('many texts are looked for at once as one by one', () => {
+  const few = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '\u4e2d'), minLength: 8, maxLength: 12 });
+  const words = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '\u4e2d'), maxLength: 200 });
+  fc.assert(
+    fc.property(fc.array(few, { minLength: 1, maxLength: 5 }), fc.array(words, { maxLength: 4 }), (literals, parts) => {
+      const text = parts.join(literals[0]);
+      const found = createLiterals(literals);
+      const at = (start: number) => literals.filter((each) => text.startsWith(each, start)).map((each) => each.length);
+      const expected = [...text].length === 0 ? [] : Array.from(text, (_, start) => ({ start, lengths: at(start) }));
+      const spans = expected
+        .filter(({ lengths }) => lengths.length > 0)
+        .map(({ start, lengths }) => ({ start, end: start + Math.max(...lengths) }));
+      expect(found.spansIn(text)).toEqual(spans);
+      expect(found.occurIn(text)).toBe(spans.length > 0);
+    }),
+  );
+});
