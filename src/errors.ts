@@ -256,6 +256,11 @@ const table = {
     text: (change: string) =>
       `${change} was not run here by you, so the verify commands of its last run are not run. Give them with --verify, or set SPOOL_TRUST=1 if you trust them.`,
   },
+  'redacted-run': {
+    exit: 2,
+    text: (change: string, flag: string) =>
+      `The last run of ${change} was started elsewhere, and its ${flag} holds a secret, which is not written into the project. Give ${flag} again.`,
+  },
   'bad-slug': {
     exit: 2,
     text: (slug: string, better: string | null) =>

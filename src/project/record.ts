@@ -55,6 +55,12 @@ const settled = [
 
 type Settled = Pick<RunView, (typeof settled)[number]>;
 
+/** One start of a run. */
+interface Version extends Settled {
+  /** The same as state.json has it, where that is without the secrets in it. */
+  readonly written?: Settled;
+}
+
 const settledOf = (view: RunView): Settled =>
   Object.fromEntries(settled.map((name) => [name, view[name]])) as unknown as Settled;
 
@@ -62,17 +68,20 @@ const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.js
 
 /**
  * Called before a run is written to state.json as started or resumed. The version before is kept as well: whoever is
- * killed in between has state.json as it was.
+ * killed in between has state.json as it was. `written` is what goes there; the record has the run as it was asked for,
+ * as it is resumed from it.
  */
-export const recordRun = (folder: string, view: RunView): void => {
+export const recordRun = (folder: string, view: RunView, written: RunView): void => {
   createFolder(join(folder, 'runs'));
-  const versions = [settledOf(view), ...knownVersions(folder, view.run).slice(0, 1)];
+  const [asked, shown] = [settledOf(view), settledOf(written)];
+  const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
+  const versions = [version, ...knownVersions(folder, view.run).slice(0, 1)];
   replaceOwn(runFile(folder, view.run), `${JSON.stringify(versions, null, 2)}\n`);
 };
 
-const knownVersions = (folder: string, run: string): Settled[] => {
+const knownVersions = (folder: string, run: string): Version[] => {
   const versions = parseJson(readOwn(runFile(folder, run))?.toString('utf8') ?? '');
-  return Array.isArray(versions) ? (versions as Settled[]) : [];
+  return Array.isArray(versions) ? (versions as Version[]) : [];
 };
 
 export type Recognised =
@@ -86,11 +95,31 @@ export type Recognised =
 export const recognise = (folder: string, view: RunView): Recognised => {
   const versions = knownVersions(folder, view.run);
   if (versions.length === 0) return 'unknown';
-  const now = JSON.parse(JSON.stringify(settledOf(view))) as Settled;
-  const different = versions.map((known) =>
-    settled.filter((name) => !isDeepStrictEqual(known[name] ?? null, now[name] ?? null)),
-  );
+  const different = versions.map((known) => differences(known, view));
   return different.some((names) => names.length === 0) ? 'same' : different[0]!;
+};
+
+const differences = (known: Version, view: RunView): string[] => {
+  const now = asSaved(view);
+  return settled.filter((name) => !isSame(known.written ?? known, now, name));
+};
+
+/** As it is read back. */
+const asSaved = (view: RunView) => JSON.parse(JSON.stringify(settledOf(view))) as Settled;
+
+const isSame = (then: Settled, now: Settled, name: keyof Settled): boolean =>
+  isDeepStrictEqual(then[name] ?? null, now[name] ?? null);
+
+/** A run as it was asked for, with the secrets that state.json does not have, as far as they are known here. */
+export const asAskedFor = (folder: string, view: RunView): RunView => {
+  const redacted = knownVersions(folder, view.run).filter(({ written }) => written !== undefined);
+  if (redacted.length === 0) return view;
+  const now = asSaved(view);
+  const known = settled.flatMap((name) => {
+    const version = redacted.find(({ written }) => isSame(written!, now, name));
+    return version ? [[name, version[name]]] : [];
+  });
+  return { ...view, ...(Object.fromEntries(known) as Partial<Settled>) };
 };
 
 /** What writes down the checkpoints of a change. */

@@ -70,3 +70,9 @@ export interface RunView extends Tally {
 /** A run that claims to go on although its process is gone was cut off. */
 export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
   view.status === 'running' && !alive ? 'interrupted' : view.status;
+
+/** The run as it is written into the project and told to others: without secrets. What says which run it is stays. */
+export const publicView = (view: RunView, redactor: { data<Data>(data: Data): Data }): RunView => {
+  const { run, change, module, status, cause, place, startedAt, updatedAt, endedAt } = view;
+  return { ...redactor.data(view), run, change, module, status, cause, place, startedAt, updatedAt, endedAt };
+};

@@ -207,7 +207,7 @@ const projectToDamage = async () => {
 const defaults = resolveOptions({ typed: {}, env: {}, project: null });
 
 /** All that readers do with what is on disk, and what a start does before anything is run. */
-const readAll = async ({ folder }: TestProject): Promise<void> => {
+const readAll = async ({ folder, env }: TestProject): Promise<void> => {
   const project = { root: folder };
   try {
     const { view } = await readRun(project, change);
@@ -217,7 +217,7 @@ const readAll = async ({ folder }: TestProject): Promise<void> => {
     describeLastRun((await overview(project, change)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTally));
-    const { plan, previous } = await planRun({ ...(await defaults), project, change });
+    const { plan, previous } = await planRun({ ...(await defaults), project, change, call: { env } });
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
     // A version that is not known, or a minimum above the maximum, is a sentence.

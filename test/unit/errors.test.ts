@@ -69,6 +69,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'unknown-run': ['001-01_x'],
   'changed-last-run': ['001-01_x', ['gate']],
   'unknown-gate': ['001-01_x'],
+  'redacted-run': ['001-01_x', '--verify'],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],

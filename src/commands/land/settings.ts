@@ -1,9 +1,10 @@
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import { userError } from '../../errors.ts';
 import type { Project } from '../../project/find.ts';
-import { recognise, recordFolder } from '../../project/record.ts';
+import { asAskedFor, recognise, recordFolder } from '../../project/record.ts';
 import { readRun } from '../../project/state.ts';
 import type { RunView } from '../../ralph/view.ts';
+import { mask } from '../../redact.ts';
 import { includeSource } from '../../trust/settings.ts';
 import type { Call } from '../command.ts';
 import { sourceFor } from '../ralph/trust.ts';
@@ -16,12 +17,15 @@ export const trustLanding = async (project: Project, change: string, call: Call)
   const { forChange, asked, config } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
   const options = forChange(change);
   const { view } = await readRun(project, change);
-  const isKnown = view !== null && isOwn(recordFolder(project, change, call.env), view);
-  const kept = view?.gate.verify ?? [];
+  const folder = recordFolder(project, change, call.env);
+  const isKnown = view !== null && isOwn(folder, view);
+  const kept = view ? asAskedFor(folder, view).gate.verify : [];
   const isKept = !asked.has('verify') && kept.length > 0;
   const commands = isKept ? kept : options.verify;
   const isFromFile = !asked.has('verify') && commands.join('\n') === options.verify.join('\n');
   if (isKept && !isFromFile && !isKnown && call.env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
+  if (isKept && !isKnown && kept.some((command) => command.includes(mask)))
+    throw userError('redacted-run', change, '--verify');
   const needed = [
     ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
     ...(asked.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),

@@ -85,7 +85,8 @@ const verify = async (landing: Landing): Promise<void> => {
   const root = join(trial, prefix);
   createFolder(root);
   const sandbox = isConfined ? await openFor({ project, options, call }, family, []) : null;
-  const place = { env: call.env, logFile, stops, redactor: createRedactor(call.env), sandbox };
+  const redactor = createRedactor(call.env);
+  const place = { env: call.env, logFile, stops, redactor, sandbox };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     endIfStopped(stops);
@@ -93,11 +94,11 @@ const verify = async (landing: Landing): Promise<void> => {
   };
 
   const setUpAndVerify = async () => {
-    if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${options.worktreeSetup}\n`);
+    if (options.worktreeSetup !== null) call.terminal.say(`Setting up: ${redactor.text(options.worktreeSetup)}\n`);
     if (!(await passes(setUp({ ...place, project, options, root, family }))))
-      throw userError('setup-failed', options.worktreeSetup ?? '', log);
+      throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
     for (const command of commands) {
-      call.terminal.say(`Verifying: ${command}\n`);
+      call.terminal.say(`Verifying: ${redactor.text(command)}\n`);
       const result = runShell({
         ...place,
         command,
@@ -106,7 +107,8 @@ const verify = async (landing: Landing): Promise<void> => {
         timeoutMs: options.verifyTimeout,
         stopGraceMs: options.stopGrace,
       });
-      if (!(await passes(result.then(({ outcome }) => outcome)))) throw userError('land-red', command, log);
+      if (!(await passes(result.then(({ outcome }) => outcome))))
+        throw userError('land-red', redactor.text(command), log);
     }
   };
   try {

@@ -1,8 +1,9 @@
 import type { Project } from '../../project/find.ts';
 import { writeStart, writeState } from '../../project/save-state.ts';
 import type { Emit } from '../../ralph/events.ts';
-import { type RunView } from '../../ralph/view.ts';
+import { publicView, type RunView } from '../../ralph/view.ts';
 import { initialView, reduceView } from '../../ralph/fold.ts';
+import type { Redactor } from '../../redact.ts';
 import type { Report } from '../../report/report.ts';
 import type { Planned } from './plan.ts';
 
@@ -17,8 +18,9 @@ export interface EmitterParts {
   readonly planned: Planned;
   readonly report: Report;
   readonly elapsedMs: () => number;
-  /** Called before a run is written down as started. */
-  readonly record: (view: RunView) => void;
+  /** Called before a run is written down as started, with the run and with what is written of it. */
+  readonly record: (view: RunView, written: RunView) => void;
+  readonly redactor: Redactor;
 }
 
 /** How often time and usage are written down, so that a kill costs no more of them. */
@@ -28,7 +30,7 @@ export const beatMs = 10_000;
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
-export const createEmitter = ({ project, planned, report, elapsedMs, record }: EmitterParts): Emitter => {
+export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
   const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
@@ -36,7 +38,7 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record }: E
   let started = false;
   const keep = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
-    writeState(project, view);
+    writeState(project, publicView(view, redactor));
     started = true;
   };
   const timer = setInterval(() => {
@@ -49,10 +51,10 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record }: E
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      if (event.type === 'run-started') record(next);
+      if (event.type === 'run-started') record(next, publicView(next, redactor));
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
-      if (event.type === 'run-started') writeStart(project, view);
+      if (event.type === 'run-started') writeStart(project, publicView(view, redactor));
       try {
         report(event, view);
       } catch {

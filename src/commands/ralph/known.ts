@@ -1,8 +1,10 @@
 import { userError } from '../../errors.ts';
+import { type FlagName, flagOf } from '../../flags.ts';
 import { isTracked } from '../../git/worktree.ts';
 import { recognise, recordFolder } from '../../project/record.ts';
 import { loopOwner, ralphFolder, readRun } from '../../project/state.ts';
 import type { RunView } from '../../ralph/view.ts';
+import { mask } from '../../redact.ts';
 import type { RunRequest } from './run.ts';
 
 /**
@@ -22,7 +24,24 @@ export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => 
     return { ...request, options: { ...options, fresh: true } };
   }
   await agree(request, view);
+  askAgain(request, view);
   return request;
+};
+
+/** What was redacted is known only where the run was started. */
+const askAgain = (
+  { change, asked }: RunRequest,
+  { gate, agents, completionPromise, blockedPromise }: RunView,
+): void => {
+  const kept: Partial<Record<FlagName, unknown>> = {
+    verify: gate.verify,
+    harness: agents,
+    completionPromise,
+    blockedPromise,
+  };
+  const names = Object.keys(kept) as FlagName[];
+  const lost = names.find((name) => !asked.has(name) && JSON.stringify(kept[name]).includes(mask));
+  if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
 };
 
 const interruptedRun = async ({ project, change }: RunRequest): Promise<RunView | null> => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
-import type { RunView } from '../../ralph/view.ts';
+import { publicView, type RunView } from '../../ralph/view.ts';
 import { visible } from '../../report/trust.ts';
 import type { WorldParts } from './parts.ts';
 
@@ -10,7 +10,8 @@ const longestMs = 30_000;
 
 /** Tells whoever asked to be told that the run has ended. That it cannot is said, and changes nothing. */
 export const notify = async (command: string, parts: WorldParts & { view: RunView }): Promise<void> => {
-  const { project, call, plan, folder, stops, redactor, trusted, view } = parts;
+  const { project, call, plan, folder, stops, redactor, trusted } = parts;
+  const view = publicView(parts.view, redactor);
   // It runs outside of whatever confines the agent, which must not choose what that is.
   const changed = trusted.changedScripts(view.change, 'notify');
   if (changed.length > 0) {

@@ -123,7 +123,11 @@ const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }:
   if (outcome === 'interrupted')
     throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
   if (outcome !== 'passed')
-    throw userError('setup-failed', options.worktreeSetup ?? '', relative(project.root, logFile));
+    throw userError(
+      'setup-failed',
+      request.redactor.text(options.worktreeSetup ?? ''),
+      relative(project.root, logFile),
+    );
 };
 
 export interface SetUp {

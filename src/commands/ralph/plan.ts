@@ -5,11 +5,13 @@ import { noTime } from '../../values.ts';
 import type { Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
+import { asAskedFor, recordFolder } from '../../project/record.ts';
 import { readRun } from '../../project/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../../ralph/events.ts';
 import { mapLimits } from '../../ralph/limits.ts';
 import { type RunView } from '../../ralph/view.ts';
 import { catchUp } from '../../ralph/fold.ts';
+import type { Call } from '../command.ts';
 import { changedSince, describeChanged } from './settings.ts';
 
 export interface PlanRequest {
@@ -21,6 +23,7 @@ export interface PlanRequest {
   readonly fileFor: (change: string) => FileSettings;
   /** The id of a new run, when it is to be the same each time that the run is planned. */
   readonly newRun?: string;
+  readonly call: Pick<Call, 'env'>;
 }
 
 export interface Planned {
@@ -54,7 +57,8 @@ interface Previous {
 /** A new run, or the last one again if it was cut off. What it says is sure only for who holds the lock. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { project, change, options, fileFor } = request;
-  const { view, damage, isWhole } = await readRun(project, change);
+  const { view: written, damage, isWhole } = await readRun(project, change);
+  const view = written && asAskedFor(recordFolder(project, change, request.call.env), written);
   const last = view && (await lastCutOff(request, view));
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
@@ -75,7 +79,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
       ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
       ...(told.length === 0 ? [] : [describeChanged(told, then!.file, file)]),
     ],
-    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? view : null },
+    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
   };
 };
 

@@ -132,7 +132,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     planned,
     report,
     elapsedMs,
-    record: (view) => recordRun(recordFolder(project, change, call.env), view),
+    record: (view, written) => recordRun(recordFolder(project, change, call.env), view, written),
+    redactor,
   });
   const emit = watchLimits(planned.plan, find, emitter.emit);
   sandbox?.tell((text) => emit({ type: 'notice', text }));
