@@ -8,6 +8,7 @@ import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/r
 import { takeTree } from '../git/trees.ts';
 import { leftOutFile, runFolder } from '../project/state.ts';
 import { lockChange } from '../project/loop-lock.ts';
+import { createRedactor, type Redactor } from '../redact.ts';
 import { count, oneLine, someOf } from '../report/format.ts';
 import { commandLine } from '../shell-words.ts';
 import type { Terminal } from '../report/terminal.ts';
@@ -23,7 +24,7 @@ export const run = async (call: Call): Promise<number> => {
   if (!existsSync(place)) throw userError('place-gone', place);
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
   if (call.typed.dryRun) {
-    show(await planOf(kept, target, call.second!), call.terminal);
+    show(await planOf(kept, target, call), call.terminal);
     return 0;
   }
   const lock = lockChange(project, change, { treeFolder: tree.gitFolder });
@@ -34,10 +35,11 @@ export const run = async (call: Call): Promise<number> => {
   }
 };
 
-const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call): Promise<number> => {
+const rewindTo = async (kept: Kept, target: string, call: Call): Promise<number> => {
+  const { terminal, second } = call;
   const { tree, change, run: runId } = kept;
-  const planned = await planOf(kept, target, second!);
-  const { plan, leftOut } = planned;
+  const planned = await planOf(kept, target, call);
+  const { plan, leftOut, redactor } = planned;
   if (plan.changes.length === 0) {
     show(planned, terminal);
     terminal.out(`${subjectOf(planned)} is as it was at ${second} already.\n`);
@@ -50,9 +52,9 @@ const rewindTo = async (kept: Kept, target: string, { terminal, second }: Call):
   );
   if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
-  const present = await keepPresent(tree, { change, run: runId, leftOut, names, record: kept.record });
+  const present = await keepPresent(tree, { change, run: runId, leftOut, redactor, names, record: kept.record });
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
-  const missed = await rewind(tree, target, { plan, leftOut });
+  const missed = await rewind(tree, target, { plan, leftOut, redactor });
   show(planned, terminal);
   terminal.out(
     `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: ${commandLine('spool', 'rewind', change, present.name)}\n`,
@@ -69,21 +71,24 @@ const listed = (names: readonly string[]): string => someOf(names, names.length,
 interface Planned {
   readonly plan: RewindPlan;
   readonly leftOut: readonly LeftOut[];
+  readonly redactor: Redactor;
   /** What the target had, and no checkpoint holds. */
   readonly lost: readonly LeftOut[];
 }
 
-const planOf = async (kept: Kept, target: string, name: string): Promise<Planned> => {
+const planOf = async (kept: Kept, target: string, call: Call): Promise<Planned> => {
   const { project, tree, change, run: runId, checkpoints } = kept;
   const list = readLeftOut(leftOutFile(runFolder(project, change, runId)));
-  const present = await takeTree(tree, { leftOut: stillLeftOut(list) });
+  const redactor = createRedactor(call.env);
+  const present = await takeTree(tree, { leftOut: stillLeftOut(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
   const plan = await planRewind(tree, present, target);
   if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the two');
   const leftOut = present.leftOut();
   const there = new Set(leftOut.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
   const gone = list.filter((each) => each.kind !== 'output' && !there.has(each.name));
-  return { plan, leftOut, lost: await notKept(tree, gone, { name, treeId: target, checkpoints }) };
+  const lost = await notKept(tree, gone, { name: call.second!, treeId: target, checkpoints });
+  return { plan, leftOut, redactor, lost };
 };
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;

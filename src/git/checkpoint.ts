@@ -1,3 +1,4 @@
+import type { Redactor } from '../redact.ts';
 import { git } from './git.ts';
 import { covers, type LeftOut } from './left-out.ts';
 import { takeTree } from './trees.ts';
@@ -99,6 +100,8 @@ export interface PresentRequest {
   readonly run: string;
   /** What is left out of it. */
   readonly leftOut?: readonly LeftOut[];
+  /** Files that look like secrets are left out of it. */
+  readonly redactor: Redactor;
   /** Called with it before it can be found. */
   readonly record: (checkpoint: Checkpoint) => void;
   /** What it must hold; null for all that git can be asked to add. */
@@ -108,12 +111,12 @@ export interface PresentRequest {
 /** Keeps the present as the next `r1`, `r2`, … of a run; null when that is not possible, or does not hold what it must. */
 export const keepPresent = async (
   tree: WorkTree,
-  { change, run, record, leftOut = [], names = null }: PresentRequest,
+  { change, run, record, redactor, leftOut = [], names = null }: PresentRequest,
 ): Promise<Checkpoint | null> => {
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const present = await takeTree(tree, { leftOut });
+  const present = await takeTree(tree, { leftOut, redactor });
   if (present === null || present.problem() !== null) return null;
   const isMissing = (each: LeftOut) =>
     names === null ? each.kind === 'refused' : names.some((path) => covers(each, path));

@@ -22,7 +22,9 @@ export type LeftOutKind =
   /** It is untracked and too large to be copied into the repository. */
   | 'large'
   /** git cannot add it. */
-  | 'refused';
+  | 'refused'
+  /** It looks like a secret, and is not in HEAD as one: checkpoints can be pushed. */
+  | 'secret';
 
 export const covers = ({ name }: LeftOut, path: string): boolean =>
   name.endsWith('/') ? path.startsWith(name) : path === name;
@@ -118,7 +120,7 @@ const isBelow = (name: string): boolean =>
 
 const leftOut: Shape<LeftOut> = object<LeftOut>({
   name: required(text),
-  kind: required(oneOf(['ignored', 'output', 'large', 'refused'])),
+  kind: required(oneOf(['ignored', 'output', 'large', 'refused', 'secret'])),
   why: required(text),
   since: wrongIsLeftOut(text),
   until: wrongIsLeftOut(text),

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { type Difference, changesBetween } from './changes.ts';
 import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
 import { ignoredBy } from './ignored.ts';
-import { covers, type LeftOut, type LeftOutKind } from './left-out.ts';
-import { type Taken, takeTree } from './trees.ts';
+import { covers, type LeftOutKind } from './left-out.ts';
+import { type Taken, type TakerOptions, takeTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface RewindPlan {
@@ -45,6 +45,7 @@ export const reasons = {
   output: "Spool's own output",
   large: 'over 50 MB',
   refused: 'git cannot add it',
+  secret: 'looks like a secret',
 } satisfies Record<LeftOutKind, string>;
 
 /**
@@ -98,7 +99,7 @@ const isInsideNested = (root: string, name: string): boolean => {
 export const rewind = async (
   tree: WorkTree,
   target: string,
-  { plan: { changes, left }, leftOut }: { plan: RewindPlan; leftOut: readonly LeftOut[] },
+  { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<TakerOptions, 'leftOut' | 'redactor'>,
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that is still there holds what no checkpoint holds.
@@ -107,7 +108,7 @@ export const rewind = async (
   const closed = wanted.filter((name) => isClosed(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
   for (const name of closed) closeFile(tree.root, name);
-  const reached = await takeTree(tree, { leftOut });
+  const reached = await takeTree(tree, options);
   if (reached === null || reached.id === target) return [];
   const rest = await changesBetween(tree, [reached.id, target], { renames: false });
   const stays = new Set(left.map(({ name }) => name));

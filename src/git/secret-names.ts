@@ -11,29 +11,33 @@ export const isNamedLikeSecret = (path: string, text: () => string): boolean => 
 const isExample = /\.(?:example|sample|template|dist|defaults?|pub)$/i;
 
 const always: readonly RegExp[] = [
-  /(?:^|\/)\.env(?:rc|\.(?![^/]*\.?(?:d\.ts|[cm]?[jt]s|md|py)$)[\w.-]+)?$|[\w-]\.env$/,
+  /(?:^|\/)\.env(?:rc|\.(?![^/]*\.?(?:d\.ts|[cm]?[jt]s|md|py)$)[\w.-]+)?$|[\w-]\.env(?:\.(?:local|prod|production|dev|development|staging|test|secrets?|bak|backup|old|orig))*$/i,
   /(?:^|\/)id_(?:rsa|dsa|ecdsa|ed25519)(?:[_-][\w-]+)?(?:\.(?:bak|old|orig|pem|key))?$/i,
   /\.(?:p12|pfx|jks|keystore|ppk|kdbx)$/i,
-  /(?:^|\/)[._]netrc$/,
-  /(?:^|\/)\.(?:pgpass|git-credentials|htpasswd|vault-token)$/,
-  /(?:^|\/)\.aws\/credentials$/,
-  /(?:^|\/)\.(?:cargo|gem)\/credentials(?:\.toml)?$/,
+  /(?:^|\/)[._]netrc$/i,
+  /(?:^|\/)\.(?:pgpass|git-credentials|htpasswd|vault-token)$/i,
+  /(?:^|\/)\.aws\/credentials$/i,
+  /(?:^|\/)\.(?:cargo|gem)\/credentials(?:\.toml)?$/i,
 ];
 
 const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string) => boolean }[] = [
   // A presentation of Keynote is a ZIP file.
   { name: /\.key$/i, holds: (text) => !text.startsWith('PK') },
   { name: /\.pem$/i, holds: (text) => !isPublicPem(text) },
-  { name: /(?:^|\/)\.npmrc$/, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
-  { name: /(?:^|\/)\.yarnrc\.yml$/, holds: holdsValue(/npmAuth(?:Token|Ident)\s*:/) },
-  { name: /(?:^|\/)\.pypirc$/, holds: holdsValue(/^[ \t]*password\s*[:=]/m) },
-  { name: /(?:^|\/)\.my\.cnf$/, holds: holdsValue(/^[ \t]*password\s*=/m) },
+  { name: /(?:^|\/)\.npmrc$/i, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
+  { name: /(?:^|\/)\.yarnrc\.yml$/i, holds: holdsValue(/npmAuth(?:Token|Ident)\s*:/) },
+  { name: /(?:^|\/)\.pypirc$/i, holds: holdsValue(/^[ \t]*password\s*[:=]/m) },
+  { name: /(?:^|\/)\.my\.cnf$/i, holds: holdsValue(/^[ \t]*password\s*=/m) },
   {
-    name: /(?:^|\/)(?:\.docker\/config\.json|\.dockercfg|\.dockerconfigjson)$/,
+    name: /(?:^|\/)(?:\.docker\/config\.json|\.dockercfg|\.dockerconfigjson)$/i,
     holds: holdsValue(/"(?:auth|identitytoken|registrytoken|password)"\s*:\s*"/),
   },
-  { name: /(?:^|\/)\.config\/gh\/hosts\.yml$/, holds: holdsValue(/oauth_token\s*:/) },
-  { name: /(?:^|\/)\.kube\/config$/, holds: holdsValue(/(?:client-key-data|token|password)\s*:/) },
+  { name: /(?:^|\/)\.config\/gh\/hosts\.yml$/i, holds: holdsValue(/oauth_token\s*:/) },
+  {
+    name: /(?:^|\/)credentials$/i,
+    holds: holdsValue(/(?:aws_secret_access_key|aws_session_token|password|token|secret)\s*=/i),
+  },
+  { name: /(?:^|\/)\.kube\/config$/i, holds: holdsValue(/(?:client-key-data|token|password)\s*:/) },
 ];
 
 /** The setting is there, and what follows it is neither empty nor a variable. */

@@ -1,15 +1,17 @@
 import { existsSync, statSync } from 'node:fs';
 import { removeOwn } from '../files/own.ts';
 import { join } from 'node:path';
+import type { Redactor } from '../redact.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { createGitlinks, gitlinksIn } from './gitlinks.ts';
-import { isRuleFile, namesIn } from './ignored.ts';
+import { isRuleFile } from './ignored.ts';
 import type { IgnoredBefore } from './ignored-before.ts';
 import { coveredBy, type LeftOut } from './left-out.ts';
 import { readRefusals, type RefusedFile } from './refusals.ts';
 import { createAlikeFinder } from './refused-alike.ts';
 import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
+import { findSecrets } from './withheld.ts';
 import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
 
 export interface TreeTaker {
@@ -32,6 +34,8 @@ export interface TakerOptions {
   readonly leftOut?: readonly LeftOut[];
   /** The files that Spool's own output goes to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
+  /** Files that look like secrets are left out. */
+  readonly redactor?: Redactor;
   /** What is known of ignored files. */
   readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
   /** The last tree of a run that was interrupted. */
@@ -64,6 +68,8 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
   /** By name: what files that git refused, and its settings, were like then. */
   const refused = new Map<string, string>();
+  /** By name: what files that look like secrets were like then. */
+  const secret = new Map<string, string>();
   const links = createGitlinks(tree);
   /** The user's index whose gitlinks are known. */
   let listed: string | null = null;
@@ -83,6 +89,20 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
     for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
     for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
+    for (const [name, then] of secret) if (then !== secretStampOf(name)) left.delete(name);
+  };
+
+  /** Differs when the file is another one, or HEAD may have it. */
+  const secretStampOf = (name: string) => `${stampOf(pathOf(tree.root, name))} ${stamp()}`;
+
+  const leaveOutSecrets = async ({ names, untracked }: News, redactor: Redactor): Promise<void> => {
+    const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
+    const isLeftOut = coveredBy([...left.values()]);
+    const files = open.filter((name) => !name.endsWith('/') && !isLeftOut(name));
+    for (const { name, why } of await findSecrets(tree, files, redactor)) {
+      left.set(name, { name, kind: 'secret', why });
+      secret.set(name, secretStampOf(name));
+    }
   };
 
   const refuse = (files: readonly RefusedFile[]): void => {
@@ -139,6 +159,8 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     await copyIndex(tree.index, tree.scratch);
     const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
     if (ignored.length > 0) await unstage(tree, coveredBy(ignored));
+    const secrets = [...left.values()].filter(({ kind }) => kind === 'secret');
+    if (secrets.length > 0) await unstage(tree, coveredBy(secrets), { back: true });
     if (listed !== start) {
       listed = start;
       const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
@@ -154,6 +176,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
     links.note(sorted.nested);
+    if (options.redactor) await leaveOutSecrets(news, options.redactor);
     const isSame =
       last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredBy([...left.values()]));
     if (isSame && existsSync(tree.scratch)) return last;
@@ -201,14 +224,27 @@ const readVerbose = (output: string): { added: string[]; removed: string[] } => 
 /** A line that `ls-files --stage` has for a file in the index. */
 const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
 
-/** Takes out of the index what somebody has staged and not committed. */
-const unstage = async (tree: WorkTree, isUnwanted: (name: string) => boolean): Promise<void> => {
+/** Files that are not in the index, or in the work tree, as they are in HEAD; some of them may be. All when there is no HEAD. */
+const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
+  const { code, stdout } = await git(['diff-index', '--name-only', '-z', 'HEAD'], { cwd: tree.root });
+  return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
+};
+
+/** Takes out of the index what somebody has staged and not committed; with `back`, what HEAD has is put back to that. */
+const unstage = async (
+  tree: WorkTree,
+  isUnwanted: (name: string) => boolean,
+  { back = false }: { back?: boolean } = {},
+): Promise<void> => {
   const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
   const staged = (await git(['ls-files', '-z'], call)).stdout.split('\0').filter((name) => name && isUnwanted(name));
   if (staged.length === 0) return;
-  const committed = new Set(await namesIn(tree, 'HEAD'));
+  const { stdout } = await git(['ls-tree', '-r', '-z', '--full-tree', 'HEAD'], call);
+  const committed = new Map(stdout.split('\0').map((line) => [line.slice(line.indexOf('\t') + 1), line]));
   const input = staged.filter((name) => !committed.has(name)).join('\0');
   if (input !== '') await git(['update-index', '--force-remove', '-z', '--stdin'], { ...call, input });
+  const lines = back ? staged.flatMap((name) => committed.get(name) ?? []).map((line) => `${line}\0`) : [];
+  if (lines.length > 0) await git(['update-index', '-z', '--index-info'], { ...call, input: lines.join('') });
 };
 
 const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/own.ts';
 import type { Redactor } from '../redact.ts';
 import { git, pathOf, readable, statsOf } from './git.ts';
@@ -13,31 +14,51 @@ export interface Withheld {
 const mostBytes = 5 * 1024 * 1024;
 
 /** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
-export const findWithheld = async (
-  tree: WorkTree,
+export const findWithheld = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
+  find(names, async (name) => {
+    const stats = statsOf(tree.root, name);
+    if (!stats?.isFile()) return null;
+    if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
+    return reasonAgainst(tree, name, redactor);
+  });
+
+/** Which of these files look like secrets. What is so in HEAD already is let through. */
+export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
+  find(names, async (name) => (statsOf(tree.root, name)?.isFile() ? reasonAgainst(tree, name, redactor) : null));
+
+const find = async (
   names: readonly string[],
-  redactor: Redactor,
+  reasonOf: (name: string) => Promise<string | null>,
 ): Promise<Withheld[]> => {
   const found: Withheld[] = [];
-  for (const name of names) {
-    const why = await reasonAgainst(tree, name, redactor);
+  for (const [index, name] of names.entries()) {
+    // Files are read at once: whoever presses Ctrl-C is heard in between.
+    if (index % 50 === 49) await setImmediate();
+    const why = await reasonOf(name);
     if (why !== null) found.push({ name, why });
   }
   return found;
 };
 
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
-  const stats = statsOf(tree.root, name);
-  if (!stats?.isFile()) return null;
-  if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
-  const text = readRegular(pathOf(tree.root, name))?.toString('latin1') ?? '';
-  const byName = isNamedLikeSecret(readable(name), () => text);
-  if (!byName && !hasSecret(text, redactor)) return null;
+  const bytes = contentsOf(tree, name);
+  const byName = isNamedLikeSecret(readable(name), () => textOf(bytes));
+  if (!byName && !hasSecret(bytes, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });
-  const wasSecret = (before: string) =>
-    byName ? isNamedLikeSecret(readable(name), () => before) : hasSecret(before, redactor);
-  if (old.code === 0 && wasSecret(old.stdout)) return null;
+  const before = Buffer.from(old.stdout, 'latin1');
+  const wasSecret = byName ? isNamedLikeSecret(readable(name), () => textOf(before)) : hasSecret(before, redactor);
+  if (old.code === 0 && wasSecret) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
+};
+
+/** Nothing of what is too large to be looked at, or cannot be read: then its name decides. */
+const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
+  if ((statsOf(root, name)?.size ?? 0) > mostBytes) return Buffer.alloc(0);
+  try {
+    return readRegular(pathOf(root, name)) ?? Buffer.alloc(0);
+  } catch {
+    return Buffer.alloc(0);
+  }
 };
 
 const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
@@ -47,4 +68,28 @@ const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean>
 
 const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
 
-const hasSecret = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
+/** In one of the two ways in which texts are stored; what is in base64 as a whole is looked at as what it stands for, too. */
+const hasSecret = (bytes: Buffer, redactor: Redactor): boolean => {
+  const text = textOf(bytes);
+  if (redactor.text(text) !== text) return true;
+  const inside = decodedBase64(text);
+  return inside !== null && redactor.text(inside) !== inside;
+};
+
+const textOf = (bytes: Buffer): string => {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return bytes.toString('utf16le', 2);
+  if (first === 0xfe && second === 0xff)
+    return Buffer.from(bytes.subarray(2, bytes.length & ~1))
+      .swap16()
+      .toString('utf16le');
+  return bytes.toString('latin1');
+};
+
+/** A longer one is a picture or a program. */
+const longestEncoded = 64 * 1024;
+
+const decodedBase64 = (text: string): string | null =>
+  text.length <= longestEncoded && /^[A-Za-z0-9+/_\r\n-]{24,}={0,2}\s*$/.test(text)
+    ? Buffer.from(text, 'base64').toString('latin1')
+    : null;

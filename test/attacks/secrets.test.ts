@@ -111,3 +111,115 @@ test('a landing runs the command of the run with its token, and nothing that an 
   expect(result).toMatchObject({ code: 0 });
   expect(readdirSync(join(project.folder, '..'))).not.toContain('victim');
 });
+
+/** All that is in a repository to which everything was pushed: contents of all objects. */
+const mirrored = (project: TestProject): string => {
+  const remote = join(project.folder, '../remote.git');
+  rmSync(remote, { recursive: true, force: true });
+  project.git('init', '--quiet', '--bare', remote);
+  project.git('push', '--quiet', '--mirror', remote);
+  const git = (args: string[], input?: string) =>
+    execFileSync('git', ['-C', remote, ...args], { env: project.env, input, maxBuffer: 1 << 28 }).toString('latin1');
+  const ids = git(['rev-list', '--objects', '--all', '--no-object-names']);
+  expect(git(['for-each-ref', 'refs/spool'])).not.toBe('');
+  return git(['cat-file', '--batch'], ids);
+};
+
+const key = `ghp_${'a1'.repeat(18)}`;
+
+test.each([
+  ['.env', `echo 'PASSWORD=of-the-victim' > .env`],
+  ['.ENV', `echo 'PASSWORD=of-the-victim' > .ENV`],
+  ['prod.env.local', `echo 'PASSWORD=of-the-victim' > prod.env.local`],
+  ['.netrc', `echo 'machine a login b password of-the-victim' > .netrc`],
+  ['aws credentials', `mkdir aws; echo 'aws_session_token = of-the-victim' > aws/credentials`],
+  ['.npmrc', `echo '//registry.acme.io/:_authToken=of-the-victim' > .npmrc`],
+  ['id_rsa', `echo of-the-victim > id_rsa`],
+  ['a key in a file', `echo '${key} of-the-victim' > notes.txt`],
+  ['a key that is added to a tracked file', `echo '${key} of-the-victim' >> README.md`],
+  ['one that is staged', `echo 'PASSWORD=of-the-victim' > .env; git add -f .env`],
+  ['a tracked file that is staged', `echo '${key} of-the-victim' >> README.md; git add README.md`],
+  ['the value of a variable', `echo "of-the-victim $DEPLOY_TOKEN" > notes.txt`],
+  [
+    'the value of a variable in base64',
+    `printf 'x:%s' "$DEPLOY_TOKEN" | base64 > notes.txt; echo of-the-victim >> notes.txt`,
+  ],
+])('what is withheld is in nothing that "git push --mirror" sends: %s', async (_, write) => {
+  const project = createProject({ agent: [`echo work > work.txt; ${write}`, `echo more >> work.txt; ${promise}`] });
+  const result = await project.start(run, { env: { DEPLOY_TOKEN: token } }).result;
+  expect(result.code).toBe(0);
+  const sent = mirrored(project);
+  expect(sent).toContain('work');
+  expect(sent).not.toContain('of-the-victim');
+  expect(result.stderr).toMatch(
+    /Not committed: .* \((?:its name says that it holds secrets|it holds what looks like a key)\)\./,
+  );
+});
+
+test.each([
+  ['UTF-16', `printf '\\377\\376' > notes.txt; printf '${key}' | sed 's/./&\\x00/g' >> notes.txt`],
+  ['base64', `printf 'the key ${key}' | base64 > notes.txt`],
+])('so is a key in %s', async (_, write) => {
+  const project = createProject({ agent: [`${write}; ${promise}`] });
+  const result = await project.spool(...run);
+  expect(result.stderr).toContain('Not committed: notes.txt (it holds what looks like a key).');
+  expect(project.git('ls-tree', '-r', '--name-only', `refs/spool/${change}/${project.state().run}/1`)).not.toContain(
+    'notes.txt',
+  );
+});
+
+test('what was withheld before the run is in no checkpoint either, staged or not', async () => {
+  const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
+  project.write('.env', 'PASSWORD=of-the-victim\n');
+  project.write('staged.env', 'PASSWORD=of-the-victim\n');
+  project.git('add', 'staged.env');
+  const result = await project.spool(...run);
+  expect(mirrored(project)).not.toContain('of-the-victim');
+  expect(result.stderr).toContain('Not in checkpoints: .env (its name says that it holds secrets).');
+  expect(project.git('status', '--porcelain')).toBe('A  staged.env\n?? .env');
+  expect(project.state().uncommitted).toEqual([]);
+});
+
+test('a secret that the user has committed stays what it is: tracked, committed and in checkpoints', async () => {
+  const project = createProject({ files: { '.env': 'A=1\n' }, agent: [`echo B=2 >> .env; ${promise}`] });
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  expect(project.git('show', 'HEAD:.env')).toBe('A=1\nB=2');
+  expect(project.git('show', `refs/spool/${change}/${project.state().run}/1:.env`)).toBe('A=1\nB=2');
+});
+
+test('a rewind neither deletes nor restores what is withheld, and keeps it out of what it saves', async () => {
+  const project = createProject({
+    agent: [
+      `echo one > work.txt; echo 'P=of-the-victim' > .env`,
+      `echo two > work.txt; echo 'Q=of-the-victim' >> .env; ${promise}`,
+    ],
+  });
+  await project.spool(...run);
+  const result = await project.spool('rewind', change, '0');
+  expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('Skipped: .env (looks like a secret)') });
+  expect(project.exists('work.txt')).toBe(false);
+  expect(project.read('.env')).toBe('P=of-the-victim\nQ=of-the-victim\n');
+  expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
+  expect(project.read('work.txt')).toBe('two\n');
+  expect(mirrored(project)).not.toContain('of-the-victim');
+  rmSync(project.path('.env'));
+  expect(await project.spool('rewind', change, '1')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Not brought back: .env (looks like a secret)'),
+  });
+});
+
+test('a file that is no secret any more is committed and kept', async () => {
+  const project = createProject({
+    agent: [`echo '${key}' > notes.txt`, `echo harmless > notes.txt; ${promise}`],
+  });
+  await project.spool(...run);
+  expect(project.git('show', 'HEAD:notes.txt')).toBe('harmless');
+  expect(project.git('show', `refs/spool/${change}/${project.state().run}/2:notes.txt`)).toBe('harmless');
+});
+
+test('placeholders of a commit message are those that there are, and no others', async () => {
+  const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
+  await project.spool(...run, '--commit-message', '{constructor} {toString} {__proto__} #{iteration}');
+  expect(project.git('log', '-1', '--format=%s')).toBe('{constructor} {toString} {__proto__} #1');
+});

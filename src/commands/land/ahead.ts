@@ -11,6 +11,7 @@ import { writeUnderway } from '../../project/landed.ts';
 import { planned } from '../../project/planned.ts';
 import { readState } from '../../project/state.ts';
 import { newScratch } from '../../project/state-folder.ts';
+import { createRedactor } from '../../redact.ts';
 import { someOf } from '../../report/format.ts';
 import { commandLine } from '../../shell-words.ts';
 import { writeEdits, type Edits, planEdits } from './edits.ts';
@@ -65,7 +66,13 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
   const run = (await readState(project, change))?.run ?? 'land';
   const kept =
     found.kind === 'found'
-      ? await keepPresent(found.tree, { change, run, record: checkpointRecorder(project, change, call.env) })
+      ? await keepPresent(found.tree, {
+          change,
+          run,
+          names: [...own, ...modified],
+          redactor: createRedactor(call.env),
+          record: checkpointRecorder(project, change, call.env),
+        })
       : null;
   if (kept === null) throw userError('not-kept', holder);
   const files = [...own.map(readable), ...edits.modified];

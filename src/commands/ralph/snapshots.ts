@@ -39,6 +39,7 @@ export interface Snapshots {
   inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
   /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
   isLeftOut(name: string): boolean;
+  /** Less the secrets that were there before the run. */
   leftOut(): readonly LeftOut[];
 }
 
@@ -49,18 +50,27 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
   let listed: readonly LeftOut[] = readLeftOut(file);
   const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const ignored = openIgnoredBefore(tree, ignoredFile(parts.folder));
-  const trees = createTreeTaker(tree, { leftOut: before, ownOutput: createOwnOutput(), ignored, since: since ?? null });
+  const trees = createTreeTaker(tree, {
+    leftOut: before,
+    ownOutput: createOwnOutput(),
+    redactor: parts.redactor,
+    ignored,
+    since: since ?? null,
+  });
   const nested = createNestedWatch(tree.root);
   const folders = createFolderWatch(tree);
   const askHead = createHeadWatch(tree);
   const named = new Set(before.map(({ name }) => name));
   let written = '[]';
+  /** Secrets that were there before the run are not what it has left uncommitted. */
+  let own: ReadonlySet<string> | null = parts.plan.firstIteration === 1 ? null : new Set();
 
   const isThere = (name: string) => existsSync(pathOf(tree.root, name));
 
   const tell = (treeId: string | null): void => {
     const list = trees.leftOut();
     if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
+    own ??= new Set(list.map(({ name }) => name));
     const text = JSON.stringify(listed);
     if (text === written) return;
     written = text;
@@ -68,7 +78,8 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     writeLeftOut(file, listed);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
-    for (const text of sentences(fresh)) parts.emit({ type: 'notice', text });
+    const isCommitted = (name: string) => parts.plan.commit && !own?.has(name);
+    for (const text of sentences(fresh, isCommitted)) parts.emit({ type: 'notice', text });
   };
 
   /** What is left out as a whole may be where somebody works now. */
@@ -96,14 +107,15 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       const counted = new Set(changes.map(({ name }) => name));
       return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
-    leftOut: trees.leftOut,
+    leftOut: () => trees.leftOut().filter(({ kind, name }) => kind !== 'secret' || !own?.has(name)),
     isLeftOut: (name) => isThere(name) && trees.leftOut().some((each) => covers(each, name)),
   };
 };
 
 const mostNamed = 10;
 
-const sentences = (fresh: readonly LeftOut[]): string[] => {
+/** `isCommitted`: it would be, if it were not left out. */
+const sentences = (fresh: readonly LeftOut[], isCommitted: (name: string) => boolean): string[] => {
   const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
   const refused = of('refused');
@@ -112,6 +124,9 @@ const sentences = (fresh: readonly LeftOut[]): string[] => {
   return [
     ...together.map(
       (list) => `Excluded from commits and checkpoints: ${namesOf(list.map(({ name }) => name))} (${list[0]!.why}).`,
+    ),
+    ...of('secret').map(
+      ({ name, why }) => `Not ${isCommitted(name) ? 'committed' : 'in checkpoints'}: ${nameOf(name)} (${why}).`,
     ),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
     ...refused.slice(0, mostNamed).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),

@@ -111,16 +111,19 @@ const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<Re
   return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
 };
 
-/** What git cannot add, and what is too large for a checkpoint, is in no commit either. */
-const uncommittedOf = (leftOut: readonly LeftOut[]): Uncommitted[] =>
-  (['refused', 'large'] as const)
-    .map((kind) => leftOut.filter((each) => each.kind === kind))
+/** What git cannot add, what is too large for a checkpoint, and what looks like a secret, is in no commit either. */
+const uncommittedOf = (leftOut: readonly LeftOut[]): Uncommitted[] => {
+  const of = (kind: LeftOut['kind']) => leftOut.filter((each) => each.kind === kind);
+  const secrets = of('secret');
+  const reasons = [...new Set(secrets.map(({ why }) => why))];
+  return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
     .filter(([first]) => first !== undefined)
     .map((list) => ({
       why: oneLine(list[0]!.why, 200),
       files: list.slice(0, 20).map(({ name }) => readable(name)),
       count: list.length,
     }));
+};
 
 /** Commits of the run that no branch has. */
 const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<Uncommitted[]> => {
