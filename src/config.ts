@@ -4,6 +4,7 @@ import { configKeys, envOf, type Flag, flagNames, type FlagName, flagOf, flags, 
 import { parseValue, type Value, wanted } from './values.ts';
 import { closest } from './closest.ts';
 import type { Harness } from './harness/harness.ts';
+import { isPassName, type PassList } from './passed-environment.ts';
 import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
 
@@ -23,6 +24,8 @@ export interface Resolved {
   /** What the config file says for a change, by key, as it is written there. */
   readonly fileFor: (id: string) => FileSettings;
   readonly config: Config;
+  /** What limits the environment of agents and commands: the list of the user, that of the file, both or none. */
+  readonly passLists: readonly PassList[];
 }
 
 export type FileSettings = Readonly<Partial<Record<FlagName, unknown>>>;
@@ -49,6 +52,7 @@ export const resolveOptions = async (sources: {
     fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
     settled: [...changes.keys()],
     config: file,
+    passLists: [passListIn(sources.env), file.pass].filter((list) => list !== null),
     own,
     asked: new Set(asked.keys()),
   };
@@ -116,11 +120,13 @@ interface Settings {
 
 /** What the config file says. */
 export interface Config extends Settings {
+  /** `env.pass`; null when it is not there. */
+  readonly pass: PassList | null;
   readonly changes: ReadonlyMap<string, Settings>;
   readonly own: readonly Harness[];
 }
 
-const noConfig: Config = { values: {}, written: {}, changes: new Map(), own: [] };
+const noConfig: Config = { values: {}, written: {}, changes: new Map(), own: [], pass: null };
 
 export const readConfig = async (project: Project): Promise<Config> => {
   const path = configFile(project);
@@ -129,7 +135,7 @@ export const readConfig = async (project: Project): Promise<Config> => {
     throw userError('bad-config', file, systemProblem(error));
   });
   if (text === null) return noConfig;
-  const { $schema: _, harnesses: declared, changes = {}, worktree, ...others } = parseJson(text, file);
+  const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseJson(text, file);
   const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
   if (!isObject(changes))
     throw userError('bad-config', file, '"changes" takes an object: an id, and settings, for each');
@@ -137,6 +143,7 @@ export const readConfig = async (project: Project): Promise<Config> => {
     values: configValues(file, rest),
     written: rest,
     changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
+    pass: env === undefined ? null : passIn(file, env),
     own: declared === undefined ? [] : await ownHarnesses(declared, { root: project.root, file }),
   };
 };
@@ -148,6 +155,38 @@ const ownHarnesses = async (declared: unknown, place: { root: string; file: stri
     import('./harness/own.ts'),
   ]);
   return readOwnHarnesses(declared, harnesses, place);
+};
+
+/** `"env": { "pass": ["CI", "AWS_*"] }` */
+const passIn = (file: string, env: unknown): PassList => {
+  if (!isObject(env) || Object.keys(env).join() !== 'pass')
+    throw userError('bad-config', file, '"env" takes an object with "pass"');
+  const { pass } = env;
+  const bad = Array.isArray(pass) ? pass.find((each) => !isPassName(each)) : pass;
+  if (!Array.isArray(pass) || bad !== undefined)
+    throw userError(
+      'bad-config',
+      file,
+      `"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not ${JSON.stringify(bad) ?? 'nothing'}`,
+    );
+  return pass;
+};
+
+const passVariable = 'SPOOL_ENV_PASS';
+
+const passListIn = (env: NodeJS.ProcessEnv): PassList | null => {
+  const raw = env[passVariable];
+  if (!raw) return null;
+  const names = raw.split(',').map((name) => name.trim());
+  const bad = names.find((name) => !isPassName(name));
+  if (bad !== undefined)
+    throw userError(
+      'bad-value',
+      passVariable,
+      'takes names of variables, such as CI or AWS_*, separated by commas',
+      bad,
+    );
+  return names;
 };
 
 /** `"worktree": { "setup": "npm ci" }` is the long way to write `"worktreeSetup": "npm ci"`. */
@@ -180,7 +219,7 @@ const parseJson = (text: string, file: string): Record<string, unknown> => {
 const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
-    const keys = [...configKeys, 'changes', 'harnesses'];
+    const keys = [...configKeys, 'changes', 'env', 'harnesses'];
     const near = closest(key, keys);
     const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);

@@ -15,6 +15,18 @@ export const configSchema = () => ({
       additionalProperties: false,
       properties: { setup: { type: 'string', minLength: 1, description: flags.worktreeSetup.help } },
     },
+    env: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['pass'],
+      properties: {
+        pass: {
+          type: 'array',
+          items: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,200}\\*?$' },
+          description: 'variables that reach agents, commands and hooks besides a few that always do: "CI", "AWS_*"',
+        },
+      },
+    },
     changes: {
       type: 'object',
       description: 'settings for single changes, by their ids',

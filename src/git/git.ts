@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { passed } from '../passed-environment.ts';
 import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../processes.ts';
 import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 import { type GitArguments, inert, withoutForeign } from './inert.ts';
@@ -72,7 +73,11 @@ const refusedCode = 128;
  */
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   // In English, so that an answer can be told from another; but hooks get the user's own language.
-  const env = { ...quietEnvironment(), ...(call.hooks ? {} : { LC_ALL: 'C' }), ...call.env };
+  const env = {
+    ...quietEnvironment(call.hooks ? passed(process.env) : process.env),
+    ...(call.hooks ? {} : { LC_ALL: 'C' }),
+    ...call.env,
+  };
   const { hooks = false, config = [] } = call;
   const command = { binary: 'git', args: inert(args, { hooks, config }), env: environmentIn(call.cwd, env) };
   if (!call.sandbox) return follow(command, call);
@@ -190,8 +195,8 @@ export const statsOf = (root: string, name: string): Stats | undefined => {
 };
 
 /** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
-const quietEnvironment = (): NodeJS.ProcessEnv => ({
-  ...withoutForeign(process.env),
+const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  ...withoutForeign(env),
   GIT_TERMINAL_PROMPT: '0',
   GIT_EDITOR: 'true',
   GIT_SEQUENCE_EDITOR: 'true',

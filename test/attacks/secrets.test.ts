@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
@@ -222,4 +222,73 @@ test('placeholders of a commit message are those that there are, and no others',
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   await project.spool(...run, '--commit-message', '{constructor} {toString} {__proto__} #{iteration}');
   expect(project.git('log', '-1', '--format=%s')).toBe('{constructor} {toString} {__proto__} #1');
+});
+
+const config = (env: unknown, more: object = {}) => ({ '.spool/config.json': JSON.stringify({ env, ...more }) });
+const variables = { API_KEY: 'k3y-of-the-agent', AWS_REGION: 'x', AWS_SECRET: 'of-the-victim', OTHER: 'of-the-victim' };
+
+test('env.pass limits what reaches the agent, verify, setup, notify and hooks', async () => {
+  const say = (name: string) => `env > "$HOME/${name}"`;
+  const project = createProject({
+    files: config(
+      { pass: ['API_KEY', 'AWS_R*'] },
+      { verify: say('verify'), notify: say('notify'), worktree: { setup: say('setup') } },
+    ),
+    agent: [`echo work > work.txt; ${promise}`],
+  });
+  project.write('.git/hooks/pre-commit', `#!/bin/sh\n${say('hook')}\n`);
+  chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
+
+  const result = await project.start([...run, '--worktree'], { env: variables }).result;
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr).toMatch(/\d+ of \d+ variables of the environment are passed on \(env\.pass\)\./);
+  const agent = project.calls()[0]!.env;
+  expect(agent).toMatchObject({ API_KEY: 'k3y-of-the-agent', AWS_REGION: 'x', HOME: project.home, LANG: 'C.UTF-8' });
+  expect(agent).not.toHaveProperty('OTHER');
+  for (const name of ['verify', 'notify', 'setup', 'hook']) {
+    const seen = readFileSync(join(project.home, name), 'utf8');
+    expect(seen).not.toContain('of-the-victim');
+    expect(seen).toContain('API_KEY=k3y-of-the-agent');
+    expect(seen).toContain(`HOME=${project.home}`);
+  }
+  const landed = await project.start(['land', change], { env: variables }).result;
+  expect(landed).toMatchObject({ code: 0 });
+  expect(readFileSync(join(project.home, 'verify'), 'utf8')).not.toContain('of-the-victim');
+});
+
+test('a project cannot widen what the user passes', async () => {
+  const project = createProject({ files: config({ pass: ['OTHER', 'API_KEY'] }), agent: [promise] });
+  await project.start(run, { env: { ...variables, SPOOL_ENV_PASS: 'API_KEY, AWS_*' } }).result;
+  const agent = project.calls()[0]!.env;
+  expect(agent).toHaveProperty('API_KEY');
+  expect(agent).not.toHaveProperty('OTHER');
+  expect(agent).not.toHaveProperty('AWS_REGION');
+});
+
+test('what is not passed on is still taken out of what is written down', async () => {
+  const project = createProject({ files: config({ pass: [] }), agent: [`echo '${token}'; ${promise}`] });
+  const result = await project.start(run, { env: { DEPLOY_TOKEN: token } }).result;
+  expect(result.code).toBe(0);
+  expect(written(project) + result.stdout + result.stderr).not.toContain(token);
+});
+
+test.each([
+  [[], '"env" takes an object with "pass"'],
+  [{ pass: ['A'], block: [] }, '"env" takes an object with "pass"'],
+  [{ pass: 'CI' }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "CI"'],
+  [{ pass: ['CI', '*'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "*"'],
+  [{ pass: ['A B'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "A B"'],
+  [{ pass: [null] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not null'],
+])('%j is refused in one line', async (env, problem) => {
+  const project = createProject({ files: config(env) });
+  expect(await project.spool(...run)).toMatchObject({ code: 2, stderr: `spool: .spool/config.json: ${problem}\n` });
+});
+
+test('so is a bad SPOOL_ENV_PASS', async () => {
+  const project = createProject();
+  expect(await project.start(run, { env: { SPOOL_ENV_PASS: 'CI,A=1' } }).result).toMatchObject({
+    code: 2,
+    stderr: 'spool: SPOOL_ENV_PASS takes names of variables, such as CI or AWS_*, separated by commas, not "A=1".\n',
+  });
 });

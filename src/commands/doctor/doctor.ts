@@ -2,6 +2,7 @@ import { safeJson } from '../../controls.ts';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses, onPath } from '../../harness/index.ts';
+import { limitEnvironment } from '../../passed-environment.ts';
 import { findProjectIfAny } from '../../project/find.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -20,7 +21,9 @@ import { checkSurroundings } from './surroundings.ts';
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProjectIfAny(cwd);
   const { json, probe, ...flags } = typed;
-  const { options, own, asked, config } = await resolveOptions({ typed: flags as TypedFlags, env, project });
+  const resolved = await resolveOptions({ typed: flags as TypedFlags, env, project });
+  const { options, own, asked, config } = resolved;
+  limitEnvironment(resolved.passLists);
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));
   const others = asked.has('harness') ? [] : othersOnPath(chosen, env.PATH ?? '');
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runAgent } from '../../harness/agent.ts';
 import type { Harness } from '../../harness/harness.ts';
+import { passed } from '../../passed-environment.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { watchIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../redact.ts';
@@ -98,7 +99,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
       harness,
       job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
       cwd: join(base, 'project'),
-      env,
+      env: passed(env),
       tag: `doctor-${process.pid}/${task.length}`,
       logFile: join(base, 'log'),
       stopGraceMs: 2000,

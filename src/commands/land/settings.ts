@@ -3,6 +3,7 @@ import { userError } from '../../errors.ts';
 import type { Project } from '../../project/find.ts';
 import { asAskedFor, recognise, recordFolder } from '../../project/record.ts';
 import { readRun } from '../../project/state.ts';
+import { limitEnvironment } from '../../passed-environment.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { mask } from '../../redact.ts';
 import { includeSource } from '../../trust/settings.ts';
@@ -14,7 +15,12 @@ import type { LandSettings } from './landing.ts';
 /** The settings of a landing. What it would run of the project is trusted, or nothing is landed. */
 export const trustLanding = async (project: Project, change: string, call: Call): Promise<LandSettings> => {
   const { onto: _, force: _force, keepBranch: _keep, ...typed } = call.typed;
-  const { forChange, asked, config } = await resolveOptions({ typed: typed as TypedFlags, env: call.env, project });
+  const { forChange, asked, config, passLists } = await resolveOptions({
+    typed: typed as TypedFlags,
+    env: call.env,
+    project,
+  });
+  limitEnvironment(passLists);
   const options = forChange(change);
   const { view } = await readRun(project, change);
   const folder = recordFolder(project, change, call.env);

@@ -5,6 +5,7 @@ import { addDetached, blobAt, type Conflict, rebaseOnto } from '../../git/branch
 import { readable } from '../../git/git.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { familyAt, tagVariable } from '../../processes.ts';
+import { passed } from '../../passed-environment.ts';
 import { addContext, dropFromContext, loadContext } from '../../project/context.ts';
 import { mergeCopies, tasksFile } from '../../project/copies.ts';
 import { ralphFolder } from '../../project/state.ts';
@@ -86,7 +87,7 @@ const verify = async (landing: Landing): Promise<void> => {
   createFolder(root);
   const sandbox = isConfined ? await openFor({ project, options, call }, family, []) : null;
   const redactor = createRedactor(call.env);
-  const place = { env: call.env, logFile, stops, redactor, sandbox };
+  const place = { env: passed(call.env), logFile, stops, redactor, sandbox };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     endIfStopped(stops);

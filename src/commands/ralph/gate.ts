@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { runShell } from '../../harness/shell.ts';
+import { passed } from '../../passed-environment.ts';
 import { readTasks } from '../../project/task-file.ts';
 import { describeMoved, type Moved } from '../../project/guard.ts';
 import { openTasks as openOf } from '../../project/tasks.ts';
@@ -93,7 +94,7 @@ const runOnce = (parts: WorldParts, command: string, name: string) => {
   return runShell({
     command,
     cwd: work.root,
-    env: { ...call.env, ...ceiling(parts.place) },
+    env: { ...passed(call.env), ...ceiling(parts.place) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),

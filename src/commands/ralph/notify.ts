@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { runShell } from '../../harness/shell.ts';
+import { passed } from '../../passed-environment.ts';
 import { publicView, type RunView } from '../../ralph/view.ts';
 import { visible } from '../../report/trust.ts';
 import type { WorldParts } from './parts.ts';
@@ -24,7 +25,7 @@ export const notify = async (command: string, parts: WorldParts & { view: RunVie
     input: `${JSON.stringify(view)}\n`,
     cwd: project.root,
     env: {
-      ...call.env,
+      ...passed(call.env),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
       SPOOL_CAUSE: view.cause ?? '',

@@ -21,6 +21,7 @@ import { findWorkTree, isIntact, unfinished } from '../../git/worktree.ts';
 import type { Options } from '../../flags.ts';
 import { runShell, type ShellResult } from '../../harness/shell.ts';
 import { endRun, familyAt } from '../../processes.ts';
+import { passed } from '../../passed-environment.ts';
 import { bringWorkBack, keepWork, keptWork, takeOver } from '../../project/copies.ts';
 import { copy } from '../../project/files.ts';
 import { type Project, worktreePath } from '../../project/find.ts';
@@ -119,7 +120,7 @@ const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }:
   await (isNew || isUntouched ? takeOver(copied) : bringWorkBack(copied, tip));
   const logFile = join(folder, 'setup.log');
   const family = familyAt(worktree);
-  const outcome = await setUp({ ...request, env: request.call.env, root, logFile, family });
+  const outcome = await setUp({ ...request, env: passed(request.call.env), root, logFile, family });
   if (outcome === 'interrupted')
     throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
   if (outcome !== 'passed')

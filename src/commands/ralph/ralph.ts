@@ -10,6 +10,7 @@ import { configFile, findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readRun } from '../../project/state.ts';
 import { currentStatus } from '../../ralph/view.ts';
+import { limitEnvironment } from '../../passed-environment.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
 import { chooseTargets } from './target.ts';
@@ -20,7 +21,7 @@ const shown = 10;
 export const run = async (call: Call): Promise<number> => {
   checkTyped(call.typed as TypedFlags);
   const project = findProject(call.cwd);
-  const { options, forChange, fileFor, settled, own, asked, config } = await resolveOptions({
+  const { options, forChange, fileFor, settled, own, asked, config, passLists } = await resolveOptions({
     typed: call.typed as TypedFlags,
     env: call.env,
     project,
@@ -47,6 +48,7 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     }
     case 'run': {
+      limitEnvironment(passLists);
       await checkSettled(project, settled);
       const find = await checkAgents(changes.map(forChange), own);
       const { trustRuns } = await import('./trust.ts');

@@ -6,6 +6,7 @@ import { createFolder, removeOwn, writeOwn } from '../../files/own.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../../git/worktree.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { missingBinary } from '../../harness/index.ts';
+import { passed } from '../../passed-environment.ts';
 import { endOrphans } from '../../processes.ts';
 import { readProposal } from '../../project/changes.ts';
 import { readIfThere } from '../../project/files.ts';
@@ -112,6 +113,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { plan: wanted, previous, cutOff } = found;
   request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
+  const narrowed = narrowedEnvironment(call.env);
   const planned = { ...found, plan: { ...wanted, agents } };
   const sandbox = await request.runSandbox.open(wanted, agents);
   const folder = makeRunFolder(project, change, wanted.run);
@@ -138,7 +140,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const emit = watchLimits(planned.plan, find, emitter.emit);
   sandbox?.tell((text) => emit({ type: 'notice', text }));
   const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
-  for (const text of [...damaged, ...notices, ...found.notices]) emit({ type: 'notice', text });
+  for (const text of [...damaged, ...narrowed, ...notices, ...found.notices]) emit({ type: 'notice', text });
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
   let leftovers = 0;
@@ -241,6 +243,12 @@ const presentAgents = (plan: RunPlan, { find, call }: RunRequest) => {
   );
   const unchecked = checkLimits({ agents, limits: plan.limits }, find);
   return { agents, notices: [...missing.map(({ message }) => message), ...ignored, ...unchecked] };
+};
+
+/** An agent that misses a variable fails in ways that do not say so. */
+const narrowedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
+  const [all, some] = [Object.keys(env).length, Object.keys(passed(env)).length];
+  return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
 };
 
 /** null where there is no git, which is fine, or where git refuses, which is said. */

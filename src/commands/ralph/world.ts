@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createFolder, renameOwn, writeOwn } from '../../files/own.ts';
 import { runAgent } from '../../harness/agent.ts';
+import { passed } from '../../passed-environment.ts';
 import { filesOfChange } from '../../project/changes.ts';
 import { readTasks } from '../../project/task-file.ts';
 import { adoptContext, loadContext } from '../../project/context.ts';
@@ -125,7 +126,7 @@ const runHarness =
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         cwd: work.root,
         env: {
-          ...call.env,
+          ...passed(call.env),
           ...ceiling(parts.place),
           ...(parts.apart ? harness.ownData?.(dataFolder(parts)) : {}),
         },
