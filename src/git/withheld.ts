@@ -90,6 +90,6 @@ const textOf = (bytes: Buffer): string => {
 const longestEncoded = 64 * 1024;
 
 const decodedBase64 = (text: string): string | null =>
-  text.length <= longestEncoded && /^[A-Za-z0-9+/_\r\n-]{24,}={0,2}\s*$/.test(text)
+  text.length <= longestEncoded && /^[A-Za-z0-9+/_\r\n-]{24,}(?:={1,2}\s*)?$/.test(text)
     ? Buffer.from(text, 'base64').toString('latin1')
     : null;
