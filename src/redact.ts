@@ -52,17 +52,28 @@ interface Secret extends Span {
   readonly isSplit: boolean;
 }
 
-/** Where the secrets of a text are, in order; none overlaps another. */
-const secretsIn = (text: string, literals: Literals): Secret[] => {
-  const whole = [
-    ...(literals.occurIn(text) ? literals.spansIn(text) : []),
-    ...(holdsShape(text) ? shapeSpansIn(text) : []),
-  ].map((span) => ({ ...span, isSplit: false }));
-  const split = splitSecretsIn(text, literals).filter(
-    ({ start, end }) => !whole.some((each) => each.start <= start && end <= each.end),
-  );
-  return inOrder([...whole, ...split]);
+const none: readonly Secret[] = [];
+
+/** Where the secrets of a text are, in order; none overlaps another. Most texts have none. */
+const secretsIn = (text: string, literals: Literals): readonly Secret[] => {
+  const whole = literals.occurIn(text) || holdsShape(text) ? wholeSecretsIn(text, literals) : none;
+  const split = splitSecretsIn(text, literals);
+  if (split.length === 0) return whole;
+  return inOrder([...whole, ...outside(inOrder(split), whole)]);
 };
+
+/** Those of the first that none of the second holds; both are in order. */
+const outside = (secrets: readonly Secret[], others: readonly Secret[]): Secret[] => {
+  let at = 0;
+  return secrets.filter(({ start, end }) => {
+    while (at + 1 < others.length && others[at + 1]!.start <= start) at++;
+    const other = others[at];
+    return other === undefined || other.start > start || other.end < end;
+  });
+};
+
+const wholeSecretsIn = (text: string, literals: Literals): Secret[] =>
+  inOrder([...literals.spansIn(text), ...shapeSpansIn(text)].map((span) => ({ ...span, isSplit: false })));
 
 const inOrder = (secrets: readonly Secret[]): Secret[] => {
   if (secrets.length < 2) return [...secrets];
@@ -83,16 +94,19 @@ const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${deepestIndent}}`;
 const colours = new RegExp(colour, 'g');
 const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
 
+/** How the JSON of an escape character begins. */
+const escapedEscape = String.raw`\u001`;
+
 /** Those in the middle of which colours change, or a line ends. Of shapes, only the former: what they end with is not known. */
-const splitSecretsIn = (text: string, literals: Literals): Secret[] => {
-  const isColoured = text.includes('\u001b') || text.includes(String.raw`\u001`);
+const splitSecretsIn = (text: string, literals: Literals): readonly Secret[] => {
+  const isColoured = text.includes('\u001b') || text.includes(escapedEscape);
+  if (!isColoured && !literals.mayBeWrappedIn(text)) return none;
   const plain = isColoured ? without(text, colours) : null;
   const words = plain?.text ?? text;
-  const found: Secret[] = [];
-  if (plain !== null) {
-    if (literals.occurIn(words)) found.push(...plain.inOriginal(literals.spansIn(words)));
-    if (holdsShape(words)) found.push(...plain.inOriginal(shapeSpansIn(words)));
-  }
+  const found =
+    plain !== null && (literals.occurIn(words) || holdsShape(words))
+      ? plain.inOriginal([...literals.spansIn(words), ...shapeSpansIn(words)])
+      : none;
   if (!literals.mayBeWrappedIn(words)) return found;
   const joined = without(text, coloursAndLineEnds);
   return [...found, ...joined.inOriginal(literals.spansIn(joined.text))];

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
@@ -98,18 +98,25 @@ test('notify is told without secrets, on stdin and in its variables', async () =
   expect(readFileSync(join(project.folder, '../told-env'), 'utf8')).not.toContain(token);
 });
 
-test('a landing runs the command of the run with its token, and nothing that an agent has written into state.json', async () => {
+test('a landing verifies with the token of the run, and with nothing that an agent has written into state.json', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   const env = { DEPLOY_TOKEN: token };
-  await project.start([...run, '--worktree', '--verify', `printf %s '${token}' > /dev/null`], { env }).result;
-  const state = project.read(`.spool/.state/ralph/${change}/state.json`);
-  const file = project.stateFile('state.json');
-  execFileSync('sed', ['-i', `s#printf %s#touch ${join(project.folder, '../victim')}; printf %s#`, file]);
+  const sent = join(project.folder, '../sent');
+  await project.start([...run, '--worktree', '--verify', `printf %s '${header}' > '${sent}'`], { env }).result;
+  rmSync(sent);
+  const victim = join(project.folder, '../victim');
+  const rewrite = (from: string, to: string) =>
+    execFileSync('sed', ['-i', `s#${from}#${to}#`, project.stateFile('state.json')]);
 
-  const result = await project.start(['land', change], { env }).result;
+  rewrite('printf %s', `touch ${victim}; printf %s`);
+  expect(await project.spool('land', change)).toMatchObject({ code: 2 });
+  expect(existsSync(victim)).toBe(false);
 
+  rewrite(`touch ${victim}; `, '');
+  const result = await project.spool('land', change);
   expect(result).toMatchObject({ code: 0 });
-  expect(readdirSync(join(project.folder, '..'))).not.toContain('victim');
+  expect(result.stderr).not.toContain(token);
+  expect(readFileSync(sent, 'utf8')).toBe(header);
 });
 
 /** All that is in a repository to which everything was pushed: contents of all objects. */

@@ -113,3 +113,10 @@ test('many texts are looked for at once as one by one', () => {
     }),
   );
 });
+
+test('a file that is nothing but secrets takes no longer than one that is long', () => {
+  const line = `k3y-with-many-letters \u001b[1mghp_${'a1'.repeat(18)}\u001b[0m k3y-with-\nmany-letters\n`;
+  const times = 60_000;
+  const cleaned = redactor.text(line.repeat(times));
+  expect(cleaned).toBe('[redacted] \u001b[1m[redacted]\u001b[0m [redacted]\n\n'.repeat(times));
+}, 20_000);
