@@ -97,7 +97,7 @@ export const shapeSpansIn = (text: string): Span[] =>
  * One of them is in nearly every start, the rarest in ordinary text first. Looking for one of them is many times as fast
  * as looking for each start, and each is one more pass over all output: as few as will do.
  */
-const rare = ['J', 'K', 'I', 'G', 'k', '_', '-', 'p'] as const;
+const rare = ['J', 'K', 'I', 'z', 'G', 'k', '_', '-', 'p'] as const;
 
 const startOf = (text: string, { rest, needs }: Shape) => {
   // Not the first character: the one before it is compared as well.
