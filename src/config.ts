@@ -1,9 +1,10 @@
 import { relative } from 'node:path';
-import { systemProblem, userError } from './errors.ts';
+import { systemProblem, UserError, userError } from './errors.ts';
 import { configKeys, envOf, type Flag, flagNames, type FlagName, flagOf, flags, type Options } from './flags.ts';
 import { parseValue, type Value, wanted } from './values.ts';
 import { closest } from './closest.ts';
 import type { Harness } from './harness/harness.ts';
+import { parseJsonText } from './json.ts';
 import { isPassName, type PassList } from './passed-environment.ts';
 import { readIfThere } from './project/files.ts';
 import { configFile, type Project } from './project/find.ts';
@@ -128,10 +129,14 @@ export interface Config extends Settings {
 
 const noConfig: Config = { values: {}, written: {}, changes: new Map(), own: [], pass: null };
 
+/** In bytes: settings of thousands of changes fit into it. */
+const longestConfig = 1024 * 1024;
+
 export const readConfig = async (project: Project): Promise<Config> => {
   const path = configFile(project);
   const file = relative(project.root, path);
-  const text = await readIfThere(path).catch((error: unknown) => {
+  const text = await readIfThere(path, longestConfig).catch((error: unknown) => {
+    if (error instanceof UserError) throw error;
     throw userError('bad-config', file, systemProblem(error));
   });
   if (text === null) return noConfig;
@@ -208,7 +213,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const parseJson = (text: string, file: string): Record<string, unknown> => {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    const value: unknown = parseJsonText(text.replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;
   } catch (error) {
     throw userError('bad-config', file, `not valid JSON (${(error as Error).message})`);

@@ -4,8 +4,11 @@ import { stripVTControlCharacters } from 'node:util';
 export const withoutControls = (text: string): string =>
   holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
 
-/** What a terminal acts upon. */
-const controls = [...'\0\u0005\u0007\b\u000b\f\r\u000e\u000f\u0018\u001a\u001b\u007f'];
+/** Controls of seven bits, but for the tab and the end of a line. */
+const controls = [
+  ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).filter((char) => !'\t\n'.includes(char)),
+  '\u007f',
+];
 
 /** Controls of eight bits, and those that set the direction of text: they can show it in another order than it has. */
 const beyondAscii = String.raw`\u0080-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;

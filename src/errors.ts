@@ -34,7 +34,7 @@ const table = {
     exit: 1,
     text: (why: string, fix: string) => `The sandbox cannot be used, and nothing was run: ${why}. ${fix}`,
   },
-  'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${problem}` },
+  'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${cut(problem)}` },
   'no-project': {
     exit: 2,
     text: (from: string) => `No .spool folder in ${from} or above it. Run "spool init" in your project first.`,
@@ -340,6 +340,9 @@ export const atPath =
   (error: unknown): never => {
     throw Object.assign(error as Error, { path });
   };
+
+/** For what a file says: a value in it can be as long as the file. */
+const cut = (text: string, longest = 1000) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
 
 const quote = (text: string) => JSON.stringify(text);
 

@@ -44,7 +44,7 @@ export const ignoredSince = async (
     if (folders.some((folder) => entry.startsWith(folder))) continue;
     const inside = (await filesBelow(root, entry)).filter((path) => !folders.some((folder) => path.startsWith(folder)));
     const work = inside.filter(isWork);
-    found.push(...(work.length > 0 && work.length === inside.length ? [entry] : work));
+    for (const path of work.length > 0 && work.length === inside.length ? [entry] : work) found.push(path);
   }
   return found;
 };

@@ -53,7 +53,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
         if (found.has(name) || !isRepository(root, name)) continue;
         const { files, repositories: deeper } = await filesOf(root, name);
         found.set(name, files);
-        open.push(...deeper);
+        for (const one of deeper) open.push(one);
       }
       return found;
     },

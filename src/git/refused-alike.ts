@@ -16,13 +16,13 @@ export const createAlikeFinder = (tree: WorkTree): AlikeFinder => {
   const failures = new Map<string, number>();
   return {
     async find(refused, without) {
-      const found: RefusedFile[] = [];
+      const found: RefusedFile[][] = [];
       for (const filter of refused.map(({ why }) => filterIn(why)).filter((name) => name !== null)) {
         failures.set(filter, (failures.get(filter) ?? 0) + 1);
-        if (failures.get(filter) === fewest) found.push(...(await withFilter(tree, filter)));
+        if (failures.get(filter) === fewest) found.push(await withFilter(tree, filter));
       }
-      if (refused.some(({ why }) => isAboutLineEndings(why))) found.push(...(await withLineEndings(tree, without)));
-      return found;
+      if (refused.some(({ why }) => isAboutLineEndings(why))) found.push(await withLineEndings(tree, without));
+      return found.flat();
     },
   };
 };

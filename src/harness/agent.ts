@@ -10,7 +10,7 @@ import { childEnvironment } from './environment.ts';
 import type { Harness, Job } from './harness.ts';
 import { onPath } from './index.ts';
 import { runProcess, type Watch } from './run.ts';
-import { cachedVersion } from './version.ts';
+import { knownVersion } from './version.ts';
 import { createWatchdog } from './watchdog.ts';
 
 export interface AgentRun {
@@ -42,7 +42,7 @@ export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended>
   const cleanEnv = childEnvironment(env);
   const version =
     harness.versioned && job.allowAll
-      ? await cachedVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
+      ? await knownVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
       : null;
   const halting = new AbortController();
   const halt = (why: Halt | null) => {

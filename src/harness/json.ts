@@ -1,10 +1,12 @@
+import { parseJsonText } from '../json.ts';
+
 /** Looks into JSON that somebody else wrote, believing nothing about its shape. */
 
 /** The object in a line, null when the line is anything else. */
 export const parseObject = (line: string): Record<string, unknown> | null => {
   if (!line.startsWith('{')) return null;
   try {
-    return asObject(JSON.parse(line));
+    return asObject(parseJsonText(line));
   } catch {
     return null;
   }

@@ -137,8 +137,8 @@ const usageEvent = (event: unknown): AgentEvent => {
   const usage = field(event, 'usage');
   const models = Object.values(field(event, 'modelUsage') ?? {});
   const over = (key: string) => {
-    const [first = null, ...others] = models.map((model) => numberAt(model, key)).filter((value) => value !== null);
-    return sum(first, ...others);
+    const known = models.map((model) => numberAt(model, key)).filter((value) => value !== null);
+    return known.length === 0 ? null : known.reduce((total, value) => total + value);
   };
   const cacheReadTokens = models.length > 0 ? over('cacheReadInputTokens') : numberAt(usage, 'cache_read_input_tokens');
   const cacheWriteTokens =

@@ -1,6 +1,4 @@
-import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
 import spawn from 'cross-spawn';
 import { environmentIn, signalGroup } from '../processes.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -86,40 +84,26 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
   );
 };
 
-/** Binaries that did not say it: asking again would take as long again. */
-const unanswered = new Set<string>();
+/** By the file of a binary: agents take up to a second to answer. */
+const answered = new Map<string, Promise<string | null>>();
 
-/** The same, asked only once for a file: agents take up to a second to say it. */
-export const cachedVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
-  const { binary, env } = question;
-  const file = join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'spool', 'versions.json');
+/**
+ * The same, asked once for a file. It is remembered by this process only: it decides which flag lifts the permissions of
+ * an agent, so it is never read from a file that somebody else could have written.
+ */
+export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
+  const key = await identityOf(question.binary);
+  const version = answered.get(key) ?? versionOf(question);
+  answered.set(key, version);
+  return version;
+};
+
+/** Of the file behind it; another one after an update. */
+const identityOf = async (binary: string): Promise<string> => {
   try {
     const path = await realpath(binary);
-    const key = `${path} ${(await stat(path)).mtimeMs}`;
-    const known = await readFile(file, 'utf8').then(parse, () => parse('{}'));
-    const cached = known[key];
-    if (typeof cached === 'string') return cached;
-    if (unanswered.has(key)) return null;
-    const version = await versionOf(question);
-    if (version === null) unanswered.add(key);
-    if (version !== null) await replace(file, JSON.stringify({ ...known, [key]: version }));
-    return version;
+    return `${path} ${(await stat(path)).mtimeMs}`;
   } catch {
-    // A cache that cannot be used is no reason not to run.
-    return versionOf(question);
+    return binary;
   }
-};
-
-const parse = (text: string): Record<string, unknown> => {
-  try {
-    return Object(JSON.parse(text)) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-};
-
-const replace = async (file: string, text: string): Promise<void> => {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${file}.${process.pid}`, text);
-  await rename(`${file}.${process.pid}`, file);
 };

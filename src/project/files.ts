@@ -4,7 +4,8 @@ import { copyOwn, entriesOf, readOwn } from '../files/own.ts';
 import { parseJson } from './shape.ts';
 
 /** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
-export const readIfThere = async (path: string): Promise<string | null> => readOwn(path)?.toString('utf8') ?? null;
+export const readIfThere = async (path: string, limit?: number): Promise<string | null> =>
+  readOwn(path, limit)?.toString('utf8') ?? null;
 
 /** What is in a JSON file; undefined when it cannot be read, or is damaged. */
 export const readJson = (path: string): unknown => {

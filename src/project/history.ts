@@ -2,6 +2,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import { openOwn, writeAll } from '../files/own.ts';
+import { parseJsonText } from '../json.ts';
 import type { IterationRecord } from '../ralph/events.ts';
 import { type Project, ralphFolder } from './find.ts';
 import { recordIn } from './saved.ts';
@@ -101,7 +102,7 @@ const createLine = () => {
 /** null for a blank line, one that was cut off, and one that we did not write. */
 const parse = (line: string): IterationRecord | null => {
   try {
-    return recordIn(JSON.parse(line)) ?? null;
+    return recordIn(parseJsonText(line)) ?? null;
   } catch {
     return null;
   }

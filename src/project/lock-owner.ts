@@ -1,6 +1,7 @@
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readOwn } from '../files/own.ts';
+import { parseJsonText } from '../json.ts';
 import { processStart } from '../process-start.ts';
 import { count, matching, object, orNull, required, type Shape, text, wrongIs } from './shape.ts';
 
@@ -57,7 +58,7 @@ export const readOwner = (path: string): LockOwner | null => {
   const saved = readOwn(path)?.toString('utf8');
   if (saved === undefined) return null;
   try {
-    const owner = ownerIn(JSON.parse(saved));
+    const owner = ownerIn(parseJsonText(saved));
     if (owner) return owner;
   } catch {
     // Falls through: not one of ours.

@@ -1,10 +1,12 @@
+import { parseJsonText } from '../json.ts';
+
 /** Reads JSON of which nothing is known; undefined when it does not have the shape. JSON itself knows no undefined. */
 export type Shape<Type> = (value: unknown) => Type | undefined;
 
 /** What a text says as JSON; undefined for what is no JSON. */
 export const parseJson = (text: string): unknown => {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

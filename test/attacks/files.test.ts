@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
-import { change, createProject, type TestProject } from '../support/project.ts';
+import { change, createProject, root, type TestProject } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
@@ -215,6 +215,126 @@ test('a file that is too large to be a text is not read', async () => {
   execFileSync('truncate', ['--size', '200M', project.path(`.spool/changes/${change}/tasks.md`)]);
 
   expect(await project.spool('show', change)).toMatchObject({ code: 2, stderr: oneLine('is larger than 16 MB') });
+});
+
+test('a config file that is too large for settings is not read', async () => {
+  const project = createProject({ agent: [promise] });
+  for (const text of [`{ "model": "${'x'.repeat(1024 * 1024)}" }`, ' '.repeat(1024 * 1024 + 1)]) {
+    project.write('.spool/config.json', text);
+    for (const call of [run, ['ralph', '--status', '--change', change], ['harnesses']])
+      expect(await project.spool(...call)).toMatchObject({
+        code: 2,
+        stderr: oneLine('config.json is larger than 1 MB'),
+      });
+  }
+  expect(project.calls()).toEqual([]);
+});
+
+test('what a config file says wrong is shown in one line, however long it is', async () => {
+  const project = createProject();
+  const long = 'x'.repeat(500_000);
+  for (const config of [{ [long]: 1 }, { model: [long] }, { changes: { [long]: 1 } }, { harnesses: { [long]: 1 } }]) {
+    project.write('.spool/config.json', JSON.stringify(config));
+    const { code, stderr } = await project.spool('ralph', '--status', '--change', change);
+    expect({ code, length: Math.min(stderr.length, 1200) }).toEqual({ code: 2, length: stderr.length });
+    expect(stderr).toMatch(/^spool: \.spool\/config\.json: [^\n]+…\n$/);
+  }
+});
+
+/** Deep enough to run out of stack whatever calls itself for each level. */
+const deep = {
+  lists: `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+  objects: `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
+};
+
+test.each(Object.entries(deep))('a config file of deep %s is one line', async (_, value) => {
+  const project = createProject({ agent: [promise] });
+  const places = [
+    value,
+    `{"model":${value}}`,
+    `{"changes":${value}}`,
+    `{"harnesses":{"mine":${value}}}`,
+    `{"verify":${value}}`,
+  ];
+  for (const text of places) {
+    project.write('.spool/config.json', text);
+    for (const call of [run, ['ralph', '--status', '--change', change], ['trust', '--show']])
+      expect(await project.spool(...call)).toMatchObject({
+        code: 2,
+        stderr: oneLine('config.json: not valid JSON \\(nested more than 200 levels deep\\)'),
+      });
+  }
+  expect(project.calls()).toEqual([]);
+});
+
+test.each(Object.entries(deep))('state files of deep %s are as good as damaged ones', async (_, value) => {
+  const places: ((view: string) => string)[] = [
+    () => value,
+    (view) => view.replace(/}$/, `,"deep":${value}}`),
+    (view) => view.replace('"limits":', `"limits":${value},"was":`),
+  ];
+  for (const inView of places) {
+    const project = createProject({ agent: [promise] });
+    await project.spool(...run);
+    const lines = [JSON.stringify(project.history()[0]), value, `{"v":1,"usage":${value}}`, ''];
+    writeFileSync(project.stateFile('state.json'), inView(JSON.stringify(project.state())));
+    writeFileSync(project.stateFile('history.jsonl'), lines.join('\n'));
+    writeFileSync(project.stateFile('lock'), value);
+
+    const status = await project.spool('ralph', '--status', '--json', '--change', change);
+    expect(status).toMatchObject({ code: 0 });
+    expect(JSON.parse(status.stdout)).toMatchObject({ iterations: [{ iteration: 1 }] });
+    expect(await project.spool('list')).toMatchObject({ code: 0 });
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  }
+});
+
+test.each(Object.entries(deep))('events of an agent with deep %s in them are plain output', async (_, value) => {
+  const events: Record<string, string> = {
+    opencode: `{"type":"text","part":{"text":${value}}}`,
+    claude: `{"type":"assistant","message":{"content":[{"type":"image","source":${value}}]}}`,
+    codex: `{"type":"item.completed","item":{"type":"agent_message","text":${value}}}`,
+  };
+  for (const [harness, event] of Object.entries(events)) {
+    const project = createProject();
+    writeFileSync(join(project.home, 'event'), `${event}\n`);
+    project.write(`bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
+    chmodSync(project.path(`bin/${harness}`), 0o755);
+    const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+    const result = await project.start([...run, '--harness', harness, '--max-iterations', '1'], { env }).result;
+    expect(result.stderr).not.toContain('bug in Spool');
+    expect(result).toMatchObject({ code: 0 });
+  }
+});
+
+test('an agent that reports hundreds of thousands of models is heard to its end', async () => {
+  const usage = Array.from({ length: 300_000 }, (_, index) => `"m${index}":{"inputTokens":1}`).join();
+  const words = JSON.stringify('Done.\n\n<promise>COMPLETE</promise>');
+  const project = createProject();
+  writeFileSync(
+    join(project.home, 'events'),
+    `{"type":"assistant","message":{"content":[{"type":"text","text":${words}}]}}\n{"type":"result","subtype":"success","modelUsage":{${usage}}}\n`,
+  );
+  project.write('bin/claude', '#!/bin/sh\ncat > /dev/null\ncat "$HOME/events"\n');
+  chmodSync(project.path('bin/claude'), 0o755);
+  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+
+  expect(await project.start([...run, '--harness', 'claude'], { env }).result).toMatchObject({ code: 0 });
+  expect(project.history()[0]!.usage).toMatchObject({ inputTokens: 300_000 });
+});
+
+test('a file in the cache folder does not decide how an agent is given its permissions', async () => {
+  const project = createProject({ agent: [promise] });
+  const cache = join(project.home, '.cache', 'spool');
+  mkdirSync(cache, { recursive: true });
+  const agent = join(root, 'test/fixtures/bin/opencode');
+  const poison = JSON.stringify({ [`${agent} ${statSync(agent).mtimeMs}`]: '1.0.0' });
+  writeFileSync(join(cache, 'versions.json'), poison);
+
+  expect(await project.spool(...run, '--allow-all')).toMatchObject({ code: 0 });
+
+  expect(project.calls()[0]!.args.at(-1)).toBe('--auto');
+  expect(readFileSync(join(cache, 'versions.json'), 'utf8')).toBe(poison);
 });
 
 test('what came with looser permissions is closed', async () => {

@@ -120,13 +120,11 @@ test.each([
   ['1.18.33', '--auto'],
   ['build 9', '--auto'],
 ])('OpenCode %s is allowed everything with %s', async (version, flag) => {
-  const project = createProject({ agent: [promise] });
+  // The file is the same, so it is not asked again.
+  const project = createProject({ agent: ['echo 0.0.1 > "$HOME/agent/version"', promise] });
   writeFileSync(join(project.home, 'agent', 'version'), version);
 
-  await project.spool('ralph', '--change', change, '--allow-all');
-  // The file is the same, so it is not asked again.
-  writeFileSync(join(project.home, 'agent', 'version'), '0.0.1');
-  await project.spool('ralph', '--change', change, '--allow-all');
+  await project.spool('ralph', '--change', change, '--allow-all', '--retry-delay', '1ms');
 
   for (const { args } of project.calls()) expect(args.at(-1)).toBe(flag);
   expect(project.calls()).toHaveLength(2);

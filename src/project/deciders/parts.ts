@@ -1,3 +1,5 @@
+import { parseJsonText } from '../../json.ts';
+
 /**
  * A part of a file that decides something: `package.json::scripts.test`, `pyproject.toml::[tool.pytest`,
  * `Makefile::rule test`; or, without a part, the whole file.
@@ -43,7 +45,7 @@ const valueOf = (text: string, part: string): string | null => {
 /** null for what is no object in JSON; comments on lines of their own are let through. */
 export const parseJson = (text: string): Record<string, unknown> | null => {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
+    const value: unknown = parseJsonText(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
     return value && typeof value === 'object' ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
@@ -170,7 +172,7 @@ const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
     const names = header[1]!.trimEnd().split(/\s+/);
     current = names.map((name) => {
       const rule = rules.get(name) ?? { needs: [], lines: [] };
-      rule.needs.push(...header[2]!.split(/[\s()&|]+/).filter(Boolean));
+      for (const need of header[2]!.split(/[\s()&|]+/).filter(Boolean)) rule.needs.push(need);
       rule.lines.push(line.trimEnd());
       rules.set(name, rule);
       return rule;
