@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passed } from '../passed-environment.ts';
 import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../processes.ts';
 import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
+import { watchHurry, whyGivenUp } from './hurry.ts';
 import { type GitArguments, inert, withoutForeign } from './inert.ts';
 
 export type { GitArguments } from './inert.ts';
@@ -33,10 +34,10 @@ export interface GitCall {
 
 /** A hook that takes longer hangs. */
 const longestMs = 10 * 60_000;
+/** How long git, and a hook in a sandbox, may take when they are asked to end: git removes its lock files then. */
+const endGraceMs = 2000;
 /** How long a child of a hook may keep the output open. */
 const pipeGraceMs = 500;
-/** How long git and a hook in a sandbox may take to end. */
-const hookGraceMs = 2000;
 
 /** Answers with the reason why git must not be run any more; null while it may. */
 export type GitGuard = () => Promise<string | null>;
@@ -48,6 +49,8 @@ export const guardGit = (guard: GitGuard): void => void guards.push(guard);
 
 /** The reason why git is not run any more; null while it is. */
 export const whyNoGit = async (): Promise<string | null> => {
+  const givenUp = whyGivenUp();
+  if (givenUp !== null) return givenUp;
   for (const guard of guards) {
     const why = await guard();
     if (why !== null) return why;
@@ -91,29 +94,47 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
 
 const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
 
-const follow = async (
-  { binary, args, env }: Pick<Command, 'binary' | 'args' | 'env'>,
-  call: GitCall,
-  inside: Entered | null = null,
-): Promise<GitResult> => {
+type Started = Pick<Command, 'binary' | 'args' | 'env'>;
+
+const follow = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
+  const ending = { end: () => {} };
+  // Listens before git is there, so that no signal comes in between.
+  const release = endWithSpool(() => ending.end());
+  try {
+    return await followChild({ ...command, call, inside, ending });
+  } finally {
+    release();
+  }
+};
+
+interface Following extends Started {
+  readonly call: GitCall;
+  readonly inside: Entered | null;
+  /** Given a way to end it as soon as there is something to end. */
+  readonly ending: { end: () => void };
+}
+
+const followChild = async ({ binary, args, env, call, inside, ending }: Following): Promise<GitResult> => {
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
     stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
-  let ending = false;
+  let killing: NodeJS.Timeout | undefined;
   // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
   const end = () => {
-    ending = true;
-    if (!child.pid) return;
+    if (!child.pid || killing) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
-    else void endFamily({ group: child.pid, tag: tagOf(call), elders: noElders, sandboxed: true }, hookGraceMs);
+    else void endFamily({ group: child.pid, tag: tagOf(call), elders: noElders, sandboxed: true }, endGraceMs);
+    killing = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
+  const unwatch = watchHurry({ hooks: call.hooks ?? false, end });
+  ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -134,13 +155,39 @@ const follow = async (
     return { code: -1, stdout: '', stderr: (error as Error).message };
   } finally {
     clearTimeout(timer);
+    clearTimeout(killing);
     call.kill?.removeEventListener('abort', end);
     inside?.lost.removeEventListener('abort', end);
-    if (ending && child.pid) signalGroup(child.pid, 'SIGKILL');
+    unwatch();
+    if (killing && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();
   }
 };
+
+const running = new Set<() => void>();
+let fatal: NodeJS.Signals | null = null;
+
+/** A signal that nobody else listens to ends Spool, as it would without git: but git, in a group of its own, goes first. */
+const onFatal = (signal: NodeJS.Signals): void => {
+  if (process.listenerCount(signal) > 1) return;
+  fatal = signal;
+  for (const end of running) end();
+};
+
+/** Listens only while Spool waits for git: otherwise a signal has to end it at once. */
+const endWithSpool = (end: () => void): (() => void) => {
+  if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
+  running.add(end);
+  return () => {
+    running.delete(end);
+    if (running.size > 0) return;
+    for (const signal of fatalSignals) process.off(signal, onFatal);
+    if (fatal !== null) process.kill(process.pid, fatal);
+  };
+};
+
+const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {

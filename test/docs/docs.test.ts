@@ -33,6 +33,15 @@ test('docs/commands.md has a section for every command, and no other', () => {
   expect(listed.toSorted()).toEqual(commands.map((command) => command.name).toSorted());
 });
 
+test('every row of the threat model names tests, and all of them exist', () => {
+  const [, table = ''] = /^## Threat model\n([\s\S]*?)^## /m.exec(read('SECURITY.md')) ?? [];
+  const rows = table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| who '));
+  expect(rows.length).toBeGreaterThan(10);
+  const named = rows.map((row) => [...row.matchAll(/`(test\/[^`]+\.ts)`/g)].map((match) => match[1]!));
+  expect(rows.filter((_, index) => named[index]!.length === 0 && !rows[index]!.startsWith('| ---'))).toEqual([]);
+  expect(named.flat().filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 test('every link between our pages leads somewhere', () => {
   const broken = tracked
     .filter((path) => path.endsWith('.md'))

@@ -17,6 +17,7 @@ import {
   tipOf,
 } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
+import { hurryGit, whyGivenUp } from '../../git/hurry.ts';
 import { findWorkTree, gitFolderOf, unfinished } from '../../git/worktree.ts';
 import { endRun, familyAt } from '../../processes.ts';
 import { resolveChange } from '../../project/changes.ts';
@@ -32,13 +33,16 @@ import { count, oneLine } from '../../report/format.ts';
 import { commandLine } from '../../shell-words.ts';
 import type { Call } from '../command.ts';
 import { deletedWith, resultsIn, staysFor } from '../ralph/results.ts';
-import { listenForStops } from '../ralph/signals.ts';
+import { exitCodeOf, listenForStops } from '../ralph/signals.ts';
 import { moveAhead } from './ahead.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, recoverAside } from './recover.ts';
 import { trustLanding } from './settings.ts';
 import { isConflictNote, tryOut } from './trial.ts';
+
+/** How long git may take for what it does when the landing is asked to stop. */
+const landGraceMs = 5000;
 
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. */
 export const run = async (call: Call): Promise<number> => {
@@ -49,9 +53,17 @@ export const run = async (call: Call): Promise<number> => {
   const settings = await trustLanding(project, change, call);
   const lock = lockChange(project, change, { treeFolder: folder });
   const stops = listenForStops(() => {});
+  const release = hurryGit({ ...stops, graceMs: () => landGraceMs });
   try {
     return await land({ project, change, call, stops, settings });
+  } catch (error) {
+    const signal = stops.received();
+    // A git that was ended answers nothing: what was made of that is not the reason.
+    if (signal === null || whyGivenUp() === null) throw error;
+    const again = commandLine('spool', 'land', change);
+    throw userError('interrupted', exitCodeOf(signal), `git did not answer; finish it with "${again}"`);
   } finally {
+    release();
     stops.dispose();
     lock.release();
   }

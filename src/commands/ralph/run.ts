@@ -32,6 +32,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Call } from '../command.ts';
 import { checkBrief } from './brief.ts';
 import { createEmitter, type Emitter } from './emit.ts';
+import { createRunEnd, type RunEnd } from './hurry.ts';
 import { checkLimits, watchLimits } from './limits.ts';
 import { notify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
@@ -75,6 +76,24 @@ const mostGuarded = 50;
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<number> => {
   const request = { ...(await withNewUntil(await withKnownRun(given))), newRun: newRunId() };
+  const end = createRunEnd();
+  try {
+    return await startWithin({ ...request, end, began: performance.now() });
+  } finally {
+    end.dispose();
+  }
+};
+
+interface TimedRequest extends RunRequest {
+  readonly newRun: string;
+  readonly end: RunEnd;
+  /** When it was started, in the milliseconds of `performance`. */
+  readonly began: number;
+}
+
+const startWithin = async (request: TimedRequest): Promise<number> => {
+  const { options, end } = request;
+  end.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
   const brief = await readBrief(request);
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
@@ -101,7 +120,7 @@ const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned):
   }
 };
 
-interface LockedRequest extends RunRequest {
+interface LockedRequest extends TimedRequest {
   readonly brief: Brief;
   readonly lock: ChangeLock;
   readonly runSandbox: RunSandbox;
@@ -127,8 +146,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     shared?.follow(event, view);
     if (!shared?.quiet) shown(event, view);
   };
-  const began = performance.now();
-  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - began);
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - request.began);
+  request.end.within(wanted.limits, elapsedMs());
   const emitter = createEmitter({
     project,
     planned,
@@ -148,6 +167,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const stops =
     shared?.stops ??
     listenForStops((signal) => emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }));
+  request.end.endWith(stops);
   try {
     return await runPlanned({
       ...request,
@@ -183,7 +203,8 @@ interface PlannedRequest extends LockedRequest, Planned {
 const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const { project, change, options, plan, previous, folder, emitter, emit, stops } = request;
   const exclusive = request.shared?.exclusive ?? ((task: () => Promise<Place>) => task());
-  const place = await exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
+  const opening = exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
+  const place = await opening.catch(request.end.rethrow);
   const work = { root: place.root };
   writeOwn(join(folder, 'place'), `${place.root}\n`);
   const tree = await openWorkTree({ ...request, work }, emit);
@@ -208,6 +229,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const commands = request.trusted.originsOf(request);
   emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
   if (!plan.gate.allowTampering) await sayUnsettled(parts);
+  request.end.giveGrace(options.stopGrace);
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
     // What the agent may change begins anew with the next goal.
