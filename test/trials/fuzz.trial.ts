@@ -10,7 +10,7 @@ import { change, createProject, type Result, type TestProject } from '../support
 import { report } from '../support/trials.ts';
 
 /** Enough to see something now and then; more with FUZZ_RUNS. */
-const runs = Number(process.env.FUZZ_RUNS ?? 60);
+const runs = Number(process.env.FUZZ_RUNS ?? 45);
 /** A case of an earlier run, as it was printed. */
 const path = process.env.FUZZ_PATH;
 
