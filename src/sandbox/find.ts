@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { parseJsonText } from '../json.ts';
 import { onPath } from '../harness/index.ts';
 import { isWithin, realPath } from './paths.ts';
 
@@ -85,7 +86,7 @@ const packageAround = (file: string): Omit<Runtime, 'tools'> | null => {
 
 const manifestIn = (folder: string): { name?: string; version?: string; main?: string } => {
   try {
-    return Object(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))) as { name?: string };
+    return Object(parseJsonText(readFileSync(join(folder, 'package.json'), 'utf8'))) as { name?: string };
   } catch {
     return {};
   }
