@@ -166,8 +166,7 @@ test(`${runs} projects and agents with damaged or hostile contents`, async () =>
 
   await fc.assert(fc.asyncProperty(oneCase, check), {
     seed: inject('seed'),
-    numRuns: runs,
-    ...(path === undefined ? {} : { path }),
+    ...(path === undefined ? { numRuns: runs } : { numRuns: 1, path, endOnFailure: true }),
     // The input is kept in a folder: shrinking further than this takes minutes.
     interruptAfterTimeLimit: 400_000,
   });
