@@ -1,11 +1,11 @@
-import { createLiterals, deepestIndent, type Literals, type Span } from './literals.ts';
+import { createLiterals, deepestIndent, type Literals, shortestLiteral, type Span } from './literals.ts';
 import { holdsShape, shapeSpansIn } from './secret-shapes.ts';
 import { secretLiterals } from './secret-values.ts';
 
 /** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
   text(text: string): string;
-  /** Plain data with every text in it cleaned: a copy, unless it is clean already. */
+  /** Plain data with every text in it cleaned: a copy, unless it is clean already. Must not be changed afterwards. */
   data<Data>(data: Data): Data;
   /** For one stream of bytes, in chunks of any size. */
   stream(): ByteRedactor;
@@ -24,27 +24,39 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   const literals = secretLiterals(env);
   const inTexts = createLiterals(literals);
   const inBytes = createLiterals(literals.map((literal) => Buffer.from(literal).toString('latin1')));
-  const clean = (text: string) => masked(text, secretsIn(text, inTexts));
+  const clean = (text: string) => (text.length < shortestLiteral ? text : masked(text, secretsIn(text, inTexts)));
+  const mapTexts = createMapper(clean);
   return {
     text: clean,
-    data: (data) => mapTexts(data, clean) as typeof data,
+    data: (data) => mapTexts(data) as typeof data,
     stream: () => createByteRedactor(inBytes),
   };
 };
 
-/** Copies only what has a text in it that is changed: hardly anything has, and this is called with every event. */
-const mapTexts = (data: unknown, change: (text: string) => string): unknown => {
-  if (typeof data === 'string') return change(data);
-  if (typeof data !== 'object' || data === null) return data;
-  const before = data as Record<string, unknown>;
-  let copy: Record<string, unknown> | null = null;
-  for (const key of Object.keys(before)) {
-    const next = mapTexts(before[key], change);
-    if (next === before[key]) continue;
-    copy ??= (Array.isArray(data) ? [...data] : { ...before }) as Record<string, unknown>;
-    copy[key] = next;
-  }
-  return copy ?? data;
+/**
+ * Copies only what has a text in it that is changed, and looks at nothing twice: this is called with every event, and
+ * with the view of the run, in which hardly anything is new.
+ */
+const createMapper = (change: (text: string) => string) => {
+  const known = new WeakMap<object, unknown>();
+  const map = (data: unknown): unknown => {
+    if (typeof data === 'string') return change(data);
+    if (typeof data !== 'object' || data === null) return data;
+    const changed = known.get(data) ?? mapEach(data as Record<string, unknown>);
+    known.set(data, changed);
+    return changed;
+  };
+  const mapEach = (data: Record<string, unknown>): unknown => {
+    let copy: Record<string, unknown> | null = null;
+    for (const key of Object.keys(data)) {
+      const next = map(data[key]);
+      if (next === data[key]) continue;
+      copy ??= (Array.isArray(data) ? [...data] : { ...data }) as Record<string, unknown>;
+      copy[key] = next;
+    }
+    return copy ?? data;
+  };
+  return map;
 };
 
 interface Secret extends Span {

@@ -210,7 +210,7 @@ export const removeOwn = (path: string): void => {
 
 /** Creates a folder and those above it; says whether it had to. Below `.state` nobody else may look into them. */
 export const createFolder = (path: string): boolean => {
-  if (created.has(path) && isChecked(path, identityOf(path))) return false;
+  if (created.has(path) && isThere(path)) return false;
   created.add(path);
   if (!isBelow(path))
     return mkdirSync(path, { recursive: true, mode: isPrivate(path) ? privateFolder : sharedFolder }) !== undefined;
@@ -222,6 +222,11 @@ export const createFolder = (path: string): boolean => {
 
 /** Folders that this process has created, or given their mode. */
 const created = new Set<string>();
+
+const isThere = (folder: string): boolean => {
+  const identity = identityOf(folder);
+  return isOutside(folder) ? identity !== null : isChecked(folder, identity);
+};
 
 const createOne = (path: string): boolean => {
   const mode = isPrivate(path) ? privateFolder : sharedFolder;
@@ -288,8 +293,9 @@ const isMissing = (error: unknown): boolean =>
 /** Folders that were looked at from `.spool` down, by the identity that they had then. */
 const checked = new Map<string, string>();
 
-/** Whether a folder is there. Fails when it, or one above it, is not what it should be. */
+/** False when a folder below `.spool` is not there. Fails when it, or one above it, is not what it should be. */
 const checkFolder = (folder: string): boolean => {
+  if (isOutside(folder)) return true;
   const identity = identityOf(folder);
   if (identity === null && lstatSync(folder, { throwIfNoEntry: false }) === undefined && isBelow(dirname(folder))) {
     checkFolder(dirname(folder));
@@ -349,8 +355,9 @@ const isBelow = (path: string): boolean => {
 };
 
 /** Nobody but the user has to read the state, and what is outside of projects. */
-const isPrivate = (path: string): boolean =>
-  path.includes(`${spoolFolder}.state`) || !`${path}${sep}`.includes(spoolFolder);
+const isPrivate = (path: string): boolean => path.includes(`${spoolFolder}.state`) || isOutside(path);
+
+const isOutside = (path: string): boolean => !`${path}${sep}`.includes(spoolFolder);
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 

@@ -23,6 +23,8 @@ export interface Goal {
   /** Of these only what decides the commands. */
   isDecider(key: string): boolean;
   hashes(keys: Iterable<string>): Hashes;
+  /** The hash of a key in a version of its file; null for one that is not there. */
+  hashIn(key: string, bytes: Buffer | null): string | null;
   taskTitles(): string[];
   /** Short names of what is guarded. */
   names(): string[];
@@ -52,7 +54,8 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
     settings,
   ];
   const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
-  const hashOf = createHasher(root);
+  const hashIn = createHasher();
+  const hashOf = (key: string) => hashOfFile(key, root, hashIn);
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
   const titles = () => taskTitles(files.read(tasksKey) ?? '');
   return {
@@ -60,6 +63,7 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
     keys: () => [...new Set([...own(), ...decidersOf(commands, files)])],
     isDecider: (key) => !isOwn(key),
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
+    hashIn,
     taskTitles: titles,
     names() {
       const specs = own().filter((key) => key.startsWith(`${keyOf(specsFolder)}/`)).length;
@@ -97,24 +101,28 @@ export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
 const hash = (content: string | Buffer | null): string | null =>
   content === null ? null : createHash('sha256').update(content).digest('hex');
 
-/** Hashes of what keys stand for now. A file that is as it was at the last look is not hashed again. */
-const createHasher = (root: string): ((key: string) => string | null) => {
+/** A version that is the same as the last one is not hashed again. */
+const createHasher = (): Goal['hashIn'] => {
   const known = new Map<string, { readonly bytes: Buffer; readonly hash: string | null }>();
-  return (key) => {
-    try {
-      const bytes = readOwn(resolve(root, splitKey(key).path));
-      if (bytes === null) return null;
-      const last = known.get(key);
-      if (last?.bytes.equals(bytes)) return last.hash;
-      const hash = hashOfVersion(key, bytes);
-      if (bytes.length <= largest) known.set(key, { bytes, hash });
-      return hash;
-    } catch (error) {
-      // What cannot be read is not what it was.
-      const { code } = error as NodeJS.ErrnoException;
-      return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
-    }
+  return (key, bytes) => {
+    if (bytes === null) return null;
+    const last = known.get(key);
+    if (last?.bytes.equals(bytes)) return last.hash;
+    const hash = hashOfVersion(key, bytes);
+    if (bytes.length <= largest) known.set(key, { bytes, hash });
+    return hash;
   };
+};
+
+/** The hash of what a key stands for now. */
+const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {
+  try {
+    return hashIn(key, readOwn(resolve(root, splitKey(key).path)));
+  } catch (error) {
+    // What cannot be read is not what it was.
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
+  }
 };
 
 /** What may not be looked at is there as well. */

@@ -29,8 +29,8 @@ export interface Guard {
   readonly unsettled: readonly Moved[];
   /** Short names of what is guarded. */
   names(): string[];
-  /** Whether a file of the goal is as it should be, or as a person has left it since the last agent ended. */
-  isExpected(key: string): boolean;
+  /** Whether a version of a file is what it should be, or what a person has left since the last agent ended. */
+  isExpected(key: string, bytes: Buffer | null): boolean;
   /** Called before an agent starts. */
   before(): void;
   /** Called when it has ended: all that is not as it should be. */
@@ -115,11 +115,11 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   return {
     unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
     names: goal.names,
-    isExpected(key) {
+    isExpected(key, bytes) {
       accept();
       if (!memory || !(key in memory.expected)) return true;
-      const now = goal.hashes([key]);
-      return now[key] === memory.expected[key] || isPersons(key, now);
+      const hash = goal.hashIn(key, bytes);
+      return hash === memory.expected[key] || isPersons(key, { [key]: hash });
     },
     before: () => keep(settled(true)),
     after() {

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../../errors.ts';
 import { changeFolder } from '../../project/changes.ts';
 import { readTasks } from '../../project/task-file.ts';
-import { readIfThere } from '../../project/files.ts';
+import { readOwn } from '../../files/own.ts';
 import { modulesFolder } from '../../project/find.ts';
 import { moduleFolderName } from '../../project/modules.ts';
 import { countTasks } from '../../project/tasks.ts';
@@ -36,8 +36,9 @@ export const createBriefReader = (parts: WorldParts): (() => Promise<Brief>) => 
   const good = new Map<string, string>();
   const readGuarded = async (file: string): Promise<string | null> => {
     const key = relative(project.root, file);
-    const text = await readIfThere(file).catch(() => null);
-    if (place.worktree !== null || plan.gate.allowTampering || guard.isExpected(key)) {
+    const bytes = readIfPossible(file);
+    const text = bytes?.toString('utf8') ?? null;
+    if (place.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
       if (text !== null) good.set(key, text);
       return text;
     }
@@ -51,4 +52,13 @@ export const createBriefReader = (parts: WorldParts): (() => Promise<Brief>) => 
     const module = name === null ? null : await readGuarded(join(modulesFolder(project), name, 'module.md'));
     return { ...brief, proposal: proposal ?? brief.proposal, module };
   };
+};
+
+/** null as well for what cannot be read. */
+const readIfPossible = (file: string): Buffer | null => {
+  try {
+    return readOwn(file);
+  } catch {
+    return null;
+  }
 };
