@@ -5,8 +5,8 @@ import { describeLastRun } from '../report/status.ts';
 import { table } from '../report/format.ts';
 import type { Call } from './command.ts';
 
-export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
-  const changes = await overviews(findProject(cwd));
+export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+  const changes = await overviews(findProject(cwd), env);
   for (const { damage } of changes) if (damage !== null) terminal.say(`${damage}\n`);
   if (typed.json) terminal.answer(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0)

@@ -8,15 +8,14 @@ import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
 import { overview, tasksOf } from '../project/overview.ts';
 import { countTasks } from '../project/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
-import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
 
-export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProject(cwd);
   const found = await find(project, argument!);
   const lines =
     found.kind === 'change'
-      ? await describeChange(project, found.id, terminal)
+      ? await describeChange(project, found.id, { env, terminal })
       : await describeModule(project, found.id);
   terminal.out(`${lines.join('\n')}\n`);
   return 0;
@@ -39,9 +38,13 @@ const find = async (project: Project, query: string): Promise<{ kind: 'change' |
   }
 };
 
-const describeChange = async (project: Project, id: string, terminal: Terminal): Promise<string[]> => {
+const describeChange = async (
+  project: Project,
+  id: string,
+  { env, terminal }: Pick<Call, 'env' | 'terminal'>,
+): Promise<string[]> => {
   const folder = changeFolder(project, id);
-  const { module, lastRun, damage } = await overview(project, id);
+  const { module, lastRun, damage } = await overview(project, id, env);
   if (damage !== null) terminal.say(`${damage}\n`);
   const tasks = (await tasksOf(project, id)) ?? [];
   const { done, all } = countTasks(tasks);

@@ -8,6 +8,7 @@ import type { Project } from './find.ts';
 import { moduleOf } from './ids.ts';
 import { readLanded } from './landed.ts';
 import { moduleFolderName } from './modules.ts';
+import { asRecorded, recordFolder } from './record.ts';
 import { loopOwner, readRun, type SavedRun } from './state.ts';
 import { countTasks, type Task } from './tasks.ts';
 import { currentTasks } from './work-copy.ts';
@@ -32,10 +33,10 @@ export interface ChangeOverview {
   readonly damage: string | null;
 }
 
-export const overviews = async (project: Project): Promise<ChangeOverview[]> =>
-  Promise.all((await listChanges(project)).map((id) => overview(project, id)));
+export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
+  Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
 
-export const overview = async (project: Project, id: string): Promise<ChangeOverview> => {
+export const overview = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<ChangeOverview> => {
   const moduleId = moduleOf(id);
   const saved = await lastSaved(project, id);
   const tasks = await currentTasks(project, id, saved?.view ?? null);
@@ -43,7 +44,10 @@ export const overview = async (project: Project, id: string): Promise<ChangeOver
     id,
     module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
     tasks: tasks && countTasks(tasks),
-    lastRun: saved === null ? unreadable : saved.view && (await describe(project, id, saved.view)),
+    lastRun:
+      saved === null
+        ? unreadable
+        : saved.view && (await describe(project, id, asRecorded(recordFolder(project, id, env), saved.view))),
     damage: saved?.damage ?? null,
   };
 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, realpathSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createFolder, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
 import { userFolder } from '../files/home.ts';
@@ -84,6 +84,20 @@ const knownVersions = (folder: string, run: string): Version[] => {
   return Array.isArray(versions) ? (versions as Version[]) : [];
 };
 
+const completedFile = (folder: string) => join(folder, 'completed');
+
+/** Called before a run is written to state.json as complete. */
+export const recordComplete = (folder: string, run: string): void => append(completedFile(folder), `${run}\n`);
+
+/** Whether a run was started here. */
+export const isKnown = (folder: string, { run }: RunView): boolean => knownVersions(folder, run).length > 0;
+
+/** A run as it ended: one that was started here is complete only when Spool has recorded that, whatever state.json says. */
+export const asRecorded = (folder: string, view: RunView): RunView => {
+  if (view.status !== 'complete' || !isKnown(folder, view)) return view;
+  return linesIn(completedFile(folder)).includes(view.run) ? view : { ...view, status: 'interrupted', cause: null };
+};
+
 export type Recognised =
   | 'same'
   /** Nothing is known of it here: another user, machine or container has written it. */
@@ -131,15 +145,20 @@ export const checkpointRecorder =
 const checkpointFile = (folder: string) => join(folder, 'checkpoints');
 
 /** Called with every checkpoint: a ref can be moved by whoever can write into the repository. */
-const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void => {
-  createFolder(folder);
-  const file = openOwn(checkpointFile(folder), 'append');
+const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
+  append(checkpointFile(folder), `${run} ${name} ${commit}\n`);
+
+const append = (path: string, line: string): void => {
+  createFolder(dirname(path));
+  const file = openOwn(path, 'append');
   try {
-    writeAll(file, `${run} ${name} ${commit}\n`);
+    writeAll(file, line);
   } finally {
     closeSync(file);
   }
 };
+
+const linesIn = (path: string): string[] => readOwn(path, Infinity)?.toString('utf8').split('\n') ?? [];
 
 interface NamedCommit {
   readonly run: string;
@@ -152,7 +171,7 @@ export const recogniseCheckpoint = (
   folder: string,
   { run, name, commit }: NamedCommit,
 ): 'same' | 'unknown' | 'changed' => {
-  const lines = readOwn(checkpointFile(folder), Infinity)?.toString('utf8').split('\n') ?? [];
+  const lines = linesIn(checkpointFile(folder));
   if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
   return lines.length > 0 ? 'changed' : 'unknown';
 };

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
 import { promise, says } from '../support/agents.ts';
 import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
@@ -83,6 +83,50 @@ test('a landing does not run what an agent has written into state.json', async (
   expect(await project.spool('land', change)).toMatchObject({ code: 0 });
 });
 
+describe('an agent that writes into state.json that its run is complete, and kills Spool', () => {
+  const forged = async (change: Record<string, unknown> = {}) => {
+    const kill = 'kill -9 $PPID; while kill -0 $PPID 2>/dev/null; do :; done';
+    const project = createProject({ agent: [`echo x > x.txt; git add x.txt; git commit -qm x; ${kill}`] });
+    await project.spool(...run, '--worktree', '--verify', 'false');
+    rewrite(project, { status: 'complete', ...change });
+    return project;
+  };
+
+  test('is shown as interrupted, and not landed', async () => {
+    const project = await forged();
+
+    expect(JSON.parse((await project.spool('ralph', '--status', '--json', '--change', change)).stdout)).toMatchObject({
+      status: 'interrupted',
+    });
+    expect((await project.spool('ralph', '--status', '--change', change)).stderr).toBe(
+      `state.json says that ${change} is complete, but Spool has not recorded that: it is not believed.\n`,
+    );
+    expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([
+      { lastRun: { status: 'interrupted' } },
+    ]);
+    expect((await project.spool('land', change, '--verify', 'true')).stderr).toContain('interrupted');
+    expect(project.exists('x.txt')).toBe(false);
+  });
+
+  test('is not passed over by --all', async () => {
+    const project = await forged();
+
+    const { stdout, stderr } = await project.spool('ralph', '--all', '--verify', 'false', '--max-iterations', '1');
+
+    expect(stdout + stderr).not.toContain('complete before');
+  });
+
+  test('is not landed as a run of another machine either', async () => {
+    const project = await forged({ run: '20260101-000000-00000000' });
+
+    expect((await project.spool('ralph', '--status', '--change', change)).stderr).toContain('was not started here');
+    expect((await project.spool('land', change, '--verify', 'true')).stderr).toContain(
+      'its last run was not started here',
+    );
+    expect(project.exists('x.txt')).toBe(false);
+  });
+});
+
 test('the gate of a run that was started elsewhere is not believed when it lands', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'touch "$HOME/ran"; true');
@@ -95,7 +139,9 @@ test('the gate of a run that was started elsewhere is not believed when it lands
   });
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 
-  expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({ code: 0 });
+  const own = ['land', change, '--verify', 'true'];
+  expect((await project.spool(...own)).stderr).toContain('its last run was not started here');
+  expect(await project.spool(...own, '--force')).toMatchObject({ code: 0 });
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 });
 

@@ -214,7 +214,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     const records = await lastRecords(project, change, 10);
     if (view) renderStatus(view, records, false);
     if (view) renderStatus(view, records, true);
-    describeLastRun((await overview(project, change)).lastRun);
+    describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTally));
     const { plan, previous } = await planRun({ ...(await defaults), project, change, call: { env } });

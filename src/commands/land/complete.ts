@@ -1,13 +1,20 @@
 import type { Project } from '../../project/find.ts';
+import { asRecorded, isKnown, recordFolder } from '../../project/record.ts';
 import { loopOwner, readState } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import { currentTasks } from '../../project/work-copy.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 
 /** Why the change on a branch is not complete; null when its last run is. */
-export const whyIncomplete = async (project: Project, change: string, branch: string): Promise<string | null> => {
-  const view = await readState(project, change);
-  if (view === null) return 'it was never run';
+export const whyIncomplete = async (
+  project: Project,
+  { change, branch, env }: { readonly change: string; readonly branch: string; readonly env: NodeJS.ProcessEnv },
+): Promise<string | null> => {
+  const saved = await readState(project, change);
+  if (saved === null) return 'it was never run';
+  const folder = recordFolder(project, change, env);
+  if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
+  const view = asRecorded(folder, saved);
   if (view.place !== null && view.place.branch !== branch) return `its last run was not on ${branch}`;
   const tasks = await currentTasks(project, change, view);
   const { done, all } = countTasks(tasks ?? []);

@@ -138,7 +138,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
 
 /** A change whose last run is not complete lands only with --force, or after a yes. */
 const mayLand = async ({ project, change, branch, call }: Landing): Promise<boolean> => {
-  const why = call.typed.force ? null : await whyIncomplete(project, change, branch);
+  const why = call.typed.force ? null : await whyIncomplete(project, { change, branch, env: call.env });
   if (why === null) return true;
   if (!call.terminal.canAsk) throw userError('not-complete', change, why);
   const { confirm } = await import('../../report/ask.ts');

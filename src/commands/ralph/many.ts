@@ -3,6 +3,7 @@ import type { Options } from '../../flags.ts';
 import { type Claims, claimsOf } from '../../project/claims.ts';
 import type { Project } from '../../project/find.ts';
 import { tasksOf } from '../../project/overview.ts';
+import { asRecorded, isKnown, recordFolder } from '../../project/record.ts';
 import { readState } from '../../project/state.ts';
 import { countTasks } from '../../project/tasks.ts';
 import { type Usage } from '../../ralph/events.ts';
@@ -111,6 +112,11 @@ const takeNext = (
 const sharedClaim = (a: Queued, b: Queued): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
+const noteOf = (isKnown: boolean): string =>
+  isKnown
+    ? 'complete before; --fresh runs it again'
+    : 'complete, says its state.json; it was not run here, and --fresh runs it again';
+
 /** What the runs have in common: signals, what they have spent, and git, which only one of them sets up at a time. */
 const createRunner = (request: ManyRequest, { board, stops }: Company) => {
   const { project, call, parallel, optionsOf } = request;
@@ -124,9 +130,11 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
 
   return async (change: string): Promise<Outcome> => {
     const options = { ...optionsOf(change), ...(parallel > 1 ? { worktree: true } : {}) };
-    const before = await readState(project, change).catch(() => null);
+    const saved = await readState(project, change).catch(() => null);
+    const folder = recordFolder(project, change, call.env);
+    const before = saved && asRecorded(folder, saved);
     if (before?.status === 'complete' && !options.fresh && !(await hasNewTasks(project, before)))
-      return { change, code: 0, view: before, note: 'complete before; --fresh runs it again' };
+      return { change, code: 0, view: before, note: noteOf(isKnown(folder, before)) };
     const json = options.json ? createJsonReport(call.terminal, change) : null;
     const follow: Report = (event, view) => {
       spent.set(change, addUsage(totalUsage(view), view.spentNow));

@@ -9,7 +9,7 @@ import { listArchived, listChanges } from '../../project/changes.ts';
 import { configFile, findProject, type Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { loopOwner, readRun } from '../../project/state.ts';
-import { currentStatus } from '../../ralph/view.ts';
+import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { limitEnvironment } from '../../passed-environment.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
@@ -71,6 +71,22 @@ export const run = async (call: Call): Promise<number> => {
   }
 };
 
+/** What says complete is compared with the record. That is loaded when it is needed, as it takes a moment. */
+const confirmed = async (
+  project: Project,
+  change: string,
+  { saved, terminal, env }: Pick<Call, 'terminal' | 'env'> & { saved: RunView },
+): Promise<RunView> => {
+  const { asRecorded, isKnown, recordFolder } = await import('../../project/record.ts');
+  const folder = recordFolder(project, change, env);
+  if (!isKnown(folder, saved))
+    terminal.say(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
+  const view = asRecorded(folder, saved);
+  if (view !== saved)
+    terminal.say(`state.json says that ${change} is complete, but Spool has not recorded that: it is not believed.\n`);
+  return view;
+};
+
 /** The harness of a name; an error when one that is asked for is none. Loaded when an agent is meant: most actions need none. */
 const checkAgents = async (all: readonly Options[], own: readonly Harness[]): Promise<(name: string) => Harness> => {
   const [{ findHarness }, { agentsOf }] = await Promise.all([import('../../harness/index.ts'), import('./plan.ts')]);
@@ -111,11 +127,12 @@ const actionOf = (options: Options, prompt: string | undefined) => {
 const showStatus = async (
   project: Project,
   change: string,
-  { terminal, json }: Pick<Call, 'terminal'> & { json: boolean },
+  { terminal, env, json }: Pick<Call, 'terminal' | 'env'> & { json: boolean },
 ): Promise<number> => {
-  const { view, damage } = await readRun(project, change);
+  const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) terminal.say(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
+  const view = saved?.status === 'complete' ? await confirmed(project, change, { saved, terminal, env }) : saved;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
   if (json) terminal.answer(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);

@@ -13,7 +13,7 @@ import { readIfThere } from '../../project/files.ts';
 import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
-import { recordFolder, recordRun } from '../../project/record.ts';
+import { recordComplete, recordFolder, recordRun } from '../../project/record.ts';
 import { readModule } from '../../project/modules.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
 import { type ChangeLock, lockChange } from '../../project/loop-lock.ts';
@@ -153,7 +153,11 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     planned,
     report,
     elapsedMs,
-    record: (view, written) => recordRun(recordFolder(project, change, call.env), view, written),
+    record: (view, written) => {
+      const folder = recordFolder(project, change, call.env);
+      if (view.status === 'complete') recordComplete(folder, view.run);
+      else recordRun(folder, view, written);
+    },
     redactor,
   });
   const emit = watchLimits(planned.plan, find, emitter.emit);
