@@ -2,7 +2,7 @@
 export interface Hurry {
   /** Aborted when there is no time left: git may finish what it does, if that does not take long. */
   readonly stop: AbortSignal;
-  /** Aborted when nothing is waited for any more. */
+  /** Aborted when what runs is not waited for any more. */
   readonly kill: AbortSignal;
   /** How long a command may take from then on. */
   graceMs(): number;
@@ -11,6 +11,9 @@ export interface Hurry {
 const hurries = new Set<Hurry>();
 let longestMs = 0;
 let isGivenUp = false;
+
+/** How long a command may take that begins afterwards: what was done is still recorded. */
+const afterKillMs = 2000;
 
 /** A hook of the user's may check a commit with all tests: it has at least this long. */
 const hookGraceMs = 60_000;
@@ -40,8 +43,14 @@ export const watchHurry = ({ hooks, end }: { hooks: boolean; end: () => void }):
     isGivenUp ||= !hooks;
     end();
   };
+  const isKilled = () => watched.some(({ kill }) => kill.aborted);
+  const beganKilled = isKilled();
   const look = () => {
-    if (watched.some(({ kill }) => kill.aborted)) return giveUp();
+    if (isKilled() && !beganKilled) return giveUp();
+    if (isKilled()) {
+      timer ??= setTimeout(giveUp, afterKillMs);
+      return;
+    }
     if (watched.length === 0 || !watched.every(({ stop }) => stop.aborted)) return;
     const graceMs = Math.max(...watched.map((hurry) => hurry.graceMs()), hooks ? hookGraceMs : 0);
     timer ??= setTimeout(giveUp, graceMs === 0 ? 0 : graceMs + 2 * longestMs);

@@ -176,7 +176,7 @@ const rows: Row[] = [
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: unknown key "allowAll". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, harnesses',
+    says: '.spool/config.json: unknown key "allowAll". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {

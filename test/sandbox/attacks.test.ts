@@ -244,7 +244,14 @@ const spoolIn = (home: string): number => {
   return [...all].find((pid) => nameOf(pid) === 'node' && !all.has(parentOf(pid)))!;
 };
 
-const statOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1');
+/** Empty for a process that has ended. */
+const statOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return '';
+  }
+};
 const nameOf = (pid: number) => /\((.*)\)/.exec(statOf(pid))?.[1] ?? '';
 const parentOf = (pid: number) =>
   Number(
