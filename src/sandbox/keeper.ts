@@ -1,4 +1,7 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { commandLine } from '../shell-words.ts';
 import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
 import { removeFolder } from './remove.ts';
 
@@ -36,12 +39,36 @@ const start = async (request: ToKeeper & { do: 'start' }): Promise<void> => {
   await SandboxManager.initialize({
     network: { allowedDomains: request.hosts, deniedDomains: [], allowLocalBinding: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    ...(bwrap ? { bwrapPath: bwrap, socatPath: socat, ripgrep: { command: rg } } : {}),
+    ...(bwrap ? { bwrapPath: withoutKernel(bwrap, request.base), socatPath: socat, ripgrep: { command: rg } } : {}),
   });
   const { errors, warnings } = SandboxManager.checkDependencies();
   // Without the filter for Unix sockets a command inside reaches Docker, or the user's session.
   const problem = [...errors, ...warnings.filter((text) => /seccomp/i.test(text))][0];
   if (problem !== undefined) throw new Error(problem);
+};
+
+/** What root may write below /proc, also inside, is the machine's: bubblewrap is called with these read-only. */
+const kernelPaths = ['/proc/sys', '/proc/sysrq-trigger'];
+
+/** The path of a bubblewrap for this user. */
+const withoutKernel = (bwrap: string, base: string): string => {
+  if (process.geteuid?.() !== 0) return bwrap;
+  const script = join(base, 'keeper', 'bwrap');
+  const options = kernelPaths.filter((path) => existsSync(path)).map((path) => `--ro-bind ${path} ${path}`);
+  writeFileSync(
+    script,
+    `#!/bin/sh
+isIn=
+for word do
+  shift
+  if [ "$word" = -- ] && [ -z "$isIn" ]; then isIn=1; set -- "$@" ${options.join(' ')}; fi
+  set -- "$@" "$word"
+done
+exec ${commandLine(bwrap)} "$@"
+`,
+    { mode: 0o700 },
+  );
+  return script;
 };
 
 const wrap = ({ line, id, writable, readOnly, hidden }: WrapRequest): Promise<string> => {

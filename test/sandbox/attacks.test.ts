@@ -88,6 +88,18 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.state()).toMatchObject({ sandbox: true, status: 'complete' });
   });
 
+  test('no setting of the kernel can be written', async () => {
+    const files = '/proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger';
+    const project = createSandboxedProject(user, {
+      agent: [`for file in ${files}; do [ -w $file ] && echo "$file is writable"; done; ${promise}`],
+    });
+
+    const { code, stdout } = await project.spool('ralph', 'Go.', '--change', change, '--sandbox', '--allow-all');
+
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('is writable');
+  });
+
   test('only loopback and what the user allows is reached', async () => {
     const host = await startHost();
     const ask = (name: string, where: string) => `curl -sS -m 5 http://${where}:${host.port}/${name} >>asked.txt 2>&1`;
