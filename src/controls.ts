@@ -1,8 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /** What others wrote must not move the cursor, set the clipboard, change the title or turn the text of a terminal around. */
-export const withoutControls = (text: string): string =>
-  holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
+export const withoutControls = (text: string): string => {
+  if (text === lastClean) return text;
+  lastClean = holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
+  return lastClean;
+};
+
+/** The same text comes by here several times on its way to a terminal. */
+let lastClean = '';
 
 /** Controls of seven bits, but for the tab and the end of a line. */
 const controls = [

@@ -7,6 +7,8 @@ export interface Redactor {
   text(text: string): string;
   /** Plain data with every text in it cleaned: a copy, unless it is clean already. Must not be changed afterwards. */
   data<Data>(data: Data): Data;
+  /** The same for a text without what is taken out of it on its way: taking it out can put a secret together. */
+  after(takeOut: (text: string) => string): Pick<Redactor, 'data'>;
   /** For one stream of bytes, in chunks of any size. */
   stream(): ByteRedactor;
 }
@@ -29,6 +31,10 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   return {
     text: clean,
     data: (data) => mapTexts(data) as typeof data,
+    after: (takeOut) => {
+      const mapAfter = createMapper((text) => clean(takeOut(text)));
+      return { data: (data) => mapAfter(data) as typeof data };
+    },
     stream: () => createByteRedactor(inBytes),
   };
 };
@@ -49,10 +55,11 @@ const createMapper = (change: (text: string) => string) => {
   const mapEach = (data: Record<string, unknown>): unknown => {
     let copy: Record<string, unknown> | null = null;
     for (const key of Object.keys(data)) {
-      const next = map(data[key]);
-      if (next === data[key]) continue;
+      const [next, name] = [map(data[key]), change(key)];
+      if (next === data[key] && name === key) continue;
       copy ??= (Array.isArray(data) ? [...data] : { ...data }) as Record<string, unknown>;
-      copy[key] = next;
+      if (name !== key) delete copy[key];
+      copy[name] = next;
     }
     return copy ?? data;
   };

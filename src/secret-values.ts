@@ -80,6 +80,7 @@ const spellings = (value: string): string[] => {
     ...lines,
     inJson,
     inAscii(inJson),
+    inJson.replaceAll('/', String.raw`\/`),
     JSON.stringify(inJson).slice(1, -1),
     ...percents.flatMap((text) => [text, lowerCased(text), text.replaceAll('%20', '+')]),
     hex,

@@ -1,7 +1,8 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve as resolvePath } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, readable } from './git.ts';
+import { noFetch } from './inert.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
 
@@ -31,7 +32,7 @@ export const hasCommits = async (cwd: string): Promise<boolean> => (await headOf
 
 /** How many commits a branch has that another branch, or commit, has not; null when git cannot tell. */
 export const commitsBeyond = async (cwd: string, base: string, branch: string): Promise<number | null> => {
-  const { code, stdout } = await git(['rev-list', '--count', `^${base}`, branch, '--'], { cwd });
+  const { code, stdout } = await git(['rev-list', '--count', `^${base}`, branch, '--'], { cwd, env: noFetch });
   return code === 0 ? Number(stdout) : null;
 };
 
@@ -100,8 +101,19 @@ const pathsIn = async (root: string, commit: string, paths: readonly string[]): 
   return stdout.split('\0').filter(Boolean);
 };
 
+/** git deletes what it takes for a work tree that is gone, also behind a link. */
+const whyNoWorktrees = async (cwd: string): Promise<string | null> => {
+  const { stdout } = await git(['rev-parse', '--git-common-dir'], { cwd });
+  const folder = resolvePath(cwd, readable(stdout).replace(/\n$/, ''), 'worktrees');
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isDirectory()) return null;
+  return `${folder} is not a folder. Look at what it is, and remove it.`;
+};
+
 /** A linked work tree at `path` on a branch, which is created from HEAD when there is none. What failed leaves nothing. */
 export const addWorktree = async (cwd: string, path: string, branch: string): Promise<Checkout> => {
+  const wrong = await whyNoWorktrees(cwd);
+  if (wrong !== null) return { ok: false, why: wrong };
   await git(['worktree', 'prune'], { cwd });
   const isNew = !(await branchExists(cwd, branch));
   if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
@@ -259,12 +271,21 @@ const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase
   for (const file of files) {
     const [base, upstream, own] = await Promise.all([1, 2, 3].map((stage) => blobAt(cwd, `:${stage}`, readable(file))));
     const bytes = await resolve(readable(file), { base: base!, upstream: upstream!, own: own! });
-    if (bytes === null) return false;
-    writeFileSync(pathOf(cwd, file), bytes);
+    if (bytes === null || (await isLinkOrModule(cwd, file))) return false;
+    const path = pathOf(cwd, file);
+    // Where one side has a link, git may have left it: nothing is written through it.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
+    writeFileSync(path, bytes);
     const { code } = await git(['add', '--', `:(literal)${readable(file)}`], { cwd });
     if (code !== 0) return false;
   }
   return true;
+};
+
+/** Whether one of the sides of a conflict is something else than a file. */
+const isLinkOrModule = async (cwd: string, file: string): Promise<boolean> => {
+  const { stdout } = await git(['ls-files', '--unmerged', '-z', '--', `:(literal)${readable(file)}`], { cwd });
+  return stdout.split('\0').some((entry) => entry !== '' && !entry.startsWith('100'));
 };
 
 /** A file as it is in a commit, or in a stage of the index; null when it is not there. `path` is from the root. */

@@ -7,7 +7,8 @@ import { passed } from '../passed-environment.ts';
 import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../processes.ts';
 import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 import { watchHurry, whyGivenUp } from './hurry.ts';
-import { type GitArguments, inert, withoutForeign } from './inert.ts';
+import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
+import { gitProgram } from './program.ts';
 
 export type { GitArguments } from './inert.ts';
 
@@ -82,7 +83,11 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
     ...call.env,
   };
   const { hooks = false, config = [] } = call;
-  const command = { binary: 'git', args: inert(args, { hooks, config }), env: environmentIn(call.cwd, env) };
+  const command = {
+    binary: gitProgram(call.cwd),
+    args: inert(args, { hooks, config }),
+    env: environmentIn(call.cwd, env),
+  };
   if (!call.sandbox) return follow(command, call);
   try {
     const inside = await call.sandbox.enter({ ...command, cwd: call.cwd, tag: tagOf(call) }, null);
@@ -192,8 +197,12 @@ const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 /** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
   const pager = await userPager(cwd);
-  const env = { ...withoutForeign(process.env), ...(pager === null ? {} : { GIT_PAGER: pager }) };
-  const child = spawn('git', inert(args, { hooks: false }), { cwd, env: environmentIn(cwd, env), stdio: 'inherit' });
+  const env = { ...withoutForeign(process.env), ...noFetch, ...(pager === null ? {} : { GIT_PAGER: pager }) };
+  const child = spawn(gitProgram(cwd), inert(args, { hooks: false }), {
+    cwd,
+    env: environmentIn(cwd, env),
+    stdio: 'inherit',
+  });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 };

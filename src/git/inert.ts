@@ -107,5 +107,5 @@ export const withoutForeign = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   return own;
 };
 
-/** For a git process in a nested repository: it fetches nothing, as its remotes may name programs. */
+/** For a git process that only looks, or that is in a nested repository: it fetches nothing, as remotes may name programs. */
 export const noFetch = { GIT_ALLOW_PROTOCOL: '', GIT_NO_LAZY_FETCH: '1' };

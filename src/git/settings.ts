@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { readRegular } from '../files/own.ts';
 import { guardGit, readable, runGit } from './git.ts';
 import { configFiles, safeStamp } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
@@ -60,7 +61,10 @@ const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
   if (code !== 0) return null;
   const found = new Map<string, { value: string; file: string }>();
-  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD')]);
+  const commonFolder = join(gitFolder, 'commondir');
+  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD'), commonFolder]);
+  // Says where git looks for settings.
+  found.set('the shared git folder', { value: readRegular(commonFolder)?.toString() ?? '', file: commonFolder });
   const fields = readable(stdout).split('\0');
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const file = /^file:(.*)$/s.exec(fields[at]!)?.[1];

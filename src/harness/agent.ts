@@ -8,7 +8,7 @@ import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from './environment.ts';
 import type { Harness, Job } from './harness.ts';
-import { onPath } from './index.ts';
+import { onPath } from '../on-path.ts';
 import { runProcess, type Watch } from './run.ts';
 import { knownVersion } from './version.ts';
 import { createWatchdog } from './watchdog.ts';

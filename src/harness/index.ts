@@ -1,6 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, resolve } from 'node:path';
 import { type UserError, userError } from '../errors.ts';
+import { onPath } from '../on-path.ts';
 import { amp } from './amp.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
@@ -35,27 +34,4 @@ export const missingBinary = (harness: Harness, path: string): UserError | null 
     harness.install,
     others.map((other) => other.name),
   );
-};
-
-/** The file on PATH that would be run; null when there is none. */
-export const onPath = (binary: string, path: string): string | null => {
-  if (isAbsolute(binary)) return isExecutable(binary) ? binary : null;
-  const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
-  for (const folder of path.split(delimiter)) {
-    if (folder === '') continue;
-    for (const extension of extensions) {
-      const file = resolve(folder, binary + extension);
-      if (isExecutable(file)) return file;
-    }
-  }
-  return null;
-};
-
-const isExecutable = (file: string): boolean => {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 };

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
+import { isTracked } from '../git/worktree.ts';
 import { createFolder, openOwn, readAll, readOwn, replaceOwn, writeOwn } from '../files/own.ts';
 import type { Project } from './find.ts';
 import { contextRecord, recordFolder } from './record.ts';
@@ -62,11 +63,16 @@ export const clearContext = (of: ContextOf): void => {
   for (const path of [contextFile(of), recordFile(of)]) writeOwn(path, '');
 };
 
-/** Called before an agent works: what is there by then, and of which nothing is known yet, a person has written. */
-export const adoptContext = (of: ContextOf): void => {
+/**
+ * Called before an agent works: what is there by then, and of which nothing is known yet, a person has written, unless it
+ * came with the repository.
+ */
+export const adoptContext = async (of: ContextOf): Promise<void> => {
   if (textIn(recordFile(of)) !== null) return;
+  const text = textIn(contextFile(of)) ?? '';
+  const isBrought = text !== '' && (await isTracked(of.project.root, contextFile(of)));
   createFolder(dirname(recordFile(of)));
-  writeOwn(recordFile(of), textIn(contextFile(of)) ?? '');
+  writeOwn(recordFile(of), isBrought ? '' : text);
 };
 
 /** Takes context.txt as it is for what a person has added; says whether it was something else before. */

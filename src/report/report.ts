@@ -7,6 +7,6 @@ export type Report = (event: RunEvent, view: RunView) => void;
 
 /** The same for a reader that must not see secrets. What an agent does changes nothing in the view that is shown. */
 export const withoutSecrets =
-  (report: Report, redactor: Redactor): Report =>
+  (report: Report, redactor: Pick<Redactor, 'data'>): Report =>
   (event, view) =>
     report(redactor.data(event), event.type === 'agent' ? view : redactor.data(view));

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { parseJsonText } from '../json.ts';
-import { onPath } from '../harness/index.ts';
-import { isWithin, realPath } from './paths.ts';
+import { isWithin, onPath, realPath } from '../on-path.ts';
 
 /** The sandbox that is installed. */
 export interface Runtime {

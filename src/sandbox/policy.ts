@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import type { Harness } from '../harness/harness.ts';
-import { isWithin, realPath } from './paths.ts';
+import { isWithin, realPath } from '../on-path.ts';
 import { secretsOf } from './secrets.ts';
 import type { TreeFacts } from './tree.ts';
 

@@ -1,4 +1,5 @@
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { userFolder } from '../files/home.ts';
 
 /** Where keys and credentials are: in their usual places, and where the variables of the user say. */
 export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
@@ -6,7 +7,7 @@ export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
     ...secretNames.map((name) => join(home, name)),
     ...moved('.config', env.XDG_CONFIG_HOME),
     ...moved('.local/share', env.XDG_DATA_HOME),
-    join(env.XDG_STATE_HOME || join(home, '.local', 'state'), 'spool'),
+    userFolder(env),
     ...secretVariables.flatMap((name) => pathsIn(env[name])),
     ...pathsIn(env.CARGO_HOME).flatMap((folder) =>
       ['credentials', 'credentials.toml'].map((file) => join(folder, file)),
@@ -75,8 +76,23 @@ const secretNames = [
   '.config/op',
   '.config/rclone',
   '.local/share/keyrings',
+  '.config/containers/auth.json',
+  '.config/github-copilot',
+  '.config/pip/pip.conf',
+  '.config/sops/age/keys.txt',
+  '.composer/auth.json',
+  '.databrickscfg',
+  '.s3cfg',
+  '.boto',
+  '.oci',
+  '.terraformrc',
   '.bash_history',
   '.zsh_history',
+  '.zhistory',
+  '.sh_history',
+  '.psql_history',
+  '.python_history',
+  '.local/share/fish/fish_history',
   // Of agents; one that runs can read its own.
   '.claude/.credentials.json',
   '.claude.json',

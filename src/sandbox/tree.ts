@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git, readable } from '../git/git.ts';
-import { isWithin } from './paths.ts';
+import { isWithin } from '../on-path.ts';
 
 /** A work tree, and what of git belongs to it. */
 export interface TreeFacts {

@@ -1,6 +1,6 @@
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { onPath } from '../../harness/index.ts';
+import { onPath } from '../../on-path.ts';
 import { ask, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';

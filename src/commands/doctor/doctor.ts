@@ -1,7 +1,8 @@
 import { safeJson } from '../../controls.ts';
 import { resolveOptions, type TypedFlags } from '../../config.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { findHarness, harnesses, onPath } from '../../harness/index.ts';
+import { findHarness, harnesses } from '../../harness/index.ts';
+import { onPath } from '../../on-path.ts';
 import { limitEnvironment } from '../../passed-environment.ts';
 import { findProjectIfAny } from '../../project/find.ts';
 import type { AgentChoice } from '../../ralph/events.ts';

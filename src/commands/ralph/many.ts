@@ -1,3 +1,4 @@
+import { withoutControls } from '../../controls.ts';
 import { systemProblem, UserError, userError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
 import { type Claims, claimsOf } from '../../project/claims.ts';
@@ -141,7 +142,8 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
       shown?.(event, view);
     };
     const reader = json ?? (parallel > 1 ? board.reportOf(change) : null);
-    const shown = reader && withoutSecrets(reader, createRedactor(call.env));
+    const redactor = createRedactor(call.env);
+    const shown = reader && withoutSecrets(reader, json ? redactor : redactor.after(withoutControls));
     const usageOfOthers = () =>
       [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
     try {

@@ -1,3 +1,4 @@
+import { withoutControls } from '../../controls.ts';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import { readGiven } from '../../files/given.ts';
@@ -140,7 +141,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const own = options.json
     ? createJsonReport(call.terminal)
     : createLiveReport(call.terminal, { ...options, harness: find, folder: relative(call.cwd, folder) || '.' });
-  const shown = withoutSecrets(own, redactor);
+  const shown = withoutSecrets(own, options.json ? redactor : redactor.after(withoutControls));
   const { shared } = request;
   const report: Report = (event, view) => {
     shared?.follow(event, view);

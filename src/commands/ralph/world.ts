@@ -87,7 +87,7 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
-      contextContent: readContext(),
+      contextContent: await readContext(),
       lastResult: describeResult(last, tally),
     });
     writeOwn(setAside(promptFile(folder, iteration)), prompt, 'create');
@@ -96,11 +96,12 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
 };
 
 /** What an agent writes into context.txt is not what a person has added; that is said once. */
-const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => string | null) => {
+const createContextReader = ({ project, plan, call, emit }: WorldParts): (() => Promise<string | null>) => {
   const of = { project, change: plan.change, env: call.env };
-  adoptContext(of);
+  let adopted: Promise<void> | null = null;
   let isSaid = false;
-  return () => {
+  return async () => {
+    await (adopted ??= adoptContext(of));
     const { text, isEdited } = loadContext(of);
     if (isEdited && !isSaid)
       emit({
