@@ -23,11 +23,11 @@ export const readOwnHarnesses = (
     const where = `"harnesses.${name}"`;
     const bad = (problem: string) => userError('bad-config', file, `${where} ${problem}`);
     if (known.some((harness) => harness.name === name)) throw bad('is built in; choose another name');
-    if (/[^\x20-\x7e]/.test(name)) throw bad('has a name with letters that are not plain ASCII');
     if (!/^[^\s:,]+$/.test(name)) throw bad('has a name with a blank, a colon or a comma in it, or none');
     const alike = namesAlike(name, known, Object.keys(declared));
     if (alike !== null) throw bad(`reads like "${alike}"; choose another name`);
     if (!isName(name) || /\p{C}/u.test(name)) throw bad('has a name that starts with "-" or holds what cannot be seen');
+    if (/[^\x20-\x7e]/.test(name)) throw bad('has a name with letters that are not plain ASCII');
     return ownHarness(name, value, { root, known, bad });
   });
 };

@@ -1,3 +1,4 @@
+import { withoutControls } from '../controls.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Redactor } from '../redact.ts';
@@ -10,3 +11,10 @@ export const withoutSecrets =
   (report: Report, redactor: Pick<Redactor, 'data'>): Report =>
   (event, view) =>
     report(redactor.data(event), event.type === 'agent' ? view : redactor.data(view));
+
+/** The same for a terminal, on which no controls are shown. What a run is started with, a person sees as it is. */
+export const forTerminal = (report: Report, redactor: Redactor): Report => {
+  const whole = withoutSecrets(report, redactor);
+  const clean = withoutSecrets(report, redactor.after(withoutControls));
+  return (event, view) => (event.type === 'run-started' ? whole : clean)(event, view);
+};

@@ -3,14 +3,43 @@ import { decidersOf } from '../project/deciders/deciders.ts';
 import type { Files } from '../project/deciders/scope.ts';
 import { type ShellCommand, shellCommands } from '../project/deciders/shell.ts';
 
-/** The files of the project that a command itself names and runs: `./tools/agent`, `sh scripts/setup.sh`. */
-export const scriptsIn = (command: string, files: Files): string[] => {
+/** Where the project is, and the home folder of the user: a command may name them. */
+export interface Roots {
+  readonly project: string;
+  readonly home: string;
+}
+
+/**
+ * The files of the project that a command names and may run: `./tools/agent`, `sh scripts/setup.sh`, and every other
+ * script among its words, as nobody knows all programs that run one.
+ */
+export const scriptsIn = (command: string, files: Files, roots: Roots): string[] => {
   const found = new Set<string>();
-  follow(command, '.', (path) => {
-    if (isBelow(path) && files.isFile(path)) found.add(path);
+  follow(command, '.', {
+    run: (path) => {
+      const own = inProject(path, roots);
+      if (isBelow(own) && files.isFile(own)) found.add(own);
+    },
+    name: (path) => {
+      const own = inProject(path, roots);
+      if (isBelow(own) && files.isFile(own) && isScript(own, files)) found.add(own);
+    },
   });
   return [...found];
 };
+
+/** A path of the project as it is from there. */
+const inProject = (path: string, { project, home }: Roots): string => {
+  const whole = path.startsWith('~/') ? posix.join(home, path.slice(2)) : path;
+  return posix.isAbsolute(whole) ? posix.relative(project, whole) : whole;
+};
+
+const isScript = (path: string, files: Files): boolean =>
+  /\.(?:sh|bash|zsh|ksh|fish|[cm]?[jt]sx?|py|rb|pl|pm|php|lua|awk|sed|ps1|r|tcl|groovy|jl|exs?|nu|mk)$/i.test(path) ||
+  (files.read(path)?.startsWith('#!') ?? false);
+
+/** Programs that run none of the files that they are given. */
+const harmless = /^(?:cp|mv|rm|ls|ln|test|\[|mkdir|rmdir|touch|chmod|chown|diff|cmp|stat|wc|du|echo|printf)$/;
 
 /**
  * The same for a command that verifies work. What it names may be the work itself, which is changed all the time: only
@@ -30,7 +59,12 @@ export const filesIn = (words: readonly string[], files: Files): string[] =>
 
 const isBelow = (path: string) => !posix.isAbsolute(path) && path !== '..' && !path.startsWith('../');
 
-type Found = (path: string) => void;
+interface Found {
+  /** A file that is run. */
+  run(path: string): void;
+  /** A file that is named, and may be run. */
+  name(path: string): void;
+}
 
 const follow = (text: string, start: string, found: Found): void => {
   let cwd = start;
@@ -41,15 +75,19 @@ const follow = (text: string, start: string, found: Found): void => {
   }
 };
 
+const from = (cwd: string, path: string): string =>
+  posix.isAbsolute(path) || path.startsWith('~/') ? path : posix.join(cwd, path);
+
 const run = (program: string, args: readonly string[], { cwd, found }: { cwd: string; found: Found }): void => {
-  if (program.includes('/')) found(posix.join(cwd, program));
+  if (program.includes('/')) found.run(from(cwd, program));
+  if (!harmless.test(program)) for (const word of args) for (const part of word.split('=')) found.name(from(cwd, part));
   if (!/^(?:\.|source|eval)$/.test(program) && !interpreters.test(posix.basename(program))) return;
   const text = args[args.findIndex((word) => /^-\w*c$/.test(word)) + 1];
   if (program === 'eval') return follow(args.join(' '), cwd, found);
   if (args.some((word) => /^-\w*c$/.test(word))) return follow(text ?? '', cwd, found);
   // An option may take the word behind it, so each of the first words may be the script.
   for (const word of args.slice(0, args.findIndex((each) => !each.startsWith('-')) + 2))
-    if (!word.startsWith('-')) found(posix.join(cwd, word));
+    if (!word.startsWith('-')) found.run(from(cwd, word));
 };
 
 const interpreters =

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { userError } from '../errors.ts';
@@ -8,7 +9,7 @@ import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../project/deciders/scope.ts';
 import { filesAt } from '../project/goal.ts';
 import type { Project } from '../project/find.ts';
-import { checksIn, filesIn, scriptsIn } from './scripts.ts';
+import { checksIn, filesIn, type Roots, scriptsIn } from './scripts.ts';
 
 /** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
 export interface Setting {
@@ -37,7 +38,7 @@ export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): 
 export const settingsOf = (project: Project, config: Config): Setting[] => {
   const files = filesAt(project.root);
   const named = [
-    ...inConfig(config, files),
+    ...inConfig(config, files, { project: project.root, home: homedir() }),
     ...config.own.flatMap((harness) => ofHarness(harness, files)),
     ...ofInclude(project),
   ];
@@ -56,14 +57,15 @@ export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<stri
 export const hashOfAll = (settings: readonly Setting[]): string =>
   hashOf(settings.map(({ source, hash }) => [source, hash]).toSorted());
 
-const inConfig = ({ values, changes, own }: Config, files: Files): Setting[] =>
+const inConfig = ({ values, changes, own }: Config, files: Files, roots: Roots): Setting[] =>
   [[undefined, values] as const, ...[...changes].map(([id, special]) => [id, special.values] as const)].flatMap(
     ([id, part]) =>
       commandKeys.flatMap((key) => {
         const value = part[key];
         const commands = key === 'harness' ? ownIn(String(value ?? ''), own) : listOf(value);
         if (commands.length === 0) return [];
-        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), files: namedBy(key, commands, files) }];
+        const named = key === 'harness' ? [] : commands.flatMap((command) => namedBy(key, command, { files, roots }));
+        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), files: [...new Set(named)] }];
       }),
   );
 
@@ -78,11 +80,11 @@ const listOf = (value: unknown): string[] => {
   return typeof value === 'string' ? [value] : [];
 };
 
-const namedBy = (key: CommandKey, commands: readonly string[], files: Files): string[] => {
-  if (key === 'harness') return [];
-  const find = key === 'verify' ? checksIn : scriptsIn;
-  return [...new Set(commands.flatMap((command) => find(command, files)))].map(fileSource);
-};
+const namedBy = (
+  key: CommandKey,
+  command: string,
+  { files, roots }: { readonly files: Files; readonly roots: Roots },
+): string[] => (key === 'verify' ? checksIn(command, files) : scriptsIn(command, files, roots)).map(fileSource);
 
 const ofHarness = ({ name, own }: Harness, files: Files): Setting[] => {
   if (own === undefined) return [];

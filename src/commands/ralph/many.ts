@@ -1,4 +1,3 @@
-import { withoutControls } from '../../controls.ts';
 import { systemProblem, UserError, userError } from '../../errors.ts';
 import type { Options } from '../../flags.ts';
 import { type Claims, claimsOf } from '../../project/claims.ts';
@@ -14,7 +13,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { createRedactor } from '../../redact.ts';
 import { type Board, createBoard, type Outcome, renderOutcomes } from '../../report/board.ts';
 import { createJsonReport } from '../../report/json.ts';
-import { type Report, withoutSecrets } from '../../report/report.ts';
+import { forTerminal, type Report, withoutSecrets } from '../../report/report.ts';
 import { type RunRequest, startRun } from './run.ts';
 import { exitCodeOf, listenForStops, type Stops } from './signals.ts';
 
@@ -143,7 +142,7 @@ const createRunner = (request: ManyRequest, { board, stops }: Company) => {
     };
     const reader = json ?? (parallel > 1 ? board.reportOf(change) : null);
     const redactor = createRedactor(call.env);
-    const shown = reader && withoutSecrets(reader, json ? redactor : redactor.after(withoutControls));
+    const shown = reader && (json ? withoutSecrets(reader, redactor) : forTerminal(reader, redactor));
     const usageOfOthers = () =>
       [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
     try {

@@ -1,4 +1,3 @@
-import { withoutControls } from '../../controls.ts';
 import { join, relative, resolve } from 'node:path';
 import { systemProblem, userError } from '../../errors.ts';
 import { readGiven } from '../../files/given.ts';
@@ -27,7 +26,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { count } from '../../report/format.ts';
 import { createJsonReport } from '../../report/json.ts';
 import { createLiveReport } from '../../report/live.ts';
-import { type Report, withoutSecrets } from '../../report/report.ts';
+import { forTerminal, type Report, withoutSecrets } from '../../report/report.ts';
 import { createRedactor, type Redactor } from '../../redact.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Call } from '../command.ts';
@@ -141,7 +140,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const own = options.json
     ? createJsonReport(call.terminal)
     : createLiveReport(call.terminal, { ...options, harness: find, folder: relative(call.cwd, folder) || '.' });
-  const shown = withoutSecrets(own, options.json ? redactor : redactor.after(withoutControls));
+  const shown = options.json ? withoutSecrets(own, redactor) : forTerminal(own, redactor);
   const { shared } = request;
   const report: Report = (event, view) => {
     shared?.follow(event, view);

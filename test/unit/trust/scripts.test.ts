@@ -9,9 +9,12 @@ const there = new Set([
   'src/app.js',
   'test/a.test.js',
   'package-lock.json',
+  'tools/notify',
 ]);
+const scripts = new Map([['tools/notify', '#!/bin/sh\n']]);
+const roots = { project: '/home/me/project', home: '/home/me' };
 const files: Files = {
-  read: (path) => (there.has(path) ? 'true\n' : null),
+  read: (path) => scripts.get(path) ?? (there.has(path) ? 'true\n' : null),
   isFile: (path) => there.has(path),
   list: () => [],
 };
@@ -33,11 +36,19 @@ describe('the scripts that a command runs', () => {
     ['npm ci; ./tools/agent || sh tools/setup.sh', ['tools/agent', 'tools/setup.sh']],
     ['test -f package-lock.json && npm ci', []],
     ['cp src/app.js copy.js', []],
+    ['flock /tmp/lock sh tools/setup.sh', ['tools/setup.sh']],
+    ['deno run -A src/app.js', ['src/app.js']],
+    ['python3 -W ignore -X dev src/app.js', ['src/app.js']],
+    ['cat tools/setup.sh | sh', ['tools/setup.sh']],
+    ['ionice -c3 tools/notify now', ['tools/notify']],
+    ['node --import ./tools/setup.sh --import=./src/app.js -e 0', ['tools/setup.sh', 'src/app.js']],
+    ['sh /home/me/project/tools/setup.sh', ['tools/setup.sh']],
+    ['sh ~/project/tools/setup.sh', ['tools/setup.sh']],
     ['./missing', []],
     ['sh ../outside.sh', []],
     ['/bin/sh /tmp/outside.sh', []],
     ['npm ci', []],
-  ])('%s', (command, expected) => expect(scriptsIn(command, files)).toEqual(expected));
+  ])('%s', (command, expected) => expect(scriptsIn(command, files, roots)).toEqual(expected));
 });
 
 describe('of a command that verifies work, only those that decide', () => {
