@@ -53,7 +53,7 @@ export const resolveOptions = async (sources: {
     fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
     settled: [...changes.keys()],
     config: file,
-    passLists: [passListIn(sources.env), file.pass].filter((list) => list !== null),
+    passLists: passListsOf(sources.env, file),
     own,
     asked: new Set(asked.keys()),
   };
@@ -176,6 +176,10 @@ const passIn = (file: string, env: unknown): PassList => {
     );
   return pass;
 };
+
+/** The lists of the user and of the project, as far as there are any. */
+export const passListsOf = (env: NodeJS.ProcessEnv, { pass }: Pick<Config, 'pass'>): PassList[] =>
+  [passListIn(env), pass].filter((list) => list !== null);
 
 const passVariable = 'SPOOL_ENV_PASS';
 

@@ -1,10 +1,11 @@
 import { safeJson } from '../controls.ts';
-import { readConfig } from '../config.ts';
+import { passListsOf, readConfig } from '../config.ts';
 import { childEnvironment } from '../harness/environment.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnesses } from '../harness/index.ts';
 import { onPath } from '../on-path.ts';
 import { versionOf } from '../harness/version.ts';
+import { passedBy } from '../passed-environment.ts';
 import { findProjectIfAny } from '../project/find.ts';
 import { oneLine, table } from '../report/format.ts';
 import { visible } from '../report/trust.ts';
@@ -12,8 +13,9 @@ import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProjectIfAny(cwd);
-  const own = project ? (await readConfig(project)).own : [];
-  const found = await Promise.all([...harnesses, ...own].map((harness) => look(harness, env)));
+  const config = project ? await readConfig(project) : { own: [], pass: null };
+  const passed = passedBy(passListsOf(env, config), env);
+  const found = await Promise.all([...harnesses, ...config.own].map((harness) => look(harness, passed)));
   if (typed.json) terminal.out(`${safeJson(found, 2)}\n`);
   else terminal.out(`${table([head, ...found.map(row)]).join('\n')}\n`);
   return 0;

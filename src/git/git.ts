@@ -8,6 +8,7 @@ import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '..
 import type { Command, Entered, Sandbox } from '../sandbox/sandbox.ts';
 import { watchHurry, whyGivenUp } from './hurry.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
+import { safePager } from './pager.ts';
 import { gitProgram } from './program.ts';
 
 export type { GitArguments } from './inert.ts';
@@ -196,9 +197,9 @@ const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
-  const pager = await userPager(cwd);
-  const env = { ...withoutForeign(process.env), ...noFetch, ...(pager === null ? {} : { GIT_PAGER: pager }) };
-  const child = spawn(gitProgram(cwd), inert(args, { hooks: false }), {
+  const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
+  const env = { ...withoutForeign(process.env), ...noFetch, ...pager };
+  const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
     env: environmentIn(cwd, env),
     stdio: 'inherit',
@@ -207,22 +208,22 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   return code ?? 1;
 };
 
-/** The pager of the user's own settings; never one that the repository names. null when git may choose it. */
-const userPager = async (cwd: string): Promise<string | null> => {
-  if (!process.stdout.isTTY || process.env.GIT_PAGER !== undefined) return null;
+/** The pager of the user's own settings; never one that the repository names. Empty for none. */
+const userPager = async (cwd: string): Promise<string> => {
+  const { GIT_PAGER: asked, PAGER: usual = 'less' } = process.env;
+  if (asked !== undefined) return asked;
   const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
-  const usual = process.env.PAGER ?? 'less';
   // git before 2.26 cannot tell.
   if (code !== 0) return usual;
   const fields = stdout.split('\0');
-  let [own, isNamed]: [string | null, boolean] = [null, false];
+  let own = usual;
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [, value] = /^(?:core\.pager|pager\.diff)\n(.*)$/s.exec(fields[at + 1]!) ?? [];
-    if (value === undefined || /^(?:true|false|yes|no|on|off|\d*)$/i.test(value)) continue;
-    isNamed = true;
-    if (fields[at] !== 'local' && fields[at] !== 'worktree') own = readable(value);
+    if (value === undefined || fields[at] === 'local' || fields[at] === 'worktree') continue;
+    if (/^(?:false|no|off|0)$/i.test(value)) own = '';
+    else if (!/^(?:true|yes|on|\d*)$/i.test(value)) own = readable(value);
   }
-  return isNamed ? (own ?? usual) : null;
+  return own;
 };
 
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */

@@ -301,6 +301,24 @@ describe('spool diff on a terminal', () => {
     expect(terminal.screen()).toContain('mine:+one');
     expect(project.ran()).toBe('');
   });
+
+  test.each([{ GIT_PAGER: 'cat' }, { PAGER: 'cat' }, { GIT_PAGER: 'sed s/^/mine:/' }, { GIT_PAGER: '' }])(
+    'passes on no controls in files, whatever the pager: %o',
+    async (pager) => {
+      const controls = String.raw`\033]52;c;UFdORUQ=\007\033[2J\302\233\342\200\256`;
+      const project = createProject({ agent: [`printf 'begin ${controls} end\n' > a.txt; ${promise}`] });
+      await project.spool(...run);
+      project.git('config', 'color.ui', 'always');
+      const env = { ...project.env, ...pager };
+
+      const terminal = openTerminal({ ...project, env } as TestProject, ['diff', change]);
+
+      expect(await terminal.exitCode).toBe(0);
+      expect(terminal.screen()).toContain('begin ]52;c;UFdORUQ=[2J end');
+      expect(terminal.raw()).toContain('\u001b[32m');
+      expect(terminal.raw()).not.toMatch(/\u001b\]52|\u001b\[2J|[\u0007\u009b\u202e]/);
+    },
+  );
 });
 
 test('variables of the environment that name another repository or a program count for nothing', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
@@ -233,6 +233,24 @@ test('placeholders of a commit message are those that there are, and no others',
 
 const config = (env: unknown, more: object = {}) => ({ '.spool/config.json': JSON.stringify({ env, ...more }) });
 const variables = { API_KEY: 'k3y-of-the-agent', AWS_REGION: 'x', AWS_SECRET: 'of-the-victim', OTHER: 'of-the-victim' };
+
+test.each([['harnesses'], ['doctor --harness claude']])(
+  'env.pass limits what reaches the agents that %s asks',
+  async (command) => {
+    const project = createProject();
+    const bin = join(project.home, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'claude'), '#!/bin/sh\nenv >> "$HOME/seen"; echo 1.0.0\n', { mode: 0o755 });
+
+    await project.start(command.split(' '), {
+      env: { PATH: `${bin}:${project.env.PATH}`, SPOOL_ENV_PASS: 'CI', CI: 'yes', NUCLEAR_CODES: '0000' },
+    }).result;
+
+    const seen = readFileSync(join(project.home, 'seen'), 'utf8');
+    expect(seen).toContain('CI=yes');
+    expect(seen).not.toContain('NUCLEAR_CODES');
+  },
+);
 
 test('env.pass limits what reaches the agent, verify, setup, notify and hooks', async () => {
   const say = (name: string) => `env > "$HOME/${name}"`;

@@ -1,3 +1,4 @@
+import { passed } from '../../passed-environment.ts';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { onPath } from '../../on-path.ts';
@@ -23,7 +24,7 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   const binary = onPath(harness.binary, env.PATH ?? '');
   if (binary === null) return [fail(harness.name, `${harness.binary} is not on PATH`, harness.install)];
   if (harness.own) return [ok(harness.name, `${binary} (own: ${visible(harness.own.command)})`)];
-  const version = await versionOf({ binary, env: childEnvironment(env), stop });
+  const version = await versionOf({ binary, env: childEnvironment(passed(env)), stop });
   if (version === null)
     return [fail(harness.name, `${binary} does not answer to --version`, `install it anew: ${harness.install}`)];
   return [
@@ -41,7 +42,7 @@ const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string
   );
   if (!harness.signIn) return unknown;
   const { args, signedOut, maybe, fix } = harness.signIn;
-  const answer = await ask({ binary, args, env: childEnvironment(env), stop });
+  const answer = await ask({ binary, args, env: childEnvironment(passed(env)), stop });
   if (answer !== null && signedOut.test(answer.text))
     return maybe
       ? warn(harness.name, 'nobody is signed in; a key or a provider of your own may do', fix)

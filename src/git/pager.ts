@@ -1,0 +1,24 @@
+import { controlPattern } from '../controls.ts';
+import { commandLine } from '../shell-words.ts';
+
+/**
+ * A pager that gets the output of git without what a terminal acts upon, but for colours: names and contents of files
+ * are others'. `less` shows such characters as text, but not every pager does. Empty for a terminal without a pager.
+ */
+export const safePager = (pager: string): string =>
+  [commandLine(process.execPath, '--eval', filter), ...(['', 'cat'].includes(pager.trim()) ? [] : [pager])].join(' | ');
+
+/** A reader that leaves, as `less` does, is no error. What may be the beginning of a colour waits for its end. */
+const filter = `
+  const pattern = /(\\x1b\\[[\\d;:]{0,32}m)|${controlPattern}/g;
+  let rest = '';
+  const clean = (text) => text.replace(pattern, (_, colour) => colour ?? '');
+  process.stdout.on('error', () => process.exit(0));
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('data', (text) => {
+    const all = rest + text;
+    rest = /\\x1b(?:\\[[\\d;:]{0,32})?$/.exec(all)?.[0] ?? '';
+    process.stdout.write(clean(all.slice(0, all.length - rest.length)));
+  });
+  process.stdin.on('end', () => process.stdout.write(clean(rest)));
+`;
