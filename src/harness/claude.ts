@@ -23,9 +23,17 @@ export const claude: Harness = {
   sandbox: {
     data: (home, env) => [env.CLAUDE_CONFIG_DIR || `${home}/.claude`, `${home}/.claude.json`],
     settings: (home, env) =>
-      ['settings.json', 'settings.local.json', 'CLAUDE.md', 'hooks', 'agents', 'commands', 'skills'].map(
-        (name) => `${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/${name}`,
-      ),
+      [
+        'settings.json',
+        'settings.local.json',
+        'CLAUDE.md',
+        'hooks',
+        'agents',
+        'commands',
+        'skills',
+        'output-styles',
+        'local',
+      ].map((name) => `${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/${name}`),
     created: (home, env) => [`${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/plugins`],
     hosts: ['api.anthropic.com', 'claude.ai', 'console.anthropic.com', 'platform.claude.com'],
   },

@@ -27,7 +27,7 @@ export const codex: Harness = {
       ...(env.CODEX_SQLITE_HOME ? [env.CODEX_SQLITE_HOME] : []),
     ],
     settings: (home, env) =>
-      ['config.toml', 'AGENTS.md', 'hooks.json', 'rules', 'prompts'].map(
+      ['config.toml', 'managed_config.toml', 'AGENTS.md', 'AGENTS.override.md', 'hooks.json', 'rules', 'prompts'].map(
         (name) => `${env.CODEX_HOME || `${home}/.codex`}/${name}`,
       ),
     created: (home, env) => [`${env.CODEX_HOME || `${home}/.codex`}/skills`],

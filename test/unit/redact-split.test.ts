@@ -26,6 +26,7 @@ describe('a value is found as it may be printed', () => {
       encodeURIComponent(secret).replaceAll(/%../g, (x) => x.toLowerCase()),
       '[redacted]',
     ],
+    ['in JSON of PHP', JSON.stringify(secret).replaceAll('/', String.raw`\/`), '"[redacted]"'],
     ['in hex', `0x${Buffer.from(secret).toString('hex')}.`, '0x[redacted].'],
     ['in capital hex', Buffer.from(secret).toString('hex').toUpperCase(), '[redacted]'],
     [
@@ -120,3 +121,18 @@ test('a file that is nothing but secrets takes no longer than one that is long',
   const cleaned = redactor.text(line.repeat(times));
   expect(cleaned).toBe('[redacted] \u001b[1m[redacted]\u001b[0m [redacted]\n\n'.repeat(times));
 }, 20_000);
+
+test('the names in data are clean as well, and data that is clean is not copied', () => {
+  const clean = { tools: { bash: 1 }, list: ['a text'] };
+
+  expect(redactor.data(clean)).toBe(clean);
+  expect(redactor.data({ tools: { [`bash ${secret}`]: 1, read: 2 } })).toEqual({
+    tools: { 'bash [redacted]': 1, read: 2 },
+  });
+});
+
+test('what is put together by taking something out is found', () => {
+  const { data } = redactor.after((text) => text.replaceAll('\0', ''));
+
+  expect(data({ text: [...secret].join('\0') })).toEqual({ text: '[redacted]' });
+});
