@@ -7,7 +7,7 @@ export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
     ...secretNames.map((name) => join(home, name)),
     ...moved('.config', env.XDG_CONFIG_HOME),
     ...moved('.local/share', env.XDG_DATA_HOME),
-    userFolder(env),
+    userFolder({ ...env, HOME: home }),
     ...secretVariables.flatMap((name) => pathsIn(env[name])),
     ...pathsIn(env.CARGO_HOME).flatMap((folder) =>
       ['credentials', 'credentials.toml'].map((file) => join(folder, file)),
