@@ -46,7 +46,7 @@ const {
 } = constants;
 
 /** For reading: texts that people and agents write are much shorter. */
-const longestText = 16 * 1024 * 1024;
+export const longestText = 16 * 1024 * 1024;
 
 const privateFile = 0o600;
 const privateFolder = 0o700;
@@ -121,8 +121,11 @@ export const readOwn = (path: string, limit = longestText): Buffer | null => {
   }
 };
 
-/** What a file of the user's holds; null when there is none, or something that is no regular file. Links are followed. */
-export const readRegular = (path: string | Buffer): Buffer | null => {
+/**
+ * What a file of the user's, or of git's, holds from a byte on; null when there is none, or something that is no regular
+ * file, or more than `limit`. Links are followed.
+ */
+export const readRegular = (path: string | Buffer, { from = 0, limit = Infinity } = {}): Buffer | null => {
   let file: number;
   try {
     file = openSync(path, O_RDONLY | O_NONBLOCK);
@@ -131,10 +134,17 @@ export const readRegular = (path: string | Buffer): Buffer | null => {
     throw error;
   }
   try {
-    return fstatSync(file).isFile() ? readFileSync(file) : null;
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size - from > limit) return null;
+    return from === 0 ? readFileSync(file) : readFrom(file, from, Math.max(stats.size - from, 0));
   } finally {
     closeSync(file);
   }
+};
+
+const readFrom = (file: number, from: number, size: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(size);
+  return bytes.subarray(0, readSync(file, bytes, 0, size, from));
 };
 
 /** Asks for the size no second time, as `readFileSync` does. */

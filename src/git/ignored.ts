@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readRegular } from '../files/own.ts';
 import { git } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
@@ -48,4 +49,4 @@ const putRules = async (tree: WorkTree, treeId: string, folder: string): Promise
 
 /** Rules that come first count least, as those outside of a tree do. */
 const putBefore = (file: string, rules: string): void =>
-  writeFileSync(file, `${rules}\n${existsSync(file) ? readFileSync(file, 'utf8') : ''}`);
+  writeFileSync(file, `${rules}\n${readRegular(file)?.toString('utf8') ?? ''}`);

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { longestText, readRegular } from '../files/own.ts';
 import { git, readable } from './git.ts';
 import { stampOf, type WorkTree } from './worktree.ts';
 
@@ -50,7 +50,7 @@ export const safeStamp = (file: string): string => {
 
 const readText = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegular(file, { limit: longestText })?.toString('utf8') ?? '';
   } catch {
     return '';
   }

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { longestText, readRegular } from '../files/own.ts';
 import { git, readable } from './git.ts';
 
 /** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
@@ -63,7 +64,7 @@ export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit |
  */
 export const copyIndex = async (index: string, scratch: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
-  if (!stats) return rm(scratch, { force: true });
+  if (!stats?.isFile()) return rm(scratch, { force: true });
   await copyFile(index, scratch);
   const time = Math.floor(stats.mtimeMs) / 1000;
   await utimes(scratch, time, time);
@@ -91,9 +92,8 @@ export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), {
 
 /** How HEAD has moved since its log had that size; nothing where there is no log. */
 export const headLogSince = (tree: WorkTree, size: number): { readonly from: string; readonly to: string }[] => {
-  const file = headLog(tree);
-  if (!existsSync(file)) return [];
-  const steps = readFileSync(file, 'latin1').slice(size).split('\n').filter(Boolean);
+  const news = readRegular(headLog(tree), { from: size, limit: longestText })?.toString('latin1') ?? '';
+  const steps = news.split('\n').filter(Boolean);
   return steps.map((step) => {
     const [from = '', to = ''] = step.split(' ');
     return { from, to };
@@ -132,7 +132,8 @@ const isMade = (step: string): boolean =>
 /** HEAD is a commit and not a branch. Read without asking git. */
 export const isDetached = ({ gitFolder }: WorkTree): boolean => {
   try {
-    return !readFileSync(join(gitFolder, 'HEAD'), 'utf8').startsWith('ref:');
+    const head = readRegular(join(gitFolder, 'HEAD'), { limit: longestText });
+    return head !== null && !head.toString('utf8').startsWith('ref:');
   } catch {
     return false;
   }

@@ -149,6 +149,40 @@ test('a FIFO as the prompt file, or as context.txt, does not make Spool deaf to 
   expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 2 });
 });
 
+/** Files of git that Spool reads or copies itself, beside those that git reads for it. */
+const filesOfGit = ['info/exclude', 'HEAD', 'index', 'packed-refs', 'config', 'spool-index.json'];
+
+const fifoAt = (path: string) => `rm -f ${path}; mkfifo ${path}`;
+
+test.each(filesOfGit)('a FIFO in the place of .git/%s outlasts neither --max-duration nor Ctrl-C', async (name) => {
+  const script = [`echo work > work.txt; ${fifoAt(`.git/${name}`)}; echo planted; ${promise}`];
+  const limited = createProject({ agent: script });
+  const interrupted = createProject({ agent: script });
+  const loops = [limited.start([...run, '--max-duration', '3s']), interrupted.start(run)] as const;
+  try {
+    await loops[1].printed('planted');
+    loops[1].kill('SIGINT');
+    const [byLimit, bySignal] = await endsSoon(Promise.all(loops.map(({ result }) => result)));
+    expect([0, 3], byLimit!.stderr).toContain(byLimit!.code);
+    expect([0, 130], bySignal!.stderr).toContain(bySignal!.code);
+    for (const { stderr } of [byLimit!, bySignal!]) expect(stderr).not.toContain('bug in Spool');
+  } finally {
+    for (const loop of loops) loop.kill('SIGKILL');
+  }
+});
+
+test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', async () => {
+  const project = createProject({ agent });
+  project.write('.git/hooks/post-commit', `#!/bin/sh\n${fifoAt('.git/logs/HEAD')}\n`);
+  chmodSync(project.path('.git/hooks/post-commit'), 0o755);
+  const loop = project.start(run);
+  try {
+    expect(await endsSoon(loop.result)).toMatchObject({ code: 0 });
+  } finally {
+    loop.kill('SIGKILL');
+  }
+});
+
 test('Ctrl-C and --max-duration hold while the files of a huge folder are taken', async () => {
   const many = 'mkdir many; cd many; seq 1 30000 | xargs touch; cd ..';
   const project = createProject({ agent: [`${many}; ${promise}`] });
