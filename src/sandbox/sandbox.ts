@@ -7,6 +7,7 @@ import type { Harness } from '../harness/harness.ts';
 import { tagVariable } from '../processes.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
 import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
+import { watchLinks } from './git-links.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
 import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
@@ -130,6 +131,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   const enter = async (command: Command, agent: Harness | null): Promise<Entered> => {
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
+    const links = watchLinks(tree.gitFolders);
     const own = agent === null ? [tmp, shared] : [tmp];
     const policy = policyOf({
       ...request,
@@ -165,6 +167,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
         for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
         session.cleanUp();
         removeFolder(tmp);
+        links.refuseNew();
       },
     };
   };

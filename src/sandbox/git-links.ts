@@ -1,0 +1,55 @@
+import { type Dirent, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { userError } from '../errors.ts';
+import { guardGit } from '../git/git.ts';
+
+/** git writes through links in its own folder: one that was planted inside would lead Spool's git out of the project. */
+export interface LinkWatch {
+  /** Fails when there is a link that was not there before, and no git is run outside from then on. */
+  refuseNew(): void;
+}
+
+/** What links these folders of git have is noted when they are seen for the first time, before anything ran inside. */
+export const watchLinks = (gitFolders: readonly string[]): LinkWatch => {
+  for (const folder of gitFolders) if (!noted.has(folder)) noted.set(folder, new Set(linksIn(folder)));
+  return {
+    refuseNew: () => {
+      const planted = gitFolders.flatMap((folder) => linksIn(folder).filter((path) => !noted.get(folder)!.has(path)));
+      const [first] = planted;
+      if (first === undefined) return;
+      const why = 'is a symbolic link that was created in the sandbox';
+      guardGit(() => Promise.resolve(`${first} ${why}`));
+      throw userError('unsafe-file', first, why);
+    },
+  };
+};
+
+const noted = new Map<string, ReadonlySet<string>>();
+
+/** How many levels below a folder git writes to files under their own names; elsewhere it moves new files into place. */
+const levels: Readonly<Record<string, number>> = { logs: Infinity, refs: Infinity, objects: 0, info: 0, worktrees: 0 };
+
+const linksIn = (folder: string): string[] => {
+  const depth = levels[basename(folder)];
+  if (depth !== undefined) return linksBelow(folder, depth);
+  return [
+    ...linksBelow(folder, 0),
+    ...Object.entries(levels).flatMap(([name, deep]) => linksBelow(join(folder, name), deep)),
+  ];
+};
+
+const linksBelow = (folder: string, depth: number): string[] =>
+  entriesIn(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) return [path];
+    return depth > 0 && entry.isDirectory() ? linksBelow(path, depth - 1) : [];
+  });
+
+/** Nothing where there is no folder; what is behind a link is not looked at, as the link itself is what counts. */
+const entriesIn = (folder: string): Dirent[] => {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+};

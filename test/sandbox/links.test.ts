@@ -1,0 +1,77 @@
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change } from '../support/project.ts';
+import { createSandboxedProject, sandboxProblem, users } from '../support/sandbox.ts';
+
+const problem = sandboxProblem();
+
+test('what was left out is said', () => {
+  if (problem !== null) process.stderr.write(`\nLEFT OUT: links in the folder of git (${problem})\n`);
+});
+
+const objects = `for n in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for m in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do
+  [ -e .git/objects/$n$m ] || ln -s "$HOME/outside" .git/objects/$n$m; done; done`;
+
+const plants = {
+  'a folder of objects': objects,
+  'the index': 'rm .git/index; ln -s "$HOME/outside/index" .git/index',
+  'the log of HEAD': 'rm .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD',
+  'the log of a branch': 'rm .git/logs/refs/heads/main; ln -s "$HOME/outside/log" .git/logs/refs/heads/main',
+  'a folder of refs': 'ln -s "$HOME/outside" .git/refs/more',
+  'packed refs': 'ln -s "$HOME/outside/refs" .git/packed-refs',
+};
+
+const run = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', ...more];
+
+describe.each(problem === null ? users() : [])('run by $title', (user) => {
+  const createAttacked = (agent: string[]) => {
+    const project = createSandboxedProject(user, { agent });
+    const outside = join(project.home, 'outside');
+    mkdirSync(outside);
+    return { ...project, outside };
+  };
+
+  test.each(Object.entries(plants))('an agent makes a link of %s: nothing is written behind it', async (_, plant) => {
+    const project = createAttacked([`echo work > work.txt; ${plant}; ${promise}`]);
+
+    const result = await project.spool(...run());
+
+    expect(readdirSync(project.outside)).toEqual([]);
+    expect(result).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/\nspool: .*\.git.* is a symbolic link that was created in the sandbox, .*\n$/),
+    });
+    expect(project.state().status).not.toBe('complete');
+  });
+
+  test('an agent in a worktree makes a link of a log that it shares', async () => {
+    const log = '"$(git rev-parse --git-common-dir)/logs/refs/heads/main"';
+    const project = createAttacked([`echo work > work.txt; rm ${log}; ln -s "$HOME/outside/log" ${log}; ${promise}`]);
+
+    expect(await project.spool(...run('--worktree'))).toMatchObject({ code: 2 });
+    await project.spool('land', change);
+
+    expect(readdirSync(project.outside)).toEqual([]);
+  });
+
+  test.each(['verify', 'hook'])('the same by a %s', async (who) => {
+    const plant = 'rm -f .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD';
+    const project = createAttacked([`echo work > work.txt; ${promise}`, promise]);
+    if (who === 'hook') project.writeScript('.git/hooks/post-commit', `#!/bin/sh\n${plant}\n`);
+
+    const result = await project.spool(...run('--max-iterations', '2', ...(who === 'hook' ? [] : ['--verify', plant])));
+
+    expect(readdirSync(project.outside)).toEqual([]);
+    expect(result.stderr).toContain('is a symbolic link that was created in the sandbox');
+  });
+
+  test('links that were there before are the user’s own', async () => {
+    const project = createAttacked([`echo work > work.txt; ${promise}`]);
+    symlinkSync(join(project.outside, 'log'), project.path('.git/logs/HEAD.old'));
+
+    expect(await project.spool(...run())).toMatchObject({ code: 0 });
+    expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  });
+});
