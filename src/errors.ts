@@ -148,7 +148,7 @@ const table = {
   'create-locked': {
     exit: 2,
     text: (pid: number, host: string, file: string) =>
-      `Process ${pid} on ${host} is creating something. If it is gone, delete ${file}.`,
+      `Process ${pid} on ${host} holds ${file}. Try again when it is done; if it is gone, delete the file.`,
   },
   'no-git': { exit: 2, text: (folder: string, problem: string) => `No git work tree at ${folder}: ${problem}.` },
   'no-commit': { exit: 2, text: () => 'A worktree needs a commit to start from: commit something first.' },
@@ -281,6 +281,11 @@ const table = {
     exit: 2,
     text: (path: string, limit: number) =>
       `${path} is larger than ${limit / 1024 / 1024} MB, so Spool does not read it. Shorten it and try again.`,
+  },
+  'planted-link': {
+    exit: 1,
+    text: (path: string, target: string) =>
+      `${path} became a link to ${target} in the sandbox, so the run was ended before git wrote there. The link was removed: look at "git status" and at what the agent did.`,
   },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
 } as const;

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { removeOwn, writeOwn } from '../files/own.ts';
+import { removeOwn, renameOwn, writeOwn } from '../files/own.ts';
 import { readJson } from '../project/files.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../project/shape.ts';
 import { git, type GitResult } from './git.ts';
@@ -53,9 +53,14 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
     behind: behind && { ...behind, entries: [...behind.entries] },
     about: about && { ...about, entries: [...about.entries], staged: [...about.staged] },
   };
+  const file = indexNoteFile(tree);
+  const draft = `${file}.${crypto.randomUUID()}`;
   try {
-    writeOwn(indexNoteFile(tree), JSON.stringify(note));
+    // An agent can have put a link there, which is replaced.
+    writeOwn(draft, JSON.stringify(note), 'create');
+    renameOwn(draft, file);
   } catch {
+    forget(draft);
     // The index is refreshed right behind the commit all the same, unless Spool is killed.
   }
 };
@@ -83,11 +88,14 @@ const savedNote = object({
   ),
 });
 
-export const forgetIndexNote = (tree: WorkTree): void => {
+/** Where it cannot be deleted, it is looked at again, and found to be settled. */
+export const forgetIndexNote = (tree: WorkTree): void => forget(indexNoteFile(tree));
+
+const forget = (file: string): void => {
   try {
-    removeOwn(indexNoteFile(tree));
+    removeOwn(file);
   } catch {
-    // It is looked at again, and found to be settled.
+    // Best effort.
   }
 };
 

@@ -1,11 +1,11 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import { type Dirent, readdirSync, readlinkSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { guardGit } from '../git/git.ts';
 
 /** git writes through links in its own folder: one that was planted inside would lead Spool's git out of the project. */
 export interface LinkWatch {
-  /** Fails when there is a link that was not there before, and no git is run outside from then on. */
+  /** Removes links that were not there before, and fails when there was one: no git is run outside from then on. */
   refuseNew(): void;
 }
 
@@ -17,9 +17,11 @@ export const watchLinks = (gitFolders: readonly string[]): LinkWatch => {
       const planted = gitFolders.flatMap((folder) => linksIn(folder).filter((path) => !noted.get(folder)!.has(path)));
       const [first] = planted;
       if (first === undefined) return;
-      const why = 'is a symbolic link that was created in the sandbox';
-      guardGit(() => Promise.resolve(`${first} ${why}`));
-      throw userError('unsafe-file', first, why);
+      const target = readlinkSync(first);
+      guardGit(() => Promise.resolve(`${first} was a link that was created in the sandbox`));
+      // Otherwise the next run would find them, and take them for the user's own.
+      for (const path of planted) unlinkSync(path);
+      throw userError('planted-link', first, target);
     },
   };
 };

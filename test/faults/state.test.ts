@@ -202,7 +202,7 @@ test('a lock of another machine is respected, and the message says how to get ri
   expect(loop.stderr).toContain(`if that machine is gone, delete .spool/.state/ralph/${change}/lock`);
   const create = await project.spool('create', 'module', 'x');
   expect(create.code).toBe(2);
-  expect(create.stderr).toContain('Process 1 on elsewhere is creating something. If it is gone, delete ');
+  expect(create.stderr).toContain('Process 1 on elsewhere holds ');
 });
 
 test('a lock that does not say since when it is held is named without it', async () => {

@@ -34,23 +34,28 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
   };
 
   test.each(Object.entries(plants))('an agent makes a link of %s: nothing is written behind it', async (_, plant) => {
-    const project = createAttacked([`echo work > work.txt; ${plant}; ${promise}`]);
+    const project = createAttacked([`echo work > work.txt; ${plant}; ${promise}`, `echo more > more.txt; ${promise}`]);
 
     const result = await project.spool(...run());
 
     expect(readdirSync(project.outside)).toEqual([]);
     expect(result).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/\nspool: .*\.git.* is a symbolic link that was created in the sandbox, .*\n$/),
+      code: 1,
+      stderr: expect.stringMatching(
+        /\nspool: .*\.git\S* became a link to \S*outside\S* in the sandbox, .*\n$/,
+      ) as string,
     });
     expect(project.state().status).not.toBe('complete');
+    // Nor does a later run, which finds no link any more.
+    await project.spool(...run('--fresh'));
+    expect(readdirSync(project.outside)).toEqual([]);
   });
 
   test('an agent in a worktree makes a link of a log that it shares', async () => {
     const log = '"$(git rev-parse --git-common-dir)/logs/refs/heads/main"';
     const project = createAttacked([`echo work > work.txt; rm ${log}; ln -s "$HOME/outside/log" ${log}; ${promise}`]);
 
-    expect(await project.spool(...run('--worktree'))).toMatchObject({ code: 2 });
+    expect(await project.spool(...run('--worktree'))).toMatchObject({ code: 1 });
     await project.spool('land', change);
 
     expect(readdirSync(project.outside)).toEqual([]);
@@ -64,7 +69,7 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
     const result = await project.spool(...run('--max-iterations', '2', ...(who === 'hook' ? [] : ['--verify', plant])));
 
     expect(readdirSync(project.outside)).toEqual([]);
-    expect(result.stderr).toContain('is a symbolic link that was created in the sandbox');
+    expect(result.stderr).toMatch(/\.git\/logs\/HEAD (?:became|was) a link/);
   });
 
   test('links that were there before are the user’s own', async () => {

@@ -70,6 +70,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'changed-last-run': ['001-01_x', ['gate']],
   'unknown-gate': ['001-01_x'],
   'redacted-run': ['001-01_x', '--verify'],
+  'planted-link': [text, text],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],
