@@ -38,14 +38,14 @@ const plants = {
 
 const targets = {
   'history.jsonl': `${state}/history.jsonl`,
-  'guard.json': `${state}/guard.json`,
   'state.json': `${state}/state.json`,
   'the log of the next iteration': `$(echo ${state}/runs/*)/0002.log`,
   'the prompt of the next iteration': `$(echo ${state}/runs/*)/0002.prompt.md`,
   'the log of a verify command': `$(echo ${state}/runs/*)/0001.verify-1.log`,
-  'the draft of state.json': `${state}/state.json.$PPID`,
   'what is not committed': `$(echo ${state}/runs/*)/uncommitted.json`,
   'what is left out': `$(echo ${state}/runs/*)/left-out.json`,
+  'the log of notify': `$(echo ${state}/runs/*)/notify.log`,
+  'the note on the index': '.git/spool-index.json',
 };
 
 test.each(
@@ -56,13 +56,62 @@ test.each(
   const project = createProject({ agent: [`${script}; echo work >> work.txt; ${promise}`, promise] });
   const victim = createVictim(project);
 
-  const result = await project.spool(...run, '--verify', 'echo evil; test -f done || { touch done; exit 1; }');
+  const result = await project.spool(
+    ...run,
+    '--verify',
+    'echo evil; test -f done || { touch done; exit 1; }',
+    '--notify',
+    'echo evil',
+  );
 
   expect(victim.now()).toBe(precious);
   expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
   // It goes on where it can, and otherwise says what is in the way.
   if (result.code !== 0) expect(result).toMatchObject({ code: 2, stderr: oneLine('so Spool does not use it') });
   expect(result.stderr).not.toContain('bug in Spool');
+});
+
+/** The first call of Spool, after which something is planted, and the second one, which would write there. */
+const resumes = { agent: ['kill -9 $PPID', promise], first: run, next: run, mine: 'mine.txt' };
+const setsUp = { ...resumes, first: [...run, '--worktree', '--worktree-setup', 'echo evil'] };
+const lands = {
+  agent: [`echo work >> work.txt; ${promise}`],
+  first: [...run, '--worktree'],
+  next: ['land', change, '--verify', 'echo evil'],
+  mine: 'mine.txt',
+};
+
+const laterTargets = {
+  place: { ...resumes, path: `$(echo ${state}/runs/*)/place` },
+  'user-prompt.md': { ...resumes, path: `$(echo ${state}/runs/*)/user-prompt.md` },
+  'start.json': { ...resumes, path: `$(echo ${state}/runs/*)/start.json` },
+  'the log of a setup': { ...setsUp, next: setsUp.first, path: `$(echo ${state}/runs/*)/setup.log` },
+  'the log of a landing': { ...lands, path: `${state}/land.log` },
+  'landed.json': { ...lands, path: `${state}/landed.json` },
+  // A landing has to make way first for what is uncommitted.
+  'landing.json': { ...lands, mine: 'work.txt', path: `${state}/landing.json` },
+  'the copies of a change': { ...lands, next: lands.first, path: `${state}/copies` },
+  'the tip of the copies': { ...lands, next: lands.first, path: `${state}/copies/tip` },
+};
+
+test.each(
+  Object.entries(laterTargets).flatMap(([target, { path, ...calls }]) =>
+    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path), ...calls })),
+  ),
+)('$plant is left in the place of $target', async ({ script, agent, first, next, mine }) => {
+  const project = createProject({ files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' }, agent });
+  const victim = createVictim(project);
+  await project.spool(...first);
+  if (first === setsUp.first) project.git('worktree', 'remove', '--force', `.spool/worktrees/${change}`);
+  project.write(mine, 'mine\n');
+  project.write(`.spool/changes/${change}/tasks.md`, '- [ ] 1.1 One\n- [ ] 1.2 Two\n');
+  execFileSync('sh', ['-c', script], { cwd: project.folder, env: project.env });
+
+  const { stderr } = await project.spool(...next);
+
+  expect(victim.now()).toBe(precious);
+  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
+  expect(stderr).not.toContain('bug in Spool');
 });
 
 test.each([
@@ -346,9 +395,7 @@ test('what came with looser permissions is closed', async () => {
 
   for (const folder of ['.spool/.state', '.spool/.state/ralph', state])
     expect(statSync(project.path(folder)).mode & 0o777).toBe(0o700);
-  for (const file of ['state.json', 'history.jsonl', 'guard.json'].filter((name) =>
-    existsSync(project.stateFile(name)),
-  ))
+  for (const file of ['state.json', 'history.jsonl'])
     expect(statSync(project.stateFile(file)).mode & 0o777).toBe(0o600);
 });
 
@@ -365,8 +412,10 @@ test('a run whose id leads out of the project is not resumed', async () => {
 
 test('the project of another user is refused, and init does not take it over', async () => {
   const project = createProject({ agent: [promise] });
-  // Only root can give files away: for others there is nothing to try.
-  if (process.getuid!() !== 0) return;
+  if (process.getuid!() !== 0) {
+    process.stderr.write('\nLEFT OUT: the project of another user (only root can give files away)\n');
+    return;
+  }
   const uid = 65_534;
   execFileSync('chown', ['-R', String(uid), project.path('.spool')]);
   mkdirSync(project.path('below'));
