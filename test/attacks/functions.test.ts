@@ -88,8 +88,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     for (let at = 0; at < text.length; at += 10_000) search.feed(text.slice(at, at + 10_000));
     search.judge();
   },
-  'the end of a text': (text) =>
-    judgeEnding(`${text.slice(-24_000)}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
+  'the end of a text': (text) => judgeEnding(`${text}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
   cleaning: (text) => cleanText(text),
   'lines behind the words': (text) => text.split('\n').map((line) => isTrailer(line)),
   'a decoder': (text) => {
@@ -109,7 +108,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'a makefile': (text) => [rulesOf(text, 'a'), includesIn(text)],
   'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
   imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],
-  'the terminal': (text) => [withoutControls(text), oneLine(text), cut(text.slice(0, 5000), 80), table([[text]])],
+  'the terminal': (text) => [withoutControls(text), oneLine(text), cut(text, 80), table([[text]])],
   'JSON for a terminal': (text) => safeJson(text),
 };
 

@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { change, createProject, type TestProject } from '../support/project.ts';
+import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change];
@@ -281,8 +281,7 @@ describe('trust', () => {
   test('is lost by an agent that edits the settings, and not given by one', async () => {
     const edit = `echo '${JSON.stringify({ verify: evil })}' > ${config}; "$NODE" "$SPOOL" trust --yes 2> "$HOME/answer"; ${promise}`;
     const project = createProject({ agent: [edit] });
-    const spool = process.argv[1]!.replace(/node_modules.*/, 'dist/spool.cjs');
-    await project.start([...run, '--allow-tampering'], { env: { SPOOL: spool } }).result;
+    await project.start([...run, '--allow-tampering'], { env: { SPOOL: spoolProgram } }).result;
 
     expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('Only a person can run "spool trust"');
     expect(await project.spool(...run)).toMatchObject({ code: 2 });
@@ -530,8 +529,13 @@ describe('the name of a model cannot be a flag', () => {
     const forged = { ...state, model: '--auto', agents: [{ harness: 'opencode', model: '--auto' }] };
     writeFileSync(project.stateFile('state.json'), JSON.stringify(forged));
 
-    await project.spool(...run);
+    // As of a run of another machine that the user trusts: with a record, the run is refused before.
+    rmSync(join(project.home, '.local/state/spool/projects'), { recursive: true });
 
+    const result = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
+
+    expect(result.stderr).not.toContain('was changed, and not by Spool');
+    expect(project.calls()).toHaveLength(2);
     for (const { args } of project.calls()) expect(args.join(' ')).not.toContain('--auto');
   });
 

@@ -14,6 +14,9 @@ const runs = Number(process.env.FUZZ_RUNS ?? 45);
 /** A case of an earlier run, as it was printed. */
 const path = process.env.FUZZ_PATH;
 
+/** For all of them; a machine that is slower than this has not tried them, and that is a failure. */
+const longestMs = Math.max(400_000, runs * 9000);
+
 /** What takes this long hangs, whatever else the machine does. */
 const hangsMs = 20_000;
 /** How much longer than with files as they should be a command may take, beyond three times as long. */
@@ -133,50 +136,56 @@ const oneCase: fc.Arbitrary<Case> = fc.record({
   trusting: fc.boolean(),
 });
 
-test(`${runs} projects and agents with damaged or hostile contents`, async () => {
-  const bench = await createBench();
-  const codes = new Map<string, number>();
-  let called = 0;
+test(
+  `${runs} projects and agents with damaged or hostile contents`,
+  async () => {
+    const bench = await createBench();
+    const codes = new Map<string, number>();
+    let called = 0;
+    let tried = 0;
 
-  const tryOnce = async (one: Case): Promise<string | null> => {
-    bench.prepare(one);
-    for (const group of commandsFor(one)) {
-      const calls = await Promise.all(group.map((args) => bench.call(args, one)));
-      for (const call of calls) {
-        called++;
-        codes.set(String(call.result.code), (codes.get(String(call.result.code)) ?? 0) + 1);
-        const wrong = problemOf(call.result) ?? bench.outside();
-        if (wrong !== null) return `spool ${call.args.join(' ')}: ${wrong}`;
+    const tryOnce = async (one: Case): Promise<string | null> => {
+      bench.prepare(one);
+      for (const group of commandsFor(one)) {
+        const calls = await Promise.all(group.map((args) => bench.call(args, one)));
+        for (const call of calls) {
+          called++;
+          codes.set(String(call.result.code), (codes.get(String(call.result.code)) ?? 0) + 1);
+          const wrong = problemOf(call.result) ?? bench.outside();
+          if (wrong !== null) return `spool ${call.args.join(' ')}: ${wrong}`;
+        }
+        const limit = slackMs + 3 * (await bench.floor(group, one.agent));
+        const slow = calls.find(({ ms }) => ms > limit);
+        if (slow) return `slow: spool ${slow.args.join(' ')} took ${slow.ms} ms, where ${limit} ms are allowed`;
       }
-      const limit = slackMs + 3 * (await bench.floor(group, one.agent));
-      const slow = calls.find(({ ms }) => ms > limit);
-      if (slow) return `slow: spool ${slow.args.join(' ')} took ${slow.ms} ms, where ${limit} ms are allowed`;
-    }
-    return null;
-  };
+      return null;
+    };
 
-  const check = async (one: Case): Promise<void> => {
-    for (let tries = 1; ; tries++) {
-      const wrong = await tryOnce(one);
-      if (wrong === null) return;
-      if (wrong.startsWith('slow') && tries < mostTries) continue;
-      throw new Error(`${wrong}\nWhat it was given is in ${bench.keep(one)}.`);
-    }
-  };
+    const check = async (one: Case): Promise<void> => {
+      for (let tries = 1; ; tries++) {
+        const wrong = await tryOnce(one);
+        if (wrong === null) return void tried++;
+        if (wrong.startsWith('slow') && tries < mostTries) continue;
+        throw new Error(`${wrong}\nWhat it was given is in ${bench.keep(one)}.`);
+      }
+    };
 
-  await fc.assert(fc.asyncProperty(oneCase, check), {
-    seed: inject('seed'),
-    ...(path === undefined ? { numRuns: runs } : { numRuns: 1, path, endOnFailure: true }),
-    // The input is kept in a folder: shrinking further than this takes minutes.
-    interruptAfterTimeLimit: 400_000,
-  });
-  const found = [...codes].toSorted().map(([code, count]) => `${count} × exit code ${code}`);
-  report({
-    what: 'config.json, state.json, history.jsonl, tasks.md, proposal.md and output of agents with hostile contents',
-    trials: runs,
-    found: `0 crashes, 0 hangs, 0 control sequences, nothing outside touched in ${called} calls (${found.join(', ')})`,
-  });
-});
+    await fc.assert(fc.asyncProperty(oneCase, check), {
+      seed: inject('seed'),
+      ...(path === undefined ? { numRuns: runs } : { numRuns: 1, path, endOnFailure: true }),
+      // The input is kept in a folder: shrinking further than this takes minutes.
+      interruptAfterTimeLimit: longestMs,
+      markInterruptAsFailure: true,
+    });
+    const found = [...codes].toSorted().map(([code, count]) => `${count} × exit code ${code}`);
+    report({
+      what: 'config.json, state.json, history.jsonl, tasks.md, proposal.md and output of agents with hostile contents',
+      trials: tried,
+      found: `0 crashes, 0 hangs, 0 control sequences, nothing outside touched in ${called} calls (${found.join(', ')})`,
+    });
+  },
+  longestMs + 200_000,
+);
 
 /** In groups that can run at the same time. */
 const commandsFor = ({ agent }: Case): string[][][] => [
@@ -197,7 +206,7 @@ const problemOf = ({ code, signal, stdout, stderr }: Result): string | null => {
   const said = stdout + stderr;
   if (signal !== null) return `hangs: it was ended after ${hangsMs} ms`;
   if (code === 70 || /this is a bug|\n {4}at /.test(said)) return `crashed:\n${stderr.slice(0, 2000)}`;
-  if (code === null || code > 6) return `ended with exit code ${code}`;
+  if (code === null || code > 4) return `ended with exit code ${code}`;
   const control = /[\0-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/.exec(said);
   if (control) return `printed ${JSON.stringify(said.slice(Math.max(control.index - 40, 0), control.index + 40))}`;
   if (code === 2 && stderr.length > 10_000) return `an error of ${stderr.length} characters`;
