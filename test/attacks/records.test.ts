@@ -234,9 +234,89 @@ test('a place that was rewritten leads nowhere', async () => {
 
   expect(await project.spool('rewind', change, '0')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('is neither the project nor the worktree of the change'),
+    stderr: expect.stringContaining('names another folder than the one in which the run was started'),
   });
   expect(existsSync(join(elsewhere, 'kept.txt'))).toBe(true);
+});
+
+describe('a forged place of a run in a worktree', () => {
+  const forged = async (placeOf: (project: TestProject) => string) => {
+    const project = createProject({ files: { 'user.txt': 'Old.\n' }, agent: [`echo work > work.txt; ${promise}`] });
+    await project.spool(...run, '--worktree', '--verify', 'true');
+    project.write('user.txt', 'Edited.\n');
+    project.write('mine.txt', 'Mine.\n');
+    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${placeOf(project)}\n`);
+    return project;
+  };
+
+  test.each<[string, (project: TestProject) => string]>([
+    ['is refused when it is the project', ({ folder }) => folder],
+    [
+      'is refused when it is another folder of the worktree',
+      (project) => project.path(`.spool/worktrees/${change}/.spool`),
+    ],
+  ])('%s', async (_, placeOf) => {
+    const project = await forged(placeOf);
+
+    for (const call of [
+      ['rewind', change, '0'],
+      ['rewind', change, '0', '--dry-run'],
+    ])
+      expect(await project.spool(...call)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('names another folder than the one in which the run was started'),
+      });
+    expect(project.read('user.txt')).toBe('Edited.\n');
+    expect(project.read('mine.txt')).toBe('Mine.\n');
+  });
+
+  test('leads not out of the worktree, also where nothing is known of the run', async () => {
+    const project = await forged(() => '');
+    const other = join(project.home, 'other');
+    project.git('worktree', 'add', '--quiet', other);
+    writeFileSync(join(other, 'mine.txt'), 'Mine.\n');
+    const up = `${project.path(`.spool/worktrees/${change}`)}/../../../../home/other`;
+    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${up}\n`);
+    rmSync(join(project.home, '.local'), { recursive: true });
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is neither the project nor the worktree of the change'),
+    });
+    expect(readFileSync(join(other, 'mine.txt'), 'utf8')).toBe('Mine.\n');
+  });
+});
+
+test('a run that an agent makes up is not the one that is rewound, and what is known of others is', async () => {
+  const made = '29990101-000000-00000000';
+  const makeUp = [
+    'ref=$(git for-each-ref --format="%(refname)" refs/spool | grep "/0$")',
+    'evil=$(git commit-tree "$(git mktree < /dev/null)" -m evil < /dev/null)',
+    `git update-ref "$(echo "$ref" | sed 's,/[^/]*/0$,/${made}/0,')" "$evil"`,
+    `mkdir -p ${state}/runs/${made}`,
+  ].join('; ');
+  const project = createProject({ files: { 'user.txt': 'Mine.\n' }, agent: [`${makeUp}; echo w > w.txt; ${promise}`] });
+  await project.spool(...run);
+
+  expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+  expect(project.read('user.txt')).toBe('Mine.\n');
+  expect(project.exists('w.txt')).toBe(false);
+  expect((await project.spool('diff', change, '0', '--run', made)).stderr).toContain(
+    `Run ${made} of ${change} was not started here`,
+  );
+});
+
+test('a checkpoint of a run of another machine is not forged, whatever is known of other runs', async () => {
+  const project = createProject({ agent: [`echo one > one.txt; ${promise}`, `echo two > two.txt; ${promise}`] });
+  await project.spool(...run);
+  const elsewhere = project.state().run;
+  rmSync(join(project.home, '.local'), { recursive: true });
+  await project.spool(...run, '--fresh');
+
+  expect(await project.spool('diff', change, '1', '--run', elsewhere, '--stat')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('one.txt'),
+  });
 });
 
 test('a run that came with a clone is not resumed', async () => {
