@@ -163,8 +163,7 @@ const append = (path: string, line: string): void => {
   }
 };
 
-const linesIn = (path: string): string[] =>
-  readOwn(path, Infinity)?.toString('utf8').split('\n').filter(Boolean) ?? [];
+const linesIn = (path: string): string[] => readOwn(path, Infinity)?.toString('utf8').split('\n').filter(Boolean) ?? [];
 
 interface NamedCommit {
   readonly run: string;

@@ -319,6 +319,55 @@ test('a checkpoint of a run of another machine is not forged, whatever is known 
   });
 });
 
+describe('what an agent notes in the name of its run, before it kills Spool', () => {
+  const files = { 'src/a.js': 'good\n', 'user.txt': 'Old.\n' };
+  const note = (name: string, value: unknown) =>
+    `printf '%s' '${JSON.stringify(value)}' > "$(echo ${state}/runs/*)/${name}"`;
+  const last = `echo evil | tee -a src/a.js >> b.js; ${promise}`;
+
+  test.each([
+    ['left-out.json', note('left-out.json', [{ name: 'src/', kind: 'ignored', why: 'x' }])],
+    ['ignored.json', `echo evil > b.js; ${note('ignored.json', { rules: 'b.js', files: ['b.js'] })}`],
+  ])('hides nothing: %s', async (_, forge) => {
+    const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
+    await project.spool(...run, '--verify', 'true');
+
+    expect(await project.spool(...resume)).toMatchObject({ code: 0 });
+
+    expect(project.history().at(-1)!.git!.filesChanged).toBe(2);
+    expect(project.git('ls-tree', '--name-only', 'HEAD')).toContain('b.js');
+    expect(project.git('show', 'HEAD:src/a.js')).toBe('good\nevil');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('src/a.js')).toBe('good\n');
+    expect(project.exists('b.js')).toBe(false);
+  });
+
+  test('has nothing of the user committed', async () => {
+    const forge = note('uncommitted.json', [['user.txt', { why: 'x', owed: true }]]);
+    const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
+    project.write('user.txt', 'Mine.\n');
+    await project.spool(...run, '--verify', 'true');
+
+    expect(await project.spool(...resume)).toMatchObject({ code: 0 });
+
+    expect(project.git('show', '--format=', '--name-only')).not.toContain('user.txt');
+    expect(project.git('status', '--porcelain')).toContain('user.txt');
+  });
+});
+
+test('a landing that an agent makes up is not finished', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--worktree', '--verify', 'true');
+  const branch = project.state().place!.branch!;
+  const head = project.git('rev-parse', 'HEAD');
+  const [base, tip] = [project.git('branch', '--show-current'), project.git('rev-parse', branch)];
+  const made = { v: 1, branch, base, tip, from: head, to: head };
+  writeFileSync(project.stateFile('landing.json'), JSON.stringify(made));
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(project.read('x.txt')).toBe('x\n');
+});
+
 test('a run that came with a clone is not resumed', async () => {
   const origin = createProject({ agent: [killSpool] });
   await origin.spool(...run, '--verify', 'false');

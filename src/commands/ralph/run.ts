@@ -15,6 +15,7 @@ import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { recordComplete, recordFolder, recordRun } from '../../project/record.ts';
 import { readModule } from '../../project/modules.ts';
+import { takeOverNotes } from '../../project/notes.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
 import { type ChangeLock, lockChange } from '../../project/loop-lock.ts';
 import { replaceState } from '../../project/save-state.ts';
@@ -214,6 +215,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = recordFolder(project, change, request.call.env);
   createFolder(kept);
+  const notes = takeOverNotes({ run: plan.run, folder, record: kept });
   if (options.fresh) forgetGoal(kept);
   // Before Spool commits anything: what was committed since the last run was cut off is a person's.
   const guard = await openGuard({
@@ -228,7 +230,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.shared?.apart ?? false;
-  const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
+  const parts = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   const commands = request.trusted.originsOf(request);
   emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
