@@ -14,7 +14,7 @@ export interface Notes {
 /** What the trees of a run do not have, what was ignored before its agents worked, and what is in no commit. */
 const noteNames = ['left-out.json', 'ignored.json', 'uncommitted.json'] as const;
 
-export type NoteName = (typeof noteNames)[number];
+type NoteName = (typeof noteNames)[number];
 
 interface NotesOf {
   readonly run: string;

@@ -129,6 +129,9 @@ const asSaved = (view: RunView) => JSON.parse(JSON.stringify(settledOf(view))) a
 const isSame = (then: Settled, now: Settled, name: keyof Settled): boolean =>
   isDeepStrictEqual(then[name] ?? null, now[name] ?? null);
 
+/** Whether two views are of one run that was started once. */
+export const isSameStart = (one: RunView, other: RunView): boolean => isDeepStrictEqual(asSaved(one), asSaved(other));
+
 /** A run as it was asked for, with the secrets that state.json does not have, as far as they are known here. */
 export const asAskedFor = (folder: string, view: RunView): RunView => {
   const redacted = knownVersions(folder, view.run).filter(({ written }) => written !== undefined);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
@@ -368,6 +368,46 @@ test('a landing that an agent makes up is not finished', async () => {
   expect(project.read('x.txt')).toBe('x\n');
 });
 
+describe('a run is recognised as it is resumed, under the lock', () => {
+  /** An interrupted run, and a git that does this once, behind the first look at the run. */
+  const interrupted = async (behind: (project: TestProject, forged: string) => string) => {
+    const project = createProject({ agent: [killSpool, promise] });
+    await project.spool(...run, '--verify', 'false');
+    const view = project.state();
+    const forged = join(project.home, 'forged.json');
+    writeFileSync(forged, JSON.stringify({ ...view, gate: { ...view.gate, verify: ['touch "$HOME/pwned"'] } }));
+    const bin = join(project.home, 'bin');
+    mkdirSync(bin);
+    const once = `[ -e "$HOME/done" ] || { touch "$HOME/done"; ${behind(project, forged)}; }`;
+    const path = project.env.PATH;
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\n${once}\nPATH='${path}' exec git "$@"\n`, { mode: 0o755 });
+    return { project, env: { PATH: `${bin}:${path}` } };
+  };
+  const refused = async ({ project, env }: Awaited<ReturnType<typeof interrupted>>) => {
+    expect(await project.start(resume, { env }).result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('its state.json was changed, and not by Spool (gate)'),
+    });
+    expect(existsSync(join(project.home, 'done'))).toBe(true);
+    expect(existsSync(join(project.home, 'pwned'))).toBe(false);
+    expect(project.calls()).toHaveLength(1);
+  };
+
+  test('so what is put in its place behind the first look is refused', async () => {
+    await refused(await interrupted((project, forged) => `cp '${forged}' '${project.stateFile('state.json')}'`));
+  });
+
+  test('so a lock of a loop that seems to run elsewhere does not hide it from the first look', async () => {
+    const given = await interrupted(({ stateFile }) => `rm -f '${stateFile('lock')}'`);
+    const { project } = given;
+    copyFileSync(join(project.home, 'forged.json'), project.stateFile('state.json'));
+    const owner = { id: crypto.randomUUID(), pid: 1, start: null, host: 'elsewhere', since: new Date().toISOString(), purpose: change };
+    writeFileSync(project.stateFile('lock'), JSON.stringify(owner));
+
+    await refused(given);
+  });
+});
+
 test('a run that came with a clone is not resumed', async () => {
   const origin = createProject({ agent: [killSpool] });
   await origin.spool(...run, '--verify', 'false');
@@ -404,13 +444,31 @@ test('a run that was started elsewhere is resumed with consent only, and that on
 });
 
 test('the consent is asked for on a terminal, with what the run would do', async () => {
-  const project = createProject({ agent: [killSpool, promise] });
-  await project.spool(...run, '--verify', 'true');
+  const project = createProject({ agent: [killSpool, says('<promise>ALL DONE</promise>')] });
+  const asked = [
+    '--model',
+    'some/model',
+    '--completion-promise',
+    'ALL DONE',
+    '--max-iterations',
+    '7',
+    '--max-cost',
+    '5',
+  ];
+  await project.spool(...run, '--verify', 'true', '--worktree', ...asked);
   rmSync(join(project.home, '.local'), { recursive: true });
 
   const refusing = openTerminal(project, resume);
   await refusing.shows('Resume it?');
-  expect(refusing.screen()).toContain('Verifies  "true"');
+  for (const line of [
+    'Agents    opencode:some/model',
+    'Verifies  "true"',
+    'Promises  "ALL DONE", or "BLOCKED"',
+    'Limits    7 iterations, $5',
+    `Works in  .spool/worktrees/${change}, on branch `,
+    'Sandbox   none',
+  ])
+    expect(refusing.screen()).toContain(line);
   refusing.type('n');
   expect(await refusing.exitCode).toBe(130);
   expect(project.calls()).toHaveLength(1);

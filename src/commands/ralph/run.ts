@@ -45,7 +45,7 @@ import type { Brief } from './parts.ts';
 import type { TrustedRuns } from './trust.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
-import { withKnownRun } from './known.ts';
+import { checkKnown, withKnownRun } from './known.ts';
 import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
@@ -53,6 +53,8 @@ export interface RunRequest extends PlanRequest {
   readonly find: (name: string) => Harness;
   readonly trusted: TrustedRuns;
   readonly call: Call;
+  /** A run that was started elsewhere, and that the user wants to be resumed. */
+  readonly agreed?: RunView;
   /** What this run has in common with others that were started together with it. */
   readonly shared?: Shared;
 }
@@ -131,6 +133,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, lock } = request;
   const found = await planRun(request);
   const { plan: wanted, previous, cutOff } = found;
+  if (previous) checkKnown(request, previous.saved);
   request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
   const narrowed = narrowedEnvironment(call.env);
