@@ -401,7 +401,14 @@ describe('a run is recognised as it is resumed, under the lock', () => {
     const given = await interrupted(({ stateFile }) => `rm -f '${stateFile('lock')}'`);
     const { project } = given;
     copyFileSync(join(project.home, 'forged.json'), project.stateFile('state.json'));
-    const owner = { id: crypto.randomUUID(), pid: 1, start: null, host: 'elsewhere', since: new Date().toISOString(), purpose: change };
+    const owner = {
+      id: crypto.randomUUID(),
+      pid: 1,
+      start: null,
+      host: 'elsewhere',
+      since: new Date().toISOString(),
+      purpose: change,
+    };
     writeFileSync(project.stateFile('lock'), JSON.stringify(owner));
 
     await refused(given);
