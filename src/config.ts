@@ -45,8 +45,7 @@ export const resolveOptions = async (sources: {
       return value === null ? [] : [[name, value]];
     }),
   );
-  const resolve = (special: ConfigValues): Options =>
-    checked(flagNames.map((name) => [name, asked.get(name) ?? special[name] ?? config[name] ?? fallback(flags[name])]));
+  const resolve = (special: ConfigValues): Options => optionsOf(asked, special, config);
   return {
     options: resolve({}),
     forChange: (id) => resolve(settingsFor(changes, id).values),
@@ -59,11 +58,20 @@ export const resolveOptions = async (sources: {
   };
 };
 
+const optionsOf = (asked: ReadonlyMap<FlagName, Value>, special: ConfigValues, config: ConfigValues): Options =>
+  checked(flagNames.map((name) => [name, asked.get(name) ?? special[name] ?? config[name] ?? fallback(flags[name])]));
+
+/** What the file alone comes to, for all changes and for each that it names. Throws where two values contradict each other. */
+export const optionsIn = ({ values, changes }: Config): Options[] =>
+  [{}, ...[...changes.values()].map((special) => special.values)].map((special) =>
+    optionsOf(new Map(), special, values),
+  );
+
 const settingsFor = (changes: Config['changes'], id: string): Settings =>
   changes.get(prefixFor(changes, id) ?? '') ?? noConfig;
 
 /** The key under which the file has settings of a change: its id, or a prefix of it; the longest wins. */
-export const prefixFor = (changes: Config['changes'], id: string): string | undefined =>
+export const prefixFor = (changes: Pick<ReadonlyMap<string, unknown>, 'keys'>, id: string): string | undefined =>
   [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
 
 const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Options => {
@@ -133,13 +141,23 @@ const noConfig: Config = { values: {}, written: {}, changes: new Map(), own: [],
 const longestConfig = 1024 * 1024;
 
 export const readConfig = async (project: Project): Promise<Config> => {
-  const path = configFile(project);
-  const file = relative(project.root, path);
-  const text = await readIfThere(path, longestConfig).catch((error: unknown) => {
+  const text = await readConfigText(project);
+  return text === null ? noConfig : configIn(project, text);
+};
+
+/** null when there is no file. */
+export const readConfigText = (project: Project): Promise<string | null> =>
+  readIfThere(configFile(project), longestConfig).catch((error: unknown) => {
     if (error instanceof UserError) throw error;
-    throw userError('bad-config', file, systemProblem(error));
+    throw userError('bad-config', configName(project), systemProblem(error));
   });
-  if (text === null) return noConfig;
+
+/** As it is told to users. */
+export const configName = (project: Project): string => relative(project.root, configFile(project));
+
+/** What a text says as the config file of a project. */
+export const configIn = async (project: Project, text: string): Promise<Config> => {
+  const file = configName(project);
   const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseJson(text, file);
   const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
   if (!isObject(changes))
@@ -212,10 +230,10 @@ const settingsOf = (file: string, id: string, value: unknown): Settings => {
 const configValues = (file: string, values: Readonly<Record<string, unknown>>): ConfigValues =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, configValue(file, key, value)]));
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const parseJson = (text: string, file: string): Record<string, unknown> => {
+export const parseJson = (text: string, file: string): Record<string, unknown> => {
   try {
     const value: unknown = parseJsonText(text.replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;

@@ -13,7 +13,7 @@ const listOf = (names: string): PassList => names.trim().split(/\s+/);
 
 /** Without these hardly any program runs as its user expects, and git would commit in another name. */
 const always = listOf(`
-  PATH HOME USER LOGNAME SHELL SHLVL PWD TMPDIR TMP TEMP XDG_* SPOOL_*
+  PATH HOME USER LOGNAME SHELL SHLVL PWD TMPDIR TMP TEMP XDG_* SPOOL_ITERATION SPOOL_OWNER
   TERM COLORTERM NO_COLOR FORCE_COLOR COLUMNS LINES LANG LANGUAGE LC_* TZ
   HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
   NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR

@@ -74,7 +74,10 @@ const processesOf = (run: string): number[] =>
 /** A process, its parent, and so on. */
 const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(statOf(pid)?.[1] ?? 0))] : []);
 
-/** Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only. */
+/**
+ * Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only,
+ * and not when the agent has left its family, by a second fork with an empty environment: only a sandbox holds that.
+ */
 export const isInside = (): boolean => {
   const mark = Buffer.from(`\0${tagVariable}=`);
   return ancestry(process.pid).some((pid) => carries(pid, mark)) || process.env[tagVariable] !== undefined;

@@ -3,10 +3,10 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
-import { checkpointRecorder, recogniseCheckpoint, recordFolder } from '../project/record.ts';
+import { checkpointRecorder, isKnown, recogniseCheckpoint, recordedPlace, recordFolder } from '../project/record.ts';
 import { resolveChange } from '../project/changes.ts';
 import { findProject, isPlaceOf, type Project, stateFolder } from '../project/find.ts';
-import { ralphFolder } from '../project/state.ts';
+import { ralphFolder, runFolder } from '../project/state.ts';
 import { hideStateFromGit, newScratch } from '../project/state-folder.ts';
 import { folderNames, readIfThere } from '../project/files.ts';
 import type { Call } from './command.ts';
@@ -27,7 +27,7 @@ export interface Kept {
 }
 
 /** The checkpoints that a command is about: those of --run, or of the last run of the change. */
-export const findKept = async ({ argument, typed, cwd, env }: Call): Promise<Kept> => {
+export const findKept = async ({ argument, typed, cwd, env, terminal }: Call): Promise<Kept> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
   const home = await openTree(project, project.root);
@@ -35,10 +35,15 @@ export const findKept = async ({ argument, typed, cwd, env }: Call): Promise<Kep
   // Another folder of the same repository may have runs of the same change; they are not ours to touch.
   const ours = new Set(await folderNames(join(ralphFolder(project, change), 'runs')));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
-  const run = typed.run === undefined ? runs.at(-1) : runs.find((id) => id === typed.run);
+  const folder = recordFolder(project, change, env);
+  const isOwn = (id: string) => isKnown(folder, { run: id });
+  // A run that somebody made up must not pass for the last one.
+  const run = typed.run === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === typed.run);
   if (run === undefined)
     throw userError('no-checkpoint', change, typed.run === undefined ? null : String(typed.run), runs);
-  const place = await placeOf(project, change, run);
+  if (!isOwn(run))
+    terminal.say(`Run ${run} of ${change} was not started here: only the repository says what it kept.\n`);
+  const place = await placeOf({ project, change, run, folder });
   const tree = place !== null && existsSync(place) ? await openTree(project, place) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
   return {
@@ -47,7 +52,7 @@ export const findKept = async ({ argument, typed, cwd, env }: Call): Promise<Kep
     place: place ?? project.root,
     change,
     run,
-    recordFolder: recordFolder(project, change, env),
+    recordFolder: folder,
     record: checkpointRecorder(project, change, env),
     checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
   };
@@ -74,14 +79,23 @@ const openTree = async (project: Project, root: string): Promise<WorkTree> => {
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };
 
-/** null for a run of which that is not known. */
-const placeOf = async (project: Project, change: string, run: string): Promise<string | null> => {
-  const file = join(ralphFolder(project, change), 'runs', run, 'place');
-  const place = (await readIfThere(file))?.trim() ?? null;
+interface PlacedRun {
+  readonly project: Project;
+  readonly change: string;
+  readonly run: string;
+  /** That of the records of the change. */
+  readonly folder: string;
+}
+
+/** Where a run worked; null when that is not known. Of a run that was started here the record says it. */
+const placeOf = async ({ project, change, run, folder }: PlacedRun): Promise<string | null> => {
+  const file = join(runFolder(project, change, run), 'place');
+  const written = (await readIfThere(file))?.trim() ?? null;
+  const recorded = recordedPlace(folder, run);
+  const refuse = (problem: string) => userError('bad-state', relative(project.root, file), problem);
+  if (recorded !== null && written !== null && written !== recorded)
+    throw refuse('names another folder than the one in which the run was started');
+  const place = recorded ?? written;
   if (place === null || isPlaceOf(project, change, place)) return place;
-  throw userError(
-    'bad-state',
-    relative(project.root, file),
-    'names a folder that is neither the project nor the worktree of the change',
-  );
+  throw refuse('names a folder that is neither the project nor the worktree of the change');
 };

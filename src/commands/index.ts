@@ -21,8 +21,14 @@ const moduleOption: CommandOption = {
   help: 'the module the change belongs to',
 };
 
+const sectionOption: CommandOption = { name: 'change', flags: '--change <id>', help: 'for this change only' };
+const keyArgument = { name: 'key', help: 'such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>' };
+
 /** The first words of commands with two. */
-export const groups: Readonly<Record<string, string>> = { create: 'make a module or a change' };
+export const groups: Readonly<Record<string, string>> = {
+  create: 'make a module or a change',
+  config: 'read and change the settings of the project',
+};
 
 export const commands: readonly Command[] = [
   {
@@ -65,6 +71,37 @@ export const commands: readonly Command[] = [
     options: [moduleOption],
     examples: ['spool create change add-password-reset --module 002'],
     load: () => import('./create-change.ts'),
+  },
+  {
+    name: 'config set',
+    summary: 'write a setting into .spool/config.json; what it runs is trusted by that',
+    argument: keyArgument,
+    second: { name: 'value', help: 'as for the flag; a list of commands as JSON' },
+    options: [sectionOption],
+    examples: [
+      'spool config set verify "npm test"',
+      `spool config set verify '["npm test", "npm run lint"]'`,
+      'spool config set maxCost 20 --change 002-01',
+      'spool config set env.pass ANTHROPIC_API_KEY,CI',
+      `spool config set harnesses.mine '{"command": "my-agent"}'`,
+    ],
+    load: () => import('./config/set.ts'),
+  },
+  {
+    name: 'config unset',
+    summary: 'take a setting out of .spool/config.json',
+    argument: keyArgument,
+    options: [sectionOption],
+    examples: ['spool config unset verify', 'spool config unset maxCost --change 002-01'],
+    load: () => import('./config/unset.ts'),
+  },
+  {
+    name: 'config get',
+    summary: 'print what .spool/config.json says',
+    argument: { ...keyArgument, optional: true },
+    options: [sectionOption, json],
+    examples: ['spool config get', 'spool config get verify', 'spool config get maxCost --change 002-01 --json'],
+    load: () => import('./config/get.ts'),
   },
   {
     name: 'list',

@@ -7,6 +7,8 @@ import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../project/files.ts';
 import { findProject, type Project, stateFolder } from '../project/find.ts';
 import { runId } from '../project/ids.ts';
+import { dropNotes } from '../project/notes.ts';
+import { recordFolder } from '../project/record.ts';
 import { loopOwner, ralphFolder } from '../project/state.ts';
 import { newScratch } from '../project/state-folder.ts';
 import { count } from '../report/format.ts';
@@ -19,7 +21,7 @@ interface Old {
   readonly checkpoints: readonly Checkpoint[];
 }
 
-export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
   const raw = typeof typed.keep === 'string' ? typed.keep : '3';
   const keep = parseValue('count', raw);
   if (typeof keep !== 'number') throw userError('bad-value', '--keep', wanted.count, raw);
@@ -43,7 +45,11 @@ export const run = async ({ typed, cwd, terminal }: Call): Promise<number> => {
         tree.root,
         `git refuses to drop the checkpoints of ${change}; nothing of it was dropped`,
       );
-    for (const id of runs) removeOwn(join(ralphFolder(project, change), 'runs', id));
+    const record = recordFolder(project, change, env);
+    for (const id of runs) {
+      removeOwn(join(ralphFolder(project, change), 'runs', id));
+      dropNotes({ run: id, record });
+    }
   }
   terminal.out(`Dropped ${what}. The history stays.\n`);
   return 0;

@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
 import { pathOf, readable } from '../git/git.ts';
-import { type LeftOut, readLeftOut, stillLeftOut } from '../git/left-out.ts';
+import { type LeftOut, leftOutIn, stillLeftOut } from '../git/left-out.ts';
 import { notKept } from '../git/not-kept.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { takeTree } from '../git/trees.ts';
-import { leftOutFile, runFolder } from '../project/state.ts';
+import { openNotes } from '../project/notes.ts';
+import { runFolder } from '../project/state.ts';
 import { lockChange } from '../project/loop-lock.ts';
 import { createRedactor, type Redactor } from '../redact.ts';
 import { count, oneLine, someOf } from '../report/format.ts';
@@ -78,7 +79,8 @@ interface Planned {
 
 const planOf = async (kept: Kept, target: string, call: Call): Promise<Planned> => {
   const { project, tree, change, run: runId, checkpoints } = kept;
-  const list = readLeftOut(leftOutFile(runFolder(project, change, runId)));
+  const notes = openNotes({ run: runId, folder: runFolder(project, change, runId), record: kept.recordFolder });
+  const list = leftOutIn(notes.read('left-out.json'));
   const redactor = createRedactor(call.env);
   const present = await takeTree(tree, { leftOut: stillLeftOut(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');

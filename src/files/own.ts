@@ -349,6 +349,7 @@ const partsOf = (path: string): string[] => {
   const names = path.split(sep);
   const [first, last] = [names.indexOf('.spool'), names.lastIndexOf('.spool')];
   if (first === -1) return [];
+  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it');
   const end = names[last + 1] === 'worktrees' ? last + 3 : names.length;
   return names.slice(first, end).map((_, index) => names.slice(0, first + index + 1).join(sep));
 };

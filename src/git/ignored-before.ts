@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { writeOwn } from '../files/own.ts';
-import { readJson } from '../project/files.ts';
+import type { Notes } from '../project/notes.ts';
 import { listOf, object, required, text } from '../project/shape.ts';
 import { git, type GitArguments, pathOf } from './git.ts';
 import { createRulesReader } from './outside-rules.ts';
@@ -23,9 +22,9 @@ interface Kept {
   readonly files: readonly string[];
 }
 
-export const openIgnoredBefore = (tree: WorkTree, file: string): IgnoredBefore => {
+export const openIgnoredBefore = (tree: WorkTree, notes: Notes): IgnoredBefore => {
   const readRules = createRulesReader(tree);
-  let kept = shape(readJson(file)) ?? null;
+  let kept = shape(notes.read('ignored.json')) ?? null;
   let files = new Set(kept?.files);
   let now = '';
   return {
@@ -37,7 +36,7 @@ export const openIgnoredBefore = (tree: WorkTree, file: string): IgnoredBefore =
       kept = { rules: now, files: kept?.files ?? (await listIgnored(tree)) };
       files = new Set(kept.files);
       beforeWriting();
-      writeOwn(file, JSON.stringify(kept));
+      notes.write('ignored.json', JSON.stringify(kept));
     },
   };
 };

@@ -1,5 +1,3 @@
-import { writeOwn } from '../files/own.ts';
-import { readJson } from '../project/files.ts';
 import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../project/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
@@ -105,13 +103,13 @@ const foldersOf = (name: string): string[] => {
   return folders;
 };
 
-/** Nothing where there is no list, or where it is damaged. */
-export const readLeftOut = (file: string): LeftOut[] => {
-  const list = validItems(leftOut)(readJson(file)) ?? [];
+/** A list as it was saved; nothing where there is none, or where it is damaged. */
+export const leftOutIn = (saved: unknown): LeftOut[] => {
+  const list = validItems(leftOut)(saved) ?? [];
   return list.filter(({ name }) => isBelow(name));
 };
 
-/** An agent can write to the list: one name must not stand for the whole work tree, or lead out of it. */
+/** That of a run of another machine is from the project: one name must not stand for the whole work tree, or lead out of it. */
 const isBelow = (name: string): boolean =>
   name
     .replace(/\/$/, '')
@@ -125,6 +123,3 @@ const leftOut: Shape<LeftOut> = object<LeftOut>({
   since: wrongIsLeftOut(text),
   until: wrongIsLeftOut(text),
 });
-
-export const writeLeftOut = (file: string, list: readonly LeftOut[]): void =>
-  writeOwn(file, `${JSON.stringify(list, null, 2)}\n`);

@@ -1,5 +1,5 @@
 import { lstatSync, statSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/own.ts';
 
@@ -57,9 +57,10 @@ export const ralphFolder = (project: Project, changeId: string) => join(stateFol
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
-/** A run works in the project, or below its worktree, and nowhere else. */
+/** A run works in the project, or below its worktree, and nowhere else. A path with `..` in it could lead out of that. */
 export const isPlaceOf = (project: Project, change: string, place: string): boolean => {
   const worktree = worktreePath(project, change);
+  if (resolve(place) !== place) return false;
   return place === project.root || place === worktree || place.startsWith(`${worktree}${sep}`);
 };
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { removeOwn, writeOwn } from '../files/own.ts';
+import { writeOwn } from '../files/own.ts';
 import { readJson } from './files.ts';
 import type { Project } from './find.ts';
 import { object, oneOf, orNull, required, type Shape, text, wrongIs } from './shape.ts';
@@ -28,39 +28,6 @@ export const writeLanded = (project: Project, change: string, landed: Landed): v
 export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
   return landed(readJson(landedFile(project, change))) ?? null;
 };
-
-/** A landing that is about to move its base. What it leaves when it is killed is finished by the next one. */
-export interface Underway {
-  readonly v: 1;
-  readonly branch: string;
-  readonly base: string;
-  /** Where the branch is. */
-  readonly tip: string;
-  /** Where the base was, and where it goes. */
-  readonly from: string;
-  readonly to: string;
-}
-
-const underwayFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landing.json');
-
-export const writeUnderway = (project: Project, change: string, present: Underway): void => {
-  makeRalphFolder(project, change);
-  writeOwn(underwayFile(project, change), `${JSON.stringify(present, null, 2)}\n`);
-};
-
-export const readUnderway = (project: Project, change: string): Underway | null =>
-  underway(readJson(underwayFile(project, change))) ?? null;
-
-export const dropUnderway = (project: Project, change: string): void => removeOwn(underwayFile(project, change));
-
-const underway: Shape<Underway> = object<Underway>({
-  v: required(oneOf([1])),
-  branch: required(text),
-  base: required(text),
-  tip: required(text),
-  from: required(text),
-  to: required(text),
-});
 
 const landed: Shape<Landed> = object<Landed>({
   v: required(oneOf([1])),

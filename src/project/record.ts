@@ -90,7 +90,12 @@ const completedFile = (folder: string) => join(folder, 'completed');
 export const recordComplete = (folder: string, run: string): void => append(completedFile(folder), `${run}\n`);
 
 /** Whether a run was started here. */
-export const isKnown = (folder: string, { run }: RunView): boolean => knownVersions(folder, run).length > 0;
+export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean =>
+  knownVersions(folder, run).length > 0;
+
+/** Where a run that was started here works; null for any other. */
+export const recordedPlace = (folder: string, run: string): string | null =>
+  knownVersions(folder, run)[0]?.place?.root ?? null;
 
 /** A run as it ended: one that was started here is complete only when Spool has recorded that, whatever state.json says. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
@@ -123,6 +128,9 @@ const asSaved = (view: RunView) => JSON.parse(JSON.stringify(settledOf(view))) a
 
 const isSame = (then: Settled, now: Settled, name: keyof Settled): boolean =>
   isDeepStrictEqual(then[name] ?? null, now[name] ?? null);
+
+/** Whether two views are of one run that was started once. */
+export const isSameStart = (one: RunView, other: RunView): boolean => isDeepStrictEqual(asSaved(one), asSaved(other));
 
 /** A run as it was asked for, with the secrets that state.json does not have, as far as they are known here. */
 export const asAskedFor = (folder: string, view: RunView): RunView => {
@@ -158,7 +166,7 @@ const append = (path: string, line: string): void => {
   }
 };
 
-const linesIn = (path: string): string[] => readOwn(path, Infinity)?.toString('utf8').split('\n') ?? [];
+const linesIn = (path: string): string[] => readOwn(path, Infinity)?.toString('utf8').split('\n').filter(Boolean) ?? [];
 
 interface NamedCommit {
   readonly run: string;
@@ -166,14 +174,14 @@ interface NamedCommit {
   readonly commit: string;
 }
 
-/** Whether a checkpoint is one that was kept here. */
+/** Whether a checkpoint is one that was kept here; unknown where nothing of its run was. */
 export const recogniseCheckpoint = (
   folder: string,
   { run, name, commit }: NamedCommit,
 ): 'same' | 'unknown' | 'changed' => {
   const lines = linesIn(checkpointFile(folder));
   if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
-  return lines.length > 0 ? 'changed' : 'unknown';
+  return isKnown(folder, { run }) || lines.some((line) => line.startsWith(`${run} `)) ? 'changed' : 'unknown';
 };
 
 /** The context as persons have left it. */

@@ -15,12 +15,6 @@ export const stateFile = (project: Project, changeId: string) => join(ralphFolde
 export const runFolder = (project: Project, changeId: string, run: string): string =>
   join(ralphFolder(project, changeId), 'runs', run);
 
-/** What the trees of a run do not have. */
-export const leftOutFile = (folder: string): string => join(folder, 'left-out.json');
-
-/** What was ignored before its agents worked. */
-export const ignoredFile = (folder: string): string => join(folder, 'ignored.json');
-
 /** What is known of the last run of a change. */
 export interface SavedRun {
   /** null when there was none. */

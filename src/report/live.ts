@@ -12,6 +12,7 @@ import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count, cut, duration, lineChanges, moment, oneLine, someOf, usageText } from './format.ts';
 import { withoutControls } from '../controls.ts';
+import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
 import { dayOf, visible } from './trust.ts';
 import { createTicker } from './ticker.ts';
@@ -176,7 +177,7 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
     ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
     ...otherCommands(commands, place),
-    `Limits       ${limitsText(plan, options).join(', ')}`,
+    `Limits       ${limitsText(plan, (about) => except(about, plan, options)).join(', ')}`,
   ];
 };
 
@@ -251,24 +252,6 @@ const originText = (origins: Origins, key: CommandOrigin['key'], command: string
   const source = visible(origin.source.replace(` ${key}`, ''));
   if (origin.trusted === null) return ` (${source})`;
   return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${dayOf(origin.trusted)}`})`;
-};
-
-const limitsText = (plan: RunPlan, options: LiveOptions): string[] => {
-  const { maxIterations, limits, failFast } = plan;
-  return [
-    maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
-    ...(limits.maxDurationMs === Infinity ? [] : [`${duration(limits.maxDurationMs)} at work`]),
-    ...(limits.untilMs === Infinity ? [] : [`until ${moment(new Date(limits.untilMs).toISOString())}`]),
-    ...(limits.maxCostUsd === Infinity ? [] : [`$${limits.maxCostUsd}${except('cost', plan, options)}`]),
-    ...(limits.maxTokens === Infinity
-      ? []
-      : [`${limits.maxTokens.toLocaleString('en-US')} tokens${except('tokens', plan, options)}`]),
-    ...(limits.iterationTimeoutMs === Infinity ? [] : [`${duration(limits.iterationTimeoutMs)} an iteration`]),
-    ...(limits.idleTimeoutMs === Infinity ? [] : [`${duration(limits.idleTimeoutMs)} without output`]),
-    ...(failFast ? ['no failure'] : limits.maxFailures === Infinity ? [] : [`${limits.maxFailures} failures in a row`]),
-    ...(limits.maxWaitMs === Infinity ? [] : [`${duration(limits.maxWaitMs)} of waiting for a usage limit`]),
-    ...(limits.maxStalled === Infinity ? [] : [`${limits.maxStalled} iterations in a row without a change`]),
-  ];
 };
 
 /** ` (not for Codex)`: a limit does not hold for an agent that does not report what it is about. */

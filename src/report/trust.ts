@@ -1,5 +1,6 @@
 import type { Judged } from '../trust/judge.ts';
 import type { Setting } from '../trust/settings.ts';
+import { commandLine } from '../shell-words.ts';
 import { moment } from './format.ts';
 
 /** Every command in full, one a line, behind where it is from; a changed one as a difference. */
@@ -10,11 +11,33 @@ export const renderSettings = (settings: readonly Judged[]): string[] => {
     if (before === null) return commands.map((command) => `  ${label.padEnd(width)}  ${visible(command)}`);
     return [
       `  ${label}  (changed)`,
-      ...before.filter((command) => !commands.includes(command)).map((command) => `    - ${visible(command)}`),
-      ...commands.map((command) => `    ${before.includes(command) ? ' ' : '+'} ${visible(command)}`),
-      ...(source.startsWith('./') ? [`    see what changed with: git log -p -- '${visible(source)}'`] : []),
+      ...differences(before, commands).map(([sign, command]) => `    ${sign} ${visible(command)}`),
+      ...(source.startsWith('./') ? [`    ${visible(howToSee(source))}`] : []),
     ];
   });
+};
+
+/** What two lists begin and end with is the same; what is between that has changed, also when it is only in another order. */
+const differences = (before: readonly string[], now: readonly string[]): [string, string][] => {
+  const shorter = Math.min(before.length, now.length);
+  let [first, last] = [0, 0];
+  while (first < shorter && before[first] === now[first]) first++;
+  while (last < shorter - first && before.at(-1 - last) === now.at(-1 - last)) last++;
+  const part = (sign: string, list: readonly string[]) => list.map((command): [string, string] => [sign, command]);
+  return [
+    ...part(' ', now.slice(0, first)),
+    ...part('-', before.slice(first, before.length - last)),
+    ...part('+', now.slice(first, now.length - last)),
+    ...part(' ', now.slice(now.length - last)),
+  ];
+};
+
+const howToSee = (path: string): string => {
+  const [edited, committed] = [
+    commandLine('git', 'diff', 'HEAD', '--', path),
+    commandLine('git', 'log', '-p', '--', path),
+  ];
+  return `see what changed with: ${edited}, or in commits: ${committed}`;
 };
 
 /** The same with what is trusted since when. */

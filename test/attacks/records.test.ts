@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
@@ -234,9 +234,185 @@ test('a place that was rewritten leads nowhere', async () => {
 
   expect(await project.spool('rewind', change, '0')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('is neither the project nor the worktree of the change'),
+    stderr: expect.stringContaining('names another folder than the one in which the run was started'),
   });
   expect(existsSync(join(elsewhere, 'kept.txt'))).toBe(true);
+});
+
+describe('a forged place of a run in a worktree', () => {
+  const forged = async (placeOf: (project: TestProject) => string) => {
+    const project = createProject({ files: { 'user.txt': 'Old.\n' }, agent: [`echo work > work.txt; ${promise}`] });
+    await project.spool(...run, '--worktree', '--verify', 'true');
+    project.write('user.txt', 'Edited.\n');
+    project.write('mine.txt', 'Mine.\n');
+    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${placeOf(project)}\n`);
+    return project;
+  };
+
+  test.each<[string, (project: TestProject) => string]>([
+    ['is refused when it is the project', ({ folder }) => folder],
+    [
+      'is refused when it is another folder of the worktree',
+      (project) => project.path(`.spool/worktrees/${change}/.spool`),
+    ],
+  ])('%s', async (_, placeOf) => {
+    const project = await forged(placeOf);
+
+    for (const call of [
+      ['rewind', change, '0'],
+      ['rewind', change, '0', '--dry-run'],
+    ])
+      expect(await project.spool(...call)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('names another folder than the one in which the run was started'),
+      });
+    expect(project.read('user.txt')).toBe('Edited.\n');
+    expect(project.read('mine.txt')).toBe('Mine.\n');
+  });
+
+  test('leads not out of the worktree, also where nothing is known of the run', async () => {
+    const project = await forged(() => '');
+    const other = join(project.home, 'other');
+    project.git('worktree', 'add', '--quiet', other);
+    writeFileSync(join(other, 'mine.txt'), 'Mine.\n');
+    const up = `${project.path(`.spool/worktrees/${change}`)}/../../../../home/other`;
+    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${up}\n`);
+    rmSync(join(project.home, '.local'), { recursive: true });
+
+    expect(await project.spool('rewind', change, '0')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is neither the project nor the worktree of the change'),
+    });
+    expect(readFileSync(join(other, 'mine.txt'), 'utf8')).toBe('Mine.\n');
+  });
+});
+
+test('a run that an agent makes up is not the one that is rewound, and what is known of others is', async () => {
+  const made = '29990101-000000-00000000';
+  const makeUp = [
+    'ref=$(git for-each-ref --format="%(refname)" refs/spool | grep "/0$")',
+    'evil=$(git commit-tree "$(git mktree < /dev/null)" -m evil < /dev/null)',
+    `git update-ref "$(echo "$ref" | sed 's,/[^/]*/0$,/${made}/0,')" "$evil"`,
+    `mkdir -p ${state}/runs/${made}`,
+  ].join('; ');
+  const project = createProject({ files: { 'user.txt': 'Mine.\n' }, agent: [`${makeUp}; echo w > w.txt; ${promise}`] });
+  await project.spool(...run);
+
+  expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+  expect(project.read('user.txt')).toBe('Mine.\n');
+  expect(project.exists('w.txt')).toBe(false);
+  expect((await project.spool('diff', change, '0', '--run', made)).stderr).toContain(
+    `Run ${made} of ${change} was not started here`,
+  );
+});
+
+test('a checkpoint of a run of another machine is not forged, whatever is known of other runs', async () => {
+  const project = createProject({ agent: [`echo one > one.txt; ${promise}`, `echo two > two.txt; ${promise}`] });
+  await project.spool(...run);
+  const elsewhere = project.state().run;
+  rmSync(join(project.home, '.local'), { recursive: true });
+  await project.spool(...run, '--fresh');
+
+  expect(await project.spool('diff', change, '1', '--run', elsewhere, '--stat')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('one.txt'),
+  });
+});
+
+describe('what an agent notes in the name of its run, before it kills Spool', () => {
+  const files = { 'src/a.js': 'good\n', 'user.txt': 'Old.\n' };
+  const note = (name: string, value: unknown) =>
+    `printf '%s' '${JSON.stringify(value)}' > "$(echo ${state}/runs/*)/${name}"`;
+  const last = `echo evil | tee -a src/a.js >> b.js; ${promise}`;
+
+  test.each([
+    ['left-out.json', note('left-out.json', [{ name: 'src/', kind: 'ignored', why: 'x' }])],
+    ['ignored.json', `echo evil > b.js; ${note('ignored.json', { rules: 'b.js', files: ['b.js'] })}`],
+  ])('hides nothing: %s', async (_, forge) => {
+    const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
+    await project.spool(...run, '--verify', 'true');
+
+    expect(await project.spool(...resume)).toMatchObject({ code: 0 });
+
+    expect(project.history().at(-1)!.git!.filesChanged).toBe(2);
+    expect(project.git('ls-tree', '--name-only', 'HEAD')).toContain('b.js');
+    expect(project.git('show', 'HEAD:src/a.js')).toBe('good\nevil');
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 0 });
+    expect(project.read('src/a.js')).toBe('good\n');
+    expect(project.exists('b.js')).toBe(false);
+  });
+
+  test('has nothing of the user committed', async () => {
+    const forge = note('uncommitted.json', [['user.txt', { why: 'x', owed: true }]]);
+    const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
+    project.write('user.txt', 'Mine.\n');
+    await project.spool(...run, '--verify', 'true');
+
+    expect(await project.spool(...resume)).toMatchObject({ code: 0 });
+
+    expect(project.git('show', '--format=', '--name-only')).not.toContain('user.txt');
+    expect(project.git('status', '--porcelain')).toContain('user.txt');
+  });
+});
+
+test('a landing that an agent makes up is not finished', async () => {
+  const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
+  await project.spool(...run, '--worktree', '--verify', 'true');
+  const branch = project.state().place!.branch!;
+  const head = project.git('rev-parse', 'HEAD');
+  const [base, tip] = [project.git('branch', '--show-current'), project.git('rev-parse', branch)];
+  const made = { v: 1, branch, base, tip, from: head, to: head };
+  writeFileSync(project.stateFile('landing.json'), JSON.stringify(made));
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(project.read('x.txt')).toBe('x\n');
+});
+
+describe('a run is recognised as it is resumed, under the lock', () => {
+  /** An interrupted run, and a git that does this once, behind the first look at the run. */
+  const interrupted = async (behind: (project: TestProject, forged: string) => string) => {
+    const project = createProject({ agent: [killSpool, promise] });
+    await project.spool(...run, '--verify', 'false');
+    const view = project.state();
+    const forged = join(project.home, 'forged.json');
+    writeFileSync(forged, JSON.stringify({ ...view, gate: { ...view.gate, verify: ['touch "$HOME/pwned"'] } }));
+    const bin = join(project.home, 'bin');
+    mkdirSync(bin);
+    const once = `[ -e "$HOME/done" ] || { touch "$HOME/done"; ${behind(project, forged)}; }`;
+    const path = project.env.PATH;
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\n${once}\nPATH='${path}' exec git "$@"\n`, { mode: 0o755 });
+    return { project, env: { PATH: `${bin}:${path}` } };
+  };
+  const refused = async ({ project, env }: Awaited<ReturnType<typeof interrupted>>) => {
+    expect(await project.start(resume, { env }).result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('its state.json was changed, and not by Spool (gate)'),
+    });
+    expect(existsSync(join(project.home, 'done'))).toBe(true);
+    expect(existsSync(join(project.home, 'pwned'))).toBe(false);
+    expect(project.calls()).toHaveLength(1);
+  };
+
+  test('so what is put in its place behind the first look is refused', async () => {
+    await refused(await interrupted((project, forged) => `cp '${forged}' '${project.stateFile('state.json')}'`));
+  });
+
+  test('so a lock of a loop that seems to run elsewhere does not hide it from the first look', async () => {
+    const given = await interrupted(({ stateFile }) => `rm -f '${stateFile('lock')}'`);
+    const { project } = given;
+    copyFileSync(join(project.home, 'forged.json'), project.stateFile('state.json'));
+    const owner = {
+      id: crypto.randomUUID(),
+      pid: 1,
+      start: null,
+      host: 'elsewhere',
+      since: new Date().toISOString(),
+      purpose: change,
+    };
+    writeFileSync(project.stateFile('lock'), JSON.stringify(owner));
+
+    await refused(given);
+  });
 });
 
 test('a run that came with a clone is not resumed', async () => {
@@ -275,13 +451,31 @@ test('a run that was started elsewhere is resumed with consent only, and that on
 });
 
 test('the consent is asked for on a terminal, with what the run would do', async () => {
-  const project = createProject({ agent: [killSpool, promise] });
-  await project.spool(...run, '--verify', 'true');
+  const project = createProject({ agent: [killSpool, says('<promise>ALL DONE</promise>')] });
+  const asked = [
+    '--model',
+    'some/model',
+    '--completion-promise',
+    'ALL DONE',
+    '--max-iterations',
+    '7',
+    '--max-cost',
+    '5',
+  ];
+  await project.spool(...run, '--verify', 'true', '--worktree', ...asked);
   rmSync(join(project.home, '.local'), { recursive: true });
 
   const refusing = openTerminal(project, resume);
   await refusing.shows('Resume it?');
-  expect(refusing.screen()).toContain('Verifies  "true"');
+  for (const line of [
+    'Agents    opencode:some/model',
+    'Verifies  "true"',
+    'Promises  "ALL DONE", or "BLOCKED"',
+    'Limits    7 iterations, $5',
+    `Works in  .spool/worktrees/${change}, on branch `,
+    'Sandbox   none',
+  ])
+    expect(refusing.screen()).toContain(line);
   refusing.type('n');
   expect(await refusing.exitCode).toBe(130);
   expect(project.calls()).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -231,7 +232,7 @@ describe('trust', () => {
     const changed = await project.spool(...run, '--fresh');
     expect(changed).toMatchObject({ code: 2 });
     expect(changed.stderr).toContain(
-      `has changed what it runs on this machine:\n  config.json verify  (changed)\n    - exit 0\n      true\n    + ${evil}\nspool: `,
+      `has changed what it runs on this machine:\n  config.json verify  (changed)\n      true\n    - exit 0\n    + ${evil}\nspool: `,
     );
     expect(isHit(project)).toBe(false);
 
@@ -267,6 +268,47 @@ describe('trust', () => {
     });
     expect(changed.stderr).not.toContain('config.json');
     expect(isHit(project)).toBe(false);
+  });
+
+  test.each([
+    ['not committed', () => {}],
+    ['committed', (project: TestProject) => project.git('commit', '-qam', 'other')],
+  ])('prints commands that show what has changed in a script, and run nothing: %s', async (_, afterwards) => {
+    const name = "tools/a';touch PWNED;'.sh";
+    const project = clone(
+      { harness: 'mine', harnesses: { mine: { command: `./${name}` } } },
+      { [name]: '#!/bin/sh\n' },
+    );
+    chmodSync(project.path(name), 0o755);
+    project.git('commit', '-qam', 'executable');
+    await project.spool('trust', '--yes');
+    tool(project, name);
+    afterwards(project);
+
+    const { stderr } = await project.spool(...run);
+    const commands = stderr.match(/(?<=see what changed with: |, or in commits: ).+?(?=, or in commits: |\n)/g)!;
+    const shown = commands.map((command) =>
+      execFileSync('sh', ['-c', command], { cwd: project.folder, env: project.env, encoding: 'utf8' }),
+    );
+
+    expect(commands).toHaveLength(2);
+    expect(shown.join('')).toContain(`+${evil}`);
+    expect(project.exists('PWNED')).toBe(false);
+  });
+
+  test('ends for commands in another order, which are shown as a difference', async () => {
+    const project = createProject({
+      agent: [promise],
+      files: { [config]: '{"verify":["true","exit 0","cd .","true"]}' },
+    });
+    project.write(config, '{"verify":["true","cd .","exit 0","true"]}');
+
+    expect((await project.spool(...run)).stderr).toContain(
+      'verify  (changed)\n      true\n    - exit 0\n    - cd .\n    + cd .\n    + exit 0\n      true\n',
+    );
+
+    project.write(config, '{"verify":["true","exit 0","cd .","true","true"]}');
+    expect((await project.spool(...run)).stderr).toContain('      true\n    + true\n');
   });
 
   test('is not bound to what a verify command looks at', async () => {

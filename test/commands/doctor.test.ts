@@ -133,3 +133,12 @@ test('--probe says why the agent does not work', async () => {
     /^fail {2}opencode {6}probe: no such key \(HTTP 401\); sign in with "opencode auth login"/m,
   );
 });
+
+test('the command for a repository that git refuses is quoted for the shell', async () => {
+  const project = createProject({ files: { "it's/a.txt": '' } });
+  const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
+
+  const { stdout } = await project.start(['doctor'], { cwd: "it's", env }).result;
+
+  expect(stdout).toContain(String.raw`safe.directory '${project.folder}/it'\''s'`);
+});

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
@@ -271,7 +271,9 @@ describe('a refused commit', () => {
     await eventually(() => existsSync(join(project.home, 'ready')), 'the second iteration');
     loop.kill('SIGKILL');
     await loop.result;
-    rmSync(project.stateFile(`runs/${project.state().run}/uncommitted.json`));
+    const projects = join(project.home, '.local/state/spool/projects');
+    const notes = join(projects, readdirSync(projects)[0]!, change, 'runs', project.state().run);
+    rmSync(join(notes, 'uncommitted.json'));
 
     await project.spool(...run);
 

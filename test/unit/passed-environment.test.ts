@@ -22,3 +22,10 @@ test('capitals do not matter on Windows', () => {
 test('a variable must be in all lists', () => {
   expect(names([['CI', 'AWS*'], ['AWS']])).toEqual(['PATH', 'HOME', 'LC_ALL', 'AWS', 'https_proxy']);
 });
+
+test("of Spool's own variables, those with commands and hashes of the user's are not passed on", () => {
+  const own = { SPOOL_ITERATION: 'a/1', SPOOL_OWNER: '0', SPOOL_NOTIFY: 'curl', SPOOL_VERIFY: 'x', SPOOL_TRUST: '1' };
+
+  expect(Object.keys(passedBy([[]], own))).toEqual(['SPOOL_ITERATION', 'SPOOL_OWNER']);
+  expect(passedBy([['SPOOL_*']], own)).toEqual(own);
+});

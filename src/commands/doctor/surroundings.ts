@@ -7,6 +7,7 @@ import { git } from '../../git/git.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { hideStateFromGit } from '../../project/state-folder.ts';
 import type { Terminal } from '../../report/terminal.ts';
+import { commandLine } from '../../shell-words.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** All that a loop needs besides an agent. */
@@ -30,7 +31,7 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
       warn(
         'git',
         `${about}, but it refuses this repository, as somebody else owns it`,
-        `git config --global --add safe.directory '${cwd}'`,
+        commandLine('git', 'config', '--global', '--add', 'safe.directory', cwd),
       ),
     ];
   if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is no repository`, 'git init')];

@@ -7,9 +7,10 @@ import { keepPresent } from '../../git/checkpoint.ts';
 import { readable } from '../../git/git.ts';
 import { findWorkTree } from '../../git/worktree.ts';
 import { stateFolder } from '../../project/find.ts';
-import { writeUnderway } from '../../project/landed.ts';
 import { planned } from '../../project/planned.ts';
+import { recordFolder } from '../../project/record.ts';
 import { readState } from '../../project/state.ts';
+import { writeUnderway } from '../../project/underway.ts';
 import { newScratch } from '../../project/state-folder.ts';
 import { createRedactor } from '../../redact.ts';
 import { someOf } from '../../report/format.ts';
@@ -21,7 +22,14 @@ import { whileLocked } from './recover.ts';
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
 export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  writeUnderway(project, change, { v: 1, branch, base, tip, from: baseTip, to: commit });
+  writeUnderway(recordFolder(project, change, landing.call.env), {
+    v: 1,
+    branch,
+    base,
+    tip,
+    from: baseTip,
+    to: commit,
+  });
   const holder = await holderOf(project.root, base);
   if (holder === null) return forward(landing, commit, null);
   await whileLocked(landing, holder, async () => {

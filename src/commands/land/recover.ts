@@ -5,8 +5,9 @@ import { blobAt, commitsBeyond, holderOf } from '../../git/branches.ts';
 import { readable } from '../../git/git.ts';
 import { gitFolderOf } from '../../git/worktree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../../project/copies.ts';
-import { readUnderway, type Underway } from '../../project/landed.ts';
 import { lockTree } from '../../project/loop-lock.ts';
+import { recordFolder } from '../../project/record.ts';
+import { readUnderway, type Underway } from '../../project/underway.ts';
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 
@@ -27,7 +28,7 @@ const mergeBack = async (landing: Landing, holder: string, left: LeftAside): Pro
   const [aside, name] = [readable(left.name), readable(left.original)];
   const path = name.slice(prefix.length);
   const [mine, theirs] = [bytesOf(join(holder, aside)), bytesOf(join(holder, name))];
-  const from = readUnderway(project, change)?.from ?? null;
+  const from = readUnderway(recordFolder(project, change, landing.call.env))?.from ?? null;
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(holder, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
@@ -44,7 +45,7 @@ const mergeBack = async (landing: Landing, holder: string, left: LeftAside): Pro
 /** The landing that was killed when it had moved the base already; null when there is none. What it owed to the folder is done. */
 export const finishMove = async (landing: Landing): Promise<Underway | null> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  const underway = readUnderway(project, change);
+  const underway = readUnderway(recordFolder(project, change, landing.call.env));
   if (underway?.branch !== branch || underway.base !== base || underway.tip !== tip) return null;
   if ((await commitsBeyond(project.root, baseTip, underway.to)) !== 0) return null;
   const holder = await holderOf(project.root, base);

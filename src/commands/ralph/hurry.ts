@@ -28,6 +28,12 @@ export const createRunEnd = (): RunEnd => {
   let graceMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let received: Stops['received'] = () => null;
+  const disposed = new AbortController();
+  /** Runs that were started together have their signals in common: one may have come already. */
+  const follow = (signal: AbortSignal, controller: AbortController): void => {
+    if (signal.aborted) controller.abort();
+    else signal.addEventListener('abort', () => controller.abort(), { signal: disposed.signal });
+  };
   const release = hurryGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
     within: ({ maxDurationMs, untilMs }, elapsedMs) => {
@@ -37,8 +43,8 @@ export const createRunEnd = (): RunEnd => {
     },
     endWith: (stops) => {
       received = stops.received;
-      stops.stop.addEventListener('abort', () => stop.abort());
-      stops.kill.addEventListener('abort', () => kill.abort());
+      follow(stops.stop, stop);
+      follow(stops.kill, kill);
     },
     giveGrace: (ms) => {
       graceMs = ms;
@@ -50,6 +56,7 @@ export const createRunEnd = (): RunEnd => {
     },
     dispose: () => {
       clearTimeout(timer);
+      disposed.abort();
       release();
     },
   };

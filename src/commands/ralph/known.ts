@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf } from '../../flags.ts';
 import { isTracked } from '../../git/worktree.ts';
-import { recognise, recordFolder } from '../../project/record.ts';
+import { isSameStart, recognise, recordFolder } from '../../project/record.ts';
 import { loopOwner, ralphFolder, readRun } from '../../project/state.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { mask } from '../../redact.ts';
@@ -25,7 +25,14 @@ export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => 
   }
   await agree(request, view);
   askAgain(request, view);
-  return request;
+  return { ...request, agreed: view };
+};
+
+/** The same for the run as it is read under the lock: the file, and the lock, may have been changed since the first look. */
+export const checkKnown = ({ project, change, call, agreed }: RunRequest, saved: RunView): void => {
+  const recognised = recognise(recordFolder(project, change, call.env), saved);
+  if (recognised === 'same' || (recognised === 'unknown' && agreed && isSameStart(agreed, saved))) return;
+  throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
 };
 
 /** What was redacted is known only where the run was started. */
@@ -50,14 +57,12 @@ const interruptedRun = async ({ project, change }: RunRequest): Promise<RunView 
   return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
 };
 
-const agree = async ({ change, options, call, shared }: RunRequest, view: RunView): Promise<void> => {
+const agree = async ({ project, change, options, call, shared }: RunRequest, view: RunView): Promise<void> => {
   if (call.env.SPOOL_TRUST === '1') return;
   if (!options.interactive || options.json || shared || !call.terminal.canAsk) throw userError('unknown-run', change);
-  const verify =
-    view.gate.verify.length === 0 ? 'nothing' : view.gate.verify.map((each) => JSON.stringify(each)).join(', ');
-  call.terminal.say(
-    `The interrupted run of ${change} was not started here by you.\n  Agents    ${view.agents.map(({ harness }) => harness).join(', ')}\n  Verifies  ${verify}\n`,
-  );
+  const { renderConsent } = await import('../../report/consent.ts');
+  const lines = renderConsent(view, project.root);
+  call.terminal.say(`The interrupted run of ${change} was not started here by you.\n${lines.join('\n')}\n`);
   const { confirm } = await import('../../report/ask.ts');
   if (!(await confirm('Resume it?')))
     throw userError('cancelled', 'the run was not resumed (--fresh starts a new one)');

@@ -5,6 +5,7 @@ import type { Harness } from '../../harness/harness.ts';
 import type { Project } from '../../project/find.ts';
 import type { Copies } from '../../project/copies.ts';
 import type { Guard } from '../../project/guard.ts';
+import type { Notes } from '../../project/notes.ts';
 import { type ChangeLock } from '../../project/loop-lock.ts';
 import { makeRunFolder } from '../../project/state-folder.ts';
 import type { Emit, Place, RunPlan, Usage } from '../../ralph/events.ts';
@@ -33,6 +34,7 @@ export interface WorldParts {
   readonly plan: RunPlan;
   /** Where the prompts and the logs of this run go. */
   readonly folder: string;
+  readonly notes: Notes;
   readonly lock: ChangeLock;
   readonly place: Place;
   /** null where there is no git. */

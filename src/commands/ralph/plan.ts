@@ -51,6 +51,8 @@ interface Damage {
 
 interface Previous {
   readonly view: RunView;
+  /** As it was read, without the secrets in it. */
+  readonly saved: RunView;
   readonly last: IterationRecord | null;
 }
 
@@ -59,7 +61,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { project, change, options, fileFor } = request;
   const { view: written, damage, isWhole } = await readRun(project, change);
   const view = written && asAskedFor(recordFolder(project, change, request.call.env), written);
-  const last = view && (await lastCutOff(request, view));
+  const last = view && (await lastCutOff(request, view, written));
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
   const file = fileFor(change);
@@ -83,12 +85,16 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   };
 };
 
-const lastCutOff = async ({ project, change }: PlanRequest, view: RunView): Promise<Previous | null> => {
+const lastCutOff = async (
+  { project, change }: PlanRequest,
+  view: RunView,
+  saved: RunView,
+): Promise<Previous | null> => {
   // Whoever holds the lock knows that the process of a run that says "running" is gone.
   if (view.status !== 'running' && view.status !== 'interrupted') return null;
   // The process may have been killed between saving a record and saving the state.
   const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
-  return { view: catchUp(view, records), last: records.at(-1) ?? null };
+  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null };
 };
 
 /** What the agent promised counts for the promise that it was asked for, and for no other. */

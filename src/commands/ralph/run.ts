@@ -15,6 +15,7 @@ import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
 import { recordComplete, recordFolder, recordRun } from '../../project/record.ts';
 import { readModule } from '../../project/modules.ts';
+import { takeOverNotes } from '../../project/notes.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
 import { type ChangeLock, lockChange } from '../../project/loop-lock.ts';
 import { replaceState } from '../../project/save-state.ts';
@@ -44,7 +45,7 @@ import type { Brief } from './parts.ts';
 import type { TrustedRuns } from './trust.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
-import { withKnownRun } from './known.ts';
+import { checkKnown, withKnownRun } from './known.ts';
 import { makeWorld } from './world.ts';
 
 export interface RunRequest extends PlanRequest {
@@ -52,6 +53,8 @@ export interface RunRequest extends PlanRequest {
   readonly find: (name: string) => Harness;
   readonly trusted: TrustedRuns;
   readonly call: Call;
+  /** A run that was started elsewhere, and that the user wants to be resumed. */
+  readonly agreed?: RunView;
   /** What this run has in common with others that were started together with it. */
   readonly shared?: Shared;
 }
@@ -130,6 +133,7 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
   const { project, change, options, find, call, lock } = request;
   const found = await planRun(request);
   const { plan: wanted, previous, cutOff } = found;
+  if (previous) checkKnown(request, previous.saved);
   request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
   const narrowed = narrowedEnvironment(call.env);
@@ -214,6 +218,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = recordFolder(project, change, request.call.env);
   createFolder(kept);
+  const notes = takeOverNotes({ run: plan.run, folder, record: kept });
   if (options.fresh) forgetGoal(kept);
   // Before Spool commits anything: what was committed since the last run was cut off is a person's.
   const guard = await openGuard({
@@ -228,7 +233,7 @@ const runPlanned = async (request: PlannedRequest): Promise<number> => {
   const usageOfOthers = request.shared?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.shared?.apart ?? false;
-  const parts = { ...request, place, work, brief, tree, guard, copies, wasCutOff, usageOfOthers, apart };
+  const parts = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   const commands = request.trusted.originsOf(request);
   emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });

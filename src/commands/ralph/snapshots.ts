@@ -3,19 +3,10 @@ import type { Difference } from '../../git/changes.ts';
 import { createFolderWatch } from '../../git/folder-watch.ts';
 import { pathOf, readable } from '../../git/git.ts';
 import { openIgnoredBefore } from '../../git/ignored-before.ts';
-import {
-  covers,
-  type LeftOut,
-  type LeftOutKind,
-  readLeftOut,
-  stillLeftOut,
-  withTimes,
-  writeLeftOut,
-} from '../../git/left-out.ts';
+import { covers, type LeftOut, leftOutIn, type LeftOutKind, stillLeftOut, withTimes } from '../../git/left-out.ts';
 import { createNestedWatch, type NestedFiles } from '../../git/nested.ts';
 import { createTreeTaker, type TakerOptions } from '../../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../../git/worktree.ts';
-import { ignoredFile, leftOutFile } from '../../project/state.ts';
 import { count, oneLine, someOf } from '../../report/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { keepState, type WorldParts } from './parts.ts';
@@ -45,11 +36,10 @@ export interface Snapshots {
 
 /** `since` is the last tree of a run that was interrupted. */
 export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
-  const file = leftOutFile(parts.folder);
   // What was too large, or what git refused, may not be so any more.
-  let listed: readonly LeftOut[] = readLeftOut(file);
+  let listed: readonly LeftOut[] = leftOutIn(parts.notes.read('left-out.json'));
   const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
-  const ignored = openIgnoredBefore(tree, ignoredFile(parts.folder));
+  const ignored = openIgnoredBefore(tree, parts.notes);
   const trees = createTreeTaker(tree, {
     leftOut: before,
     ownOutput: createOwnOutput(),
@@ -75,7 +65,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     if (text === written) return;
     written = text;
     keepState(parts);
-    writeLeftOut(file, listed);
+    parts.notes.write('left-out.json', `${JSON.stringify(listed, null, 2)}\n`);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
     const isCommitted = (name: string) => parts.plan.commit && !own?.has(name);

@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import { removeOwn, replaceOwn } from '../../files/own.ts';
 import { readable } from '../../git/git.ts';
-import { readJson } from '../../project/files.ts';
+import type { Notes } from '../../project/notes.ts';
 import { flag, object, pairOf, required, text, validItems } from '../../project/shape.ts';
 import type { Uncommitted } from '../../ralph/events.ts';
 
@@ -25,14 +23,12 @@ interface Reason {
 /** More are counted, but not named. */
 const mostNamed = 20;
 
-/** `folder` is that of the run. */
-export const openLedger = (folder: string): Ledger => {
-  const file = join(folder, 'uncommitted.json');
-  const open = read(file);
+export const openLedger = (notes: Notes): Ledger => {
+  const open = new Map(entries(notes.read('uncommitted.json')));
   const save = () => {
     try {
-      if (open.size === 0) removeOwn(file);
-      else replaceOwn(file, JSON.stringify([...open]));
+      if (open.size === 0) notes.remove('uncommitted.json');
+      else notes.write('uncommitted.json', JSON.stringify([...open]));
     } catch {
       // A disk that is full: what is written next says so.
     }
@@ -61,8 +57,5 @@ export const openLedger = (folder: string): Ledger => {
     },
   };
 };
-
-/** An agent can write into the folder as well. */
-const read = (file: string): Map<string, Reason> => new Map(entries(readJson(file)));
 
 const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(flag) })));

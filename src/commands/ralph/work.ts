@@ -40,7 +40,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
   if (parts.plan.commit) sayWhereCommitsGo(tree, emit);
   const named = new Set<string>();
   const index = keepIndex(tree, emit);
-  const ledger = openLedger(parts.folder);
+  const ledger = openLedger(parts.notes);
   const complain = complainer(tree, emit);
   const touched = new Set<string>();
   const loose: IterationWork['loose'] = [];

@@ -1,0 +1,34 @@
+import type { Config } from '../../config.ts';
+import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
+import { addTrust } from '../../trust/store.ts';
+import type { Call } from '../command.ts';
+import { type OpenConfig, openConfig, refuseAgents, writeConfig } from './file.ts';
+import { valueOf, withValue } from './text.ts';
+
+/** Who types a command trusts it. */
+export const run = async (call: Call): Promise<number> => {
+  refuseAgents('config set');
+  const open = await openConfig(call);
+  const value = valueOf(open.path, call.second!);
+  const config = await writeConfig(open, withValue(open.settings, open.path, value));
+  const trusted = settingsAt(open, config);
+  if (trusted.length > 0) await addTrust(call.env, open.project, trusted);
+  sayShadowed(open, call);
+  const said = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(value)}`;
+  call.terminal.out(`${said}${trusted.length > 0 ? '\nYou trust it by that.' : ''}\n`);
+  return 0;
+};
+
+/** What of the file needs trust because of the value that was set: not the scripts that it names, which others can edit. */
+const settingsAt = ({ project, path, section }: OpenConfig, config: Config): Setting[] => {
+  const key = path.join('.') === 'worktree.setup' ? 'worktreeSetup' : path.at(-1)!;
+  const source =
+    path[0] === 'harnesses' ? sourceOf(`harnesses.${key}`) : sourceOf(key as CommandKey, section?.id ?? undefined);
+  return settingsOf(project, config).filter((setting) => setting.source === source);
+};
+
+/** Of the sections for a change only the one with the longest id holds. */
+const sayShadowed = ({ section }: OpenConfig, { terminal }: Call): void => {
+  if (section === null || section.holding === null || section.holding === section.id) return;
+  terminal.say(`What is set for changes.${section.holding} does not hold for ${section.change} any more.\n`);
+};

@@ -1,0 +1,31 @@
+import { relative } from 'node:path';
+import { mapLimits } from '../ralph/limits.ts';
+import type { RunView } from '../ralph/view.ts';
+import { limitsText } from './limits.ts';
+import { visible } from './trust.ts';
+
+/** What an interrupted run that somebody else started would do when it is resumed, in full. */
+export const renderConsent = (view: RunView, root: string): string[] => {
+  const { agents, gate, completionPromise, blockedPromise, minIterations, maxIterations, failFast } = view;
+  const limits = mapLimits((name) => view.limits[name] ?? Infinity);
+  const checks = [...gate.verify.map(quoted), ...(gate.requireTasks ? ['the tasks'] : [])];
+  const least = minIterations > 1 ? [`at least ${minIterations} iterations`] : [];
+  const most = limitsText({ maxIterations: maxIterations ?? Infinity, limits, failFast });
+  const rows: readonly (readonly [string, string])[] = [
+    ['Agents', agents.map(({ harness, model }) => (model === null ? harness : `${harness}:${model}`)).join(', ')],
+    ['Verifies', checks.join(', ') || 'nothing'],
+    ['Promises', `${quoted(completionPromise)}, or ${quoted(blockedPromise)}`],
+    ['Limits', [...least, ...most].join(', ')],
+    ['Works in', placeText(view, root)],
+    ['Sandbox', view.sandbox ? 'yes' : 'none'],
+  ];
+  return rows.map(([title, text]) => `  ${title.padEnd(8)}  ${visible(text)}`);
+};
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+const placeText = ({ place, commit }: RunView, root: string): string => {
+  const folder = place === null || place.root === root ? 'the project' : relative(root, place.root);
+  const branch = place?.branch ? `, on branch ${place.branch}` : '';
+  return `${folder}${branch}${commit ? '' : ', without commits'}`;
+};

@@ -1,0 +1,23 @@
+import type { Limits, RunPlan } from '../ralph/events.ts';
+import { count, duration, moment } from './format.ts';
+
+/** The limits of a run, each in a few words. `except` says for whom one does not hold. */
+export const limitsText = (
+  { maxIterations, limits, failFast }: Pick<RunPlan, 'maxIterations' | 'limits' | 'failFast'>,
+  except: (about: 'cost' | 'tokens') => string = () => '',
+): string[] => {
+  const of = (name: keyof Limits, words: (limit: number) => string): string[] =>
+    limits[name] === Infinity ? [] : [words(limits[name])];
+  return [
+    maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
+    ...of('maxDurationMs', (limit) => `${duration(limit)} at work`),
+    ...of('untilMs', (limit) => `until ${moment(new Date(limit).toISOString())}`),
+    ...of('maxCostUsd', (limit) => `$${limit}${except('cost')}`),
+    ...of('maxTokens', (limit) => `${limit.toLocaleString('en-US')} tokens${except('tokens')}`),
+    ...of('iterationTimeoutMs', (limit) => `${duration(limit)} an iteration`),
+    ...of('idleTimeoutMs', (limit) => `${duration(limit)} without output`),
+    ...(failFast ? ['no failure'] : of('maxFailures', (limit) => `${limit} failures in a row`)),
+    ...of('maxWaitMs', (limit) => `${duration(limit)} of waiting for a usage limit`),
+    ...of('maxStalled', (limit) => `${limit} iterations in a row without a change`),
+  ];
+};

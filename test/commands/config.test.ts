@@ -1,0 +1,217 @@
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { promise } from '../support/agents.ts';
+import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
+
+const file = '.spool/config.json';
+const run = ['ralph', '--change', change];
+
+const withConfig = (text: string | null, more: Parameters<typeof createProject>[0] = {}) =>
+  createProject({ untrusted: true, ...more, files: { [file]: text, ...more.files } });
+
+const set = (project: TestProject, ...words: string[]) => project.spool('config', 'set', ...words);
+
+describe('spool config set', () => {
+  test.each<[string, string, unknown]>([
+    ['maxIterations', '20', 20],
+    ['maxIterations', 'unlimited', 'unlimited'],
+    ['maxCost', '2.50', 2.5],
+    ['maxDuration', '8h', '8h'],
+    ['sandbox', 'true', true],
+    ['model', '4', '4'],
+    ['verify', 'npm test', 'npm test'],
+    ['verify', '["npm test", "npm run lint"]', ['npm test', 'npm run lint']],
+    ['verify', '[ -e x ] && true', '[ -e x ] && true'],
+    ['worktreeSetup', 'npm ci', 'npm ci'],
+  ])('writes %s %s', async (key, value, written) => {
+    const project = withConfig(null);
+
+    expect(await set(project, key, value)).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(project.read(file))).toEqual({ [key]: written });
+  });
+
+  test.each<[string, string, object]>([
+    ['worktree.setup', 'npm ci', { worktree: { setup: 'npm ci' } }],
+    ['env.pass', 'CI, AWS_*', { env: { pass: ['CI', 'AWS_*'] } }],
+    ['harnesses.mine', '{"command":"true"}', { harnesses: { mine: { command: 'true' } } }],
+  ])('writes %s', async (key, value, written) => {
+    const project = withConfig('{}\n');
+
+    expect(await set(project, key, value)).toMatchObject({ code: 0 });
+    expect(JSON.parse(project.read(file))).toEqual(written);
+  });
+
+  test.each([
+    [
+      'two blanks, lists on a line',
+      '{\n  "$schema": "x",\n  "verify": ["a", "b"],\n  "model": "m"\n}\n',
+      '{\n  "$schema": "x",\n  "verify": ["a", "b"],\n  "model": "n",\n  "maxCost": 5\n}\n',
+    ],
+    [
+      'tabs, CRLF, long lists, no last line end',
+      '\uFEFF{\r\n\t"verify": [\r\n\t\t"a"\r\n\t],\r\n\t"model": "m"\r\n}',
+      '\uFEFF{\r\n\t"verify": [\r\n\t\t"a"\r\n\t],\r\n\t"model": "n",\r\n\t"maxCost": 5\r\n}',
+    ],
+    ['one line', '{"model": "m"}\n', '{"model": "n", "maxCost": 5}\n'],
+    ['nothing', '{}\n', '{\n  "model": "n",\n  "maxCost": 5\n}\n'],
+  ])('keeps other keys, their order and the style of the file: %s', async (_, before, after) => {
+    const project = withConfig(before);
+    await set(project, 'model', 'n');
+    await set(project, 'maxCost', '5');
+    expect(project.read(file)).toBe(after);
+  });
+
+  test.each([
+    [['maxIterations', 'many'], '"maxIterations" takes a whole number from 1 on, or "unlimited", not "many"'],
+    [['sandbox', 'maybe'], '"sandbox" takes true or false, not "maybe"'],
+    [['maxIteration', '3'], 'unknown key "maxIteration" (did you mean "maxIterations"?)'],
+    [['allowAll', 'true'], 'unknown key "allowAll"'],
+    [['minIterations', '60'], '--min-iterations 60 is above --max-iterations 50'],
+    [['iterationTimeout', '0s'], '--iteration-timeout takes a time above zero'],
+    [['harness', 'nobody'], 'nobody'],
+    [['harness', 'opencode:--auto'], '"harness" takes names'],
+    [['env.pass', 'A B'], '"env.pass" takes a list of names of variables'],
+    [['env.block', 'A'], '"env" takes an object with "pass"'],
+    [['harnesses.mine', 'true'], 'harnesses.mine takes a JSON object, such as {"command": "my-agent"}'],
+    [['harnesses.mine', '{"comand":"true"}'], 'comand'],
+    [['__proto__', '{}'], 'unknown key "__proto__"'],
+    [['verify', ' '], '"verify" takes a command, or a list of commands'],
+    [['verify', 'true', '--change', '009'], 'No change "009"'],
+  ])('refuses %j in one line and writes nothing', async (words, problem) => {
+    const project = withConfig('{"model":"m"}');
+    const result = await set(project, ...words);
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
+    expect(result.stderr.trim().split('\n')).toHaveLength(1);
+    expect(project.read(file)).toBe('{"model":"m"}');
+  });
+
+  test('leaves a file that is damaged, or a link, as it is', async () => {
+    const project = withConfig('{"model":');
+    expect(await set(project, 'model', 'n')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('not valid JSON'),
+    });
+    expect(project.read(file)).toBe('{"model":');
+
+    const other = withConfig(null);
+    const victim = join(other.home, 'victim.json');
+    writeFileSync(victim, '{}');
+    symlinkSync(victim, other.path(file));
+    expect(await set(other, 'model', 'n')).toMatchObject({ code: 2, stderr: expect.stringContaining('symbolic link') });
+    expect(other.read(file)).toBe('{}');
+  });
+
+  test('sets what holds for one change, in the section that is there for it', async () => {
+    const project = withConfig('{"model":"m","changes":{"002-01":{"maxCost":5}}}');
+
+    expect(await set(project, 'verify', 'true', '--change', '002-01')).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(project.read(file))).toEqual({
+      model: 'm',
+      changes: { '002-01': { maxCost: 5, verify: 'true' } },
+    });
+
+    const shadowed = await set(project, 'verify', 'exit 0', '--change', change);
+    expect(shadowed).toMatchObject({
+      code: 0,
+      stderr: `What is set for changes.002-01 does not hold for ${change} any more.\n`,
+    });
+    expect(JSON.parse(project.read(file))).toMatchObject({ changes: { [change]: { verify: 'exit 0' } } });
+  });
+});
+
+describe('what is set by spool config set', () => {
+  test.each([
+    ['verify', 'touch "$HOME/ran"', []],
+    ['verify', 'touch "$HOME/ran"', ['--change', '002-01']],
+    ['worktreeSetup', 'touch "$HOME/ran"', []],
+    ['worktree.setup', 'touch "$HOME/ran"', []],
+    ['notify', 'touch "$HOME/ran"', []],
+  ])('is trusted by that: %s %s %j', async (key, value, more) => {
+    const project = withConfig('{}', { agent: [promise] });
+    expect((await set(project, key, value, ...more)).stdout).toContain('You trust it by that.');
+
+    expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+    expect(existsSync(join(project.home, 'ran'))).toBe(true);
+  });
+
+  test('is trusted as it is, and nothing beside it', async () => {
+    const evil = { notify: 'touch "$HOME/pwned"', verify: 'touch "$HOME/pwned"' };
+    const project = withConfig(JSON.stringify(evil), { agent: [promise] });
+    await set(project, 'verify', 'sh check.sh');
+    project.write('check.sh', 'touch "$HOME/pwned"\n');
+
+    const refused = await project.spool(...run);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('config.json notify') });
+    expect(refused.stderr).not.toContain('config.json verify');
+    expect(refused.stderr).toContain('./check.sh');
+
+    await project.spool('config', 'unset', 'notify');
+    project.write(file, '{"verify":"sh check.sh; true"}');
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('config.json verify'),
+    });
+    expect(existsSync(join(project.home, 'pwned'))).toBe(false);
+  });
+
+  test('is an agent of your own, with the name of it', async () => {
+    const project = withConfig('{}');
+    await set(project, 'harnesses.mine', '{"command":"sh","args":["-c","echo \'<promise>COMPLETE</promise>\'"]}');
+    await set(project, 'harness', 'mine');
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  });
+
+  test('cannot be set by an agent, also without its mark', async () => {
+    const spool = `env -u SPOOL_ITERATION "${process.execPath}" "${spoolProgram}" config`;
+    const calls = `${spool} set notify 'touch "$HOME/pwned"'; ${spool} unset model; ${spool} get model`;
+    const project = withConfig('{"model":"m"}', { agent: [`{ ${calls}; } > "$HOME/said" 2>&1; ${promise}`] });
+
+    await project.spool(...run);
+
+    expect(project.read('../home/said')).toBe(
+      ['set', 'unset']
+        .map((name) => `spool: Only a person can run "spool config ${name}": use another terminal.\n`)
+        .join('') + 'm\n',
+    );
+    expect(project.read(file)).toBe('{"model":"m"}');
+  });
+});
+
+test('spool config unset takes a key out, and what is empty then', async () => {
+  const project = withConfig(
+    `{"model":"m","worktree":{"setup":"x"},"env":{"pass":[]},"changes":{"${change}":{"maxCost":5}}}`,
+  );
+
+  for (const words of [['worktreeSetup'], ['env.pass'], ['maxCost', '--change', '002-01']])
+    expect(await project.spool('config', 'unset', ...words)).toMatchObject({ code: 0 });
+  expect(project.read(file)).toBe('{"model": "m"}');
+
+  expect(await project.spool('config', 'unset', 'maxCost')).toMatchObject({
+    code: 0,
+    stdout: 'maxCost is not set in .spool/config.json.\n',
+  });
+  project.write(file, '{"maxCots":5}');
+  expect(await project.spool('config', 'unset', 'maxCots')).toMatchObject({ code: 0 });
+  expect(project.read(file)).toBe('{}');
+});
+
+test('spool config get prints what the file says', async () => {
+  const settings = { model: 'm', verify: ['a', 'b'], worktree: { setup: 'x' }, changes: { '002-01': { maxCost: 5 } } };
+  const project = withConfig(JSON.stringify(settings));
+  const get = async (...words: string[]) => (await project.spool('config', 'get', ...words)).stdout;
+
+  expect(await get('model')).toBe('m\n');
+  expect(await get('model', '--json')).toBe('"m"\n');
+  expect(await get('verify')).toBe('["a","b"]\n');
+  expect(await get('worktreeSetup')).toBe('x\n');
+  expect(await get('maxCost', '--change', change)).toBe('5\n');
+  expect(await get()).toBe('model = "m"\nverify = ["a","b"]\nworktree.setup = "x"\nchanges.002-01.maxCost = 5\n');
+  expect(JSON.parse(await get('--json'))).toEqual(settings);
+  expect(await project.spool('config', 'get', 'maxCost')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'maxCost is not set in .spool/config.json.\n',
+  });
+});
