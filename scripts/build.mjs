@@ -29,6 +29,7 @@ const together = [
     ),
     priority: 1,
   },
+  { name: 'record', test: below('project/record|files/home'), priority: 1 },
   {
     name: 'writing',
     test: below(
