@@ -84,10 +84,11 @@ const knownVersions = (folder: string, run: string): Version[] => {
   return Array.isArray(versions) ? (versions as Version[]) : [];
 };
 
-const completedFile = (folder: string) => join(folder, 'completed');
+const endsFile = (folder: string) => join(folder, 'ends');
+const endOf = ({ run, status }: RunView) => `${run} ${status}`;
 
-/** Called before a run is written to state.json as complete. */
-export const recordComplete = (folder: string, run: string): void => append(completedFile(folder), `${run}\n`);
+/** Called before a run is written to state.json as ended. */
+export const recordEnd = (folder: string, view: RunView): void => append(endsFile(folder), `${endOf(view)}\n`);
 
 /** Whether a run was started here. */
 export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean =>
@@ -97,10 +98,11 @@ export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean 
 export const recordedPlace = (folder: string, run: string): string | null =>
   knownVersions(folder, run)[0]?.place?.root ?? null;
 
-/** A run as it ended: one that was started here is complete only when Spool has recorded that, whatever state.json says. */
+/** A run as it ended: one that was started here has ended only when Spool has recorded that, whatever state.json says. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
-  if (view.status !== 'complete' || !isKnown(folder, view)) return view;
-  return linesIn(completedFile(folder)).includes(view.run) ? view : { ...view, status: 'interrupted', cause: null };
+  const { status } = view;
+  if (status === 'running' || status === 'interrupted' || !isKnown(folder, view)) return view;
+  return linesIn(endsFile(folder)).includes(endOf(view)) ? view : { ...view, status: 'interrupted', cause: null };
 };
 
 export type Recognised =

@@ -99,7 +99,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
       status: 'interrupted',
     });
     expect((await project.spool('ralph', '--status', '--change', change)).stderr).toBe(
-      `state.json says that ${change} is complete, but Spool has not recorded that: it is not believed.\n`,
+      `state.json calls ${change} complete, but Spool has not recorded that: it is not believed.\n`,
     );
     expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([
       { lastRun: { status: 'interrupted' } },
@@ -107,6 +107,17 @@ describe('an agent that writes into state.json that its run is complete, and kil
     expect((await project.spool('land', change, '--verify', 'true')).stderr).toContain('interrupted');
     expect(project.exists('x.txt')).toBe(false);
   });
+
+  test.each(['complete', 'failed', 'limit', 'blocked'])(
+    'and is called %s, is resumed with its gate',
+    async (status) => {
+      const project = await forged({ status });
+
+      const { stderr } = await project.spool(...run, '--max-iterations', '2');
+
+      expect(stderr).toContain('verified by "false" (the last run)');
+    },
+  );
 
   test('is not passed over by --all', async () => {
     const project = await forged();

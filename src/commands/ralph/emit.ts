@@ -1,6 +1,6 @@
 import type { Project } from '../../project/find.ts';
 import { writeStart, writeState } from '../../project/save-state.ts';
-import type { Emit, RunEvent } from '../../ralph/events.ts';
+import type { Emit } from '../../ralph/events.ts';
 import { publicView, type RunView } from '../../ralph/view.ts';
 import { initialView, reduceView } from '../../ralph/fold.ts';
 import type { Redactor } from '../../redact.ts';
@@ -18,7 +18,7 @@ export interface EmitterParts {
   readonly planned: Planned;
   readonly report: Report;
   readonly elapsedMs: () => number;
-  /** Called before a run is written down as started or complete, with the run and with what is written of it. */
+  /** Called before a run is written down as started or ended, with the run and with what is written of it. */
   readonly record: (view: RunView, written: RunView) => void;
   readonly redactor: Redactor;
 }
@@ -28,9 +28,6 @@ export const beatMs = 10_000;
 
 /** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
-
-const isRecorded = (event: RunEvent): boolean =>
-  event.type === 'run-started' || (event.type === 'run-ended' && event.reason === 'complete');
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
@@ -54,7 +51,7 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      if (isRecorded(event)) record(next, publicView(next, redactor));
+      if (event.type === 'run-started' || event.type === 'run-ended') record(next, publicView(next, redactor));
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
       if (event.type === 'run-started') writeStart(project, publicView(view, redactor));

@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
 import { type FlagName, flagOf } from '../../flags.ts';
 import { isTracked } from '../../git/worktree.ts';
-import { isSameStart, recognise, recordFolder } from '../../project/record.ts';
+import { asRecorded, isSameStart, recognise, recordFolder } from '../../project/record.ts';
 import { loopOwner, ralphFolder, readRun } from '../../project/state.ts';
 import type { RunView } from '../../ralph/view.ts';
 import { mask } from '../../redact.ts';
@@ -51,9 +51,10 @@ const askAgain = (
   if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
 };
 
-const interruptedRun = async ({ project, change }: RunRequest): Promise<RunView | null> => {
+const interruptedRun = async ({ project, change, call }: RunRequest): Promise<RunView | null> => {
   if (loopOwner(project, change) !== null) return null;
-  const { view, isWhole } = await readRun(project, change);
+  const { view: saved, isWhole } = await readRun(project, change);
+  const view = saved && asRecorded(recordFolder(project, change, call.env), saved);
   return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
 };
 

@@ -5,7 +5,7 @@ import { noTime } from '../../values.ts';
 import type { Project } from '../../project/find.ts';
 import { lastRecords } from '../../project/history.ts';
 import { moduleOf } from '../../project/ids.ts';
-import { asAskedFor, recordFolder } from '../../project/record.ts';
+import { asAskedFor, asRecorded, recordFolder } from '../../project/record.ts';
 import { readRun } from '../../project/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../../ralph/events.ts';
 import { mapLimits } from '../../ralph/limits.ts';
@@ -59,8 +59,10 @@ interface Previous {
 /** A new run, or the last one again if it was cut off. What it says is sure only for who holds the lock. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { project, change, options, fileFor } = request;
-  const { view: written, damage, isWhole } = await readRun(project, change);
-  const view = written && asAskedFor(recordFolder(project, change, request.call.env), written);
+  const { view: saved, damage, isWhole } = await readRun(project, change);
+  const folder = recordFolder(project, change, request.call.env);
+  const written = saved && asRecorded(folder, saved);
+  const view = written && asAskedFor(folder, written);
   const last = view && (await lastCutOff(request, view, written));
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;

@@ -71,7 +71,9 @@ export const run = async (call: Call): Promise<number> => {
   }
 };
 
-/** What says complete is compared with the record. That is loaded when it is needed, as it takes a moment. */
+const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
+
+/** What has ended is compared with the record. That is loaded when it is needed, as it takes a moment. */
 const confirmed = async (
   project: Project,
   change: string,
@@ -79,11 +81,11 @@ const confirmed = async (
 ): Promise<RunView> => {
   const { asRecorded, isKnown, recordFolder } = await import('../../project/record.ts');
   const folder = recordFolder(project, change, env);
-  if (!isKnown(folder, saved))
+  if (saved.status === 'complete' && !isKnown(folder, saved))
     terminal.say(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
   const view = asRecorded(folder, saved);
   if (view !== saved)
-    terminal.say(`state.json says that ${change} is complete, but Spool has not recorded that: it is not believed.\n`);
+    terminal.say(`state.json calls ${change} ${saved.status}, but Spool has not recorded that: it is not believed.\n`);
   return view;
 };
 
@@ -132,7 +134,7 @@ const showStatus = async (
   const { view: saved, damage } = await readRun(project, change);
   if (damage !== null) terminal.say(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
-  const view = saved?.status === 'complete' ? await confirmed(project, change, { saved, terminal, env }) : saved;
+  const view = saved && !isOpen(saved) ? await confirmed(project, change, { saved, terminal, env }) : saved;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
   if (json) terminal.answer(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);

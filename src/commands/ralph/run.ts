@@ -13,7 +13,7 @@ import { readIfThere } from '../../project/files.ts';
 import { forgetGoal, openGuard } from '../../project/guard.ts';
 import { type Project, stateFolder } from '../../project/find.ts';
 import { moduleOf } from '../../project/ids.ts';
-import { recordComplete, recordFolder, recordRun } from '../../project/record.ts';
+import { recordEnd, recordFolder, recordRun } from '../../project/record.ts';
 import { readModule } from '../../project/modules.ts';
 import { takeOverNotes } from '../../project/notes.ts';
 import { ralphFolder, readState } from '../../project/state.ts';
@@ -159,8 +159,8 @@ const runLocked = async (request: LockedRequest): Promise<number> => {
     elapsedMs,
     record: (view, written) => {
       const folder = recordFolder(project, change, call.env);
-      if (view.status === 'complete') recordComplete(folder, view.run);
-      else recordRun(folder, view, written);
+      if (view.status === 'running') recordRun(folder, view, written);
+      else recordEnd(folder, view);
     },
     redactor,
   });

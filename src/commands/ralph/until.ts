@@ -1,4 +1,5 @@
 import { userError } from '../../errors.ts';
+import { asRecorded, recordFolder } from '../../project/record.ts';
 import { loopOwner, readRun } from '../../project/state.ts';
 import { noTime, parseValue, wanted } from '../../values.ts';
 import { clockTime, dayOf } from '../../report/format.ts';
@@ -19,9 +20,10 @@ export const withNewUntil = async (request: RunRequest): Promise<RunRequest> => 
 };
 
 /** null while it is still to come, and for whatever is not a run that would be resumed. */
-const passedUntil = async ({ project, change, options, asked }: RunRequest): Promise<Date | null> => {
+const passedUntil = async ({ project, change, options, asked, call }: RunRequest): Promise<Date | null> => {
   if (options.fresh || asked.has('until')) return null;
-  const { view, isWhole } = await readRun(project, change);
+  const { view: saved, isWhole } = await readRun(project, change);
+  const view = saved && asRecorded(recordFolder(project, change, call.env), saved);
   const isResumed = isWhole && (view?.status === 'running' || view?.status === 'interrupted');
   if (!view || !isResumed || loopOwner(project, change) !== null) return null;
   const { untilMs } = view.limits;
