@@ -3,13 +3,14 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
+import { createFolder } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
 import { tagVariable } from '../processes.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
 import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
 import { watchLinks } from './git-links.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
-import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
+import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { commandLine } from './quote.ts';
 import { removeFolder } from './remove.ts';
@@ -123,8 +124,9 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   };
 
   const treeAt = (cwd: string): Promise<TreeFacts> => {
-    const known = trees.get(cwd) ?? factsOf(cwd);
+    const known = trees.get(cwd) ?? factsOf(cwd, root);
     trees.set(cwd, known);
+    known.catch(() => trees.delete(cwd));
     return known;
   };
 
@@ -146,6 +148,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       programs,
     });
     for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (policy.worktrees !== null) createFolder(policy.worktrees);
     const rules = rulesOf(policy);
     const session = await currentKeeper();
     const line = commandLine(command, { ...policy.variables, [tagVariable]: command.tag });
@@ -164,7 +167,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       lost: session.lost,
       leave: async () => {
         await awaitEnd(await first);
-        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
+        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.planted)]) tell(text);
         session.cleanUp();
         removeFolder(tmp);
         links.refuseNew();
@@ -204,6 +207,6 @@ const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
     writable: existing(writable),
     readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
     hidden,
-    absent,
+    planted: absent.map((path) => absentPath(path, writable)),
   };
 };
