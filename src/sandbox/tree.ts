@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git, readable } from '../git/git.ts';
+import { hooksInTree } from '../git/hooks.ts';
 import { isWithin, realPath } from '../on-path.ts';
 
 /** A work tree, and what of git belongs to it. */
@@ -38,7 +39,7 @@ export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> 
     ...(isFolder(join(root, '.git')) ? [] : [join(root, '.git')]),
     ...repositoriesBelow(root, starts),
     ...(await configFiles(root)),
-    ...(await hooksFolders(root)),
+    ...(await hooksInTree(root)),
   ];
   return { root, gitFolders, guarded: [...new Set(guarded)].filter((path) => path !== root) };
 };
@@ -105,12 +106,4 @@ const configFiles = async (root: string): Promise<string[]> => {
     .split('\0')
     .flatMap((field) => (field.startsWith('file:') ? [resolve(root, field.slice('file:'.length))] : []));
   return [...new Set(origins)].filter((file) => isWithin(file, root));
-};
-
-/** Where core.hooksPath points to inside of the work tree. Husky has what is run next to what it points to. */
-const hooksFolders = async (root: string): Promise<string[]> => {
-  const { code, stdout } = await git(['config', '--type=path', '--get', 'core.hooksPath'], { cwd: root, hooks: true });
-  const folder = resolve(root, readable(stdout).trim());
-  if (code !== 0 || !isWithin(folder, root)) return [];
-  return folder.endsWith(join('.husky', '_')) ? [dirname(folder)] : [folder];
 };

@@ -128,4 +128,62 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.calls()).toEqual([]);
     expect(existsSync(project.path('.git/hooks/post-checkout'))).toBe(false);
   });
+
+  test('a worktree that leads to another repository is not used', async () => {
+    const project = createSandboxedProject(user, { files: { ...otherFile, '.gitignore': '/tmp/\n' } });
+    writeAgent(project, 'echo one > one.txt', promise);
+    await run(project, '--change', other, '--worktree', '--max-iterations', '1');
+    mkdirSync(project.path('tmp'));
+    execFileSync('cp', ['-r', project.path('.git'), project.path('tmp/evil')]);
+    project.write('tmp/evil/info/attributes', '* filter=x\n');
+    execFileSync('sh', ['-c', `git config -f tmp/evil/config ${filter(project)}`], { cwd: project.folder });
+    const led = `gitdir: ${project.path(`tmp/evil/worktrees/${other}`)}\n`;
+    project.write(`.spool/worktrees/${other}/.git`, led);
+
+    const next = await run(project, '--change', other, '--worktree', '--fresh');
+
+    expect(next).toMatchObject({ code: 2 });
+    expect(next.stderr).toContain(`worktrees/${other} does not belong to this repository: look at it and move it away`);
+    expect(project.victims.planted()).toEqual([]);
+    expect(project.calls()).toHaveLength(1);
+  });
+
+  test.each([
+    ['land', 'post-merge', ['land', change]],
+    ['the next worktree', 'post-checkout', ['ralph', 'Go.', '--change', change, '--worktree', '--sandbox']],
+  ])('a hook that an agent commits to core.hooksPath is not run by %s', async (_, hook, next) => {
+    const project = createSandboxedProject(user);
+    project.writeScript('.hooks/pre-push', '#!/bin/sh\n');
+    project.git('add', '.hooks');
+    project.git('commit', '--quiet', '-m', 'hooks');
+    project.git('config', 'core.hooksPath', '.hooks');
+    const commits = `printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > "$TMPDIR/hook"
+git update-index --add --cacheinfo "100755,$(git hash-object -w "$TMPDIR/hook"),.hooks/${hook}"
+git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
+    writeAgent(project, `echo one > one.txt; ${commits}; ${promise}`, promise);
+
+    const first = await run(project, '--change', change, '--worktree');
+    const second = await project.spool(...next);
+
+    expect([first.code, second.code]).toEqual([0, 0]);
+    expect(project.git('show', `HEAD:.hooks/pre-push`)).toBe('#!/bin/sh');
+    expect(second.stderr).toMatch(/^No hook was run.* \.hooks .*See: git diff .* -- \.hooks$/m);
+    expect(project.victims.planted()).toEqual([]);
+  });
+
+  test('hooks of core.hooksPath that are as they were are run', async () => {
+    const project = createSandboxedProject(user, { agent: [`echo one > one.txt; ${promise}`] });
+    for (const hook of ['post-merge', 'post-checkout'])
+      project.writeScript(`.hooks/${hook}`, `#!/bin/sh\ntouch "${project.home}/${hook}"\n`);
+    project.git('add', '.hooks');
+    project.git('commit', '--quiet', '-m', 'hooks');
+    project.git('config', 'core.hooksPath', '.hooks');
+
+    await run(project, '--change', change, '--worktree');
+    const landed = await project.spool('land', change);
+
+    expect(landed.code).toBe(0);
+    expect(landed.stderr).not.toContain('hook');
+    expect(['post-merge', 'post-checkout'].map((hook) => existsSync(join(project.home, hook)))).toEqual([true, true]);
+  });
 });
