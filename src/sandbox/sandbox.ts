@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { watchLinks } from './git-links.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
 import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
-import { commandLine } from './quote.ts';
+import { shellLine } from './quote.ts';
 import { removeFolder } from './remove.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
@@ -80,13 +80,21 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   const wrong = request.allow.find((host) => !isHost(host));
   if (wrong !== undefined)
     throw userError('bad-value', '--sandbox-allow', 'takes a host such as registry.npmjs.org or *.example.com', wrong);
+  const missing = request.write.find((path) => !existsSync(path));
+  if (missing !== undefined)
+    throw userError('bad-value', '--sandbox-write', 'takes a file or folder that is there', missing);
   const runtime = findRuntime(request.env, [request.root]);
   if ('why' in runtime) return runtime;
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
   const sandbox = createSandbox(request, runtime, base);
   try {
-    await sandbox.tryOut();
-    return sandbox;
+    if (await sandbox.canWrite(request.root)) return sandbox;
+    await sandbox.close();
+    const owner = statSync(request.root).uid;
+    return {
+      why: `nothing inside can write to ${request.root}, which belongs to user ${owner}`,
+      fix: 'Run Spool as that user.',
+    };
   } catch (error) {
     await sandbox.close();
     const why = `it does not start: ${(error as Error).message.replace(/\.$/, '')}`;
@@ -106,6 +114,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
   let tell: (text: string) => void = () => {};
   let keeper: Promise<Keeper> | null = null;
+  /** Why nothing can be run inside any more. */
+  let stuck: string | null = null;
   const trees = new Map<string, Promise<TreeFacts>>();
 
   const keeperEnv = { ...env, PATH: path, TMPDIR: keeperFolder, [tagVariable]: `${run}/sandbox` };
@@ -131,6 +141,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   };
 
   const enter = async (command: Command, agent: Harness | null): Promise<Entered> => {
+    if (stuck !== null) throw new Error(stuck);
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
     const links = watchLinks(tree.gitFolders);
@@ -151,7 +162,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     if (policy.worktrees !== null) createFolder(policy.worktrees);
     const rules = rulesOf(policy);
     const session = await currentKeeper();
-    const line = commandLine(command, { ...policy.variables, [tagVariable]: command.tag });
+    const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
     const wrapped = await session.wrap({ line, id: command.tag, ...rules });
     const identities = identitiesOf(rules.readOnly);
     let first: Promise<FirstProcess | null> = Promise.resolve(null);
@@ -166,7 +177,12 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       },
       lost: session.lost,
       leave: async () => {
-        await awaitEnd(await first);
+        if (!(await awaitEnd(await first))) {
+          stuck = 'a process that ran in it before does not end';
+          tell(
+            `A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.`,
+          );
+        }
         for (const text of [...replacedSince(identities), ...setPlantedAside(rules.planted)]) tell(text);
         session.cleanUp();
         removeFolder(tmp);
@@ -189,9 +205,9 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     tell: (listener: (text: string) => void) => {
       tell = listener;
     },
-    tryOut: async () => {
+    canWrite: async (folder: string) => {
       const session = await currentKeeper();
-      await session.tryOut();
+      return session.canWrite(folder);
     },
   };
 };
