@@ -13,6 +13,7 @@ import { type Keeper, startKeeper } from './keeper-process.ts';
 import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { shellLine } from './quote.ts';
+import { noteAbsent } from './leftover.ts';
 import { removeFolder } from './remove.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
@@ -88,9 +89,9 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
   const sandbox = createSandbox(request, runtime, base);
   try {
-    if (await sandbox.canWrite(request.root)) return sandbox;
-    await sandbox.close();
     const owner = statSync(request.root).uid;
+    if ((await sandbox.canWrite(request.root)) || owner === process.getuid?.()) return sandbox;
+    await sandbox.close();
     return {
       why: `nothing inside can write to ${request.root}, which belongs to user ${owner}`,
       fix: 'Run Spool as that user.',
@@ -165,6 +166,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
     const wrapped = await session.wrap({ line, id: command.tag, ...rules });
     const identities = identitiesOf(rules.readOnly);
+    const forget = noteAbsent(env, rules.absent);
     let first: Promise<FirstProcess | null> = Promise.resolve(null);
     return {
       // The shell is replaced by bubblewrap: what ends with its parent must be a child of Spool.
@@ -183,7 +185,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
             `A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.`,
           );
         }
-        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.planted)]) tell(text);
+        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
+        forget();
         session.cleanUp();
         removeFolder(tmp);
         links.refuseNew();
@@ -223,6 +226,6 @@ const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
     writable: existing(writable),
     readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
     hidden,
-    planted: absent.map((path) => absentPath(path, writable)),
+    absent: absent.map((path) => absentPath(path, writable)),
   };
 };

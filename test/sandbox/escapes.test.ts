@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { promise } from '../support/agents.ts';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
 import { change } from '../support/project.ts';
 import { createSandboxedProject, sandboxProblem, type User, users } from '../support/sandbox.ts';
 
@@ -49,6 +51,27 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.victims.planted()).toEqual([]);
   });
 
+  test('a repository that is planted when Spool is killed is not used by the next one', async () => {
+    const project = createSandboxedProject(user, { git: false });
+    const plants = `git init -q .; git config ${filter(project)}; echo '* filter=x' > .gitattributes`;
+    writeAgent(project, `${plants}; ${waitsFor('never')}`, `echo two > two.txt; ${promise}`);
+    const first = project.start(['ralph', 'Go.', '--sandbox', '--change', change]);
+    await first.printed('waiting for never');
+    first.kill('SIGKILL');
+    await first.result;
+    await eventually(() => processesWith(`HOME=${project.home}`).length === 0, 'the sandbox to end');
+    expect(project.exists('.git')).toBe(true);
+
+    const next = await run(project, '--change', change, '--fresh');
+    const last = await project.spool('list');
+
+    expect(next).toMatchObject({ code: 0 });
+    expect(next.stderr).toContain(`The sandbox protects ${project.path('.git')}: what was created there is now `);
+    expect(project.exists('.git')).toBe(false);
+    expect(project.victims.planted()).toEqual([]);
+    expect(last.stderr).toBe('');
+  });
+
   test.each([
     ['its repository', `echo "$PWD/tmp/evil" > .git/worktrees/${other}/commondir`],
     ['the file that leads to it', `echo "gitdir: $PWD/tmp/evil/worktrees/${other}" > .spool/worktrees/${other}/.git`],
@@ -77,12 +100,16 @@ describe.each(everybody)('run by $title', (user: User) => {
     const project = createSandboxedProject(user, { files: { '.gitignore': '/mine/\n' } });
     project.git('worktree', 'add', '--quiet', 'mine');
     const before = project.read('mine/.git');
-    writeAgent(project, `echo 'gitdir: /tmp' > mine/.git; rm -f mine/.git; echo work > mine/work.txt; ${promise}`);
+    writeAgent(
+      project,
+      `echo 'gitdir: /tmp' > mine/.git; rm -f mine/.git; echo work > mine/work.txt; git worktree add new || echo refused > refused.txt; ${promise}`,
+    );
 
     expect(await run(project, '--change', change)).toMatchObject({ code: 0 });
 
     expect(project.read('mine/.git')).toBe(before);
     expect(project.exists('mine/work.txt')).toBe(true);
+    expect(project.read('refused.txt')).toBe('refused\n');
   });
 
   test('what a link in the place of .spool leads to is neither renamed nor deleted', async () => {
