@@ -114,12 +114,14 @@ describe.each(everybody)('run by $title', (user: User) => {
     });
 
     const run = ['ralph', 'Go.', '--change', change, '--sandbox', '--fresh'];
-    const refused = await project.spool(...run, '--verify', `${ask('verify', '127.0.0.1')}; true`);
+    const asks = `${ask('verify', '127.0.0.1')}; NO_PROXY= no_proxy= ${ask('by-proxy', '127.0.0.1')}; true`;
+    const refused = await project.spool(...run, '--verify', asks);
     const reached = [...host.reached];
     const allowed = await project.spool(...run, '--sandbox-allow', '127.0.0.2');
 
     expect(refused.code).toBe(0);
-    expect(reached).toEqual(['/loopback']);
+    // A command that takes the exception for loopback away asks the proxy, as the documentation says.
+    expect(reached).toEqual(['/loopback', '/by-proxy']);
     expect(allowed.code).toBe(0);
     expect(host.reached.slice(reached.length)).toEqual(['/loopback', '/other']);
   });
