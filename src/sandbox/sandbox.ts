@@ -179,14 +179,16 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       },
       lost: session.lost,
       leave: async () => {
-        if (!(await awaitEnd(await first))) {
+        const hasEnded = await awaitEnd(await first);
+        if (!hasEnded) {
           stuck = 'a process that ran in it before does not end';
           tell(
-            `A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.`,
+            'A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.',
           );
         }
         for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
-        forget();
+        // Otherwise the next Spool looks once more.
+        if (hasEnded) forget();
         session.cleanUp();
         removeFolder(tmp);
         links.refuseNew();
