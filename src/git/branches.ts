@@ -130,12 +130,12 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
   const isNew = !(await branchExists(cwd, branch));
   if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
   const args = isNew ? ['-b', branch, path] : [path, branch];
-  const otherHooks = await changedHooks(await topOf(cwd), isNew ? 'HEAD' : `refs/heads/${branch}`);
-  const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, ...withHooks(otherHooks) });
-  if (result.code === 0) return { ok: true, hookProblem: null, otherHooks };
+  // The hooks that run are the files here, not those of the branch.
+  const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true });
+  if (result.code === 0) return { ok: true, hookProblem: null, otherHooks: null };
   const isThere = (await isWorktree(cwd, path)) && (await currentBranch(path)) === branch;
   if (isThere && (await dirtyPaths(path))?.length === 0)
-    return { ok: true, hookProblem: hookProblemIn(result), otherHooks };
+    return { ok: true, hookProblem: hookProblemIn(result), otherHooks: null };
   if (isThere) await discardWorktree(cwd, path);
   if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
   if (isNew) await forgetBase(cwd, branch);

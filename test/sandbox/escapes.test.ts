@@ -177,7 +177,8 @@ describe.each(everybody)('run by $title', (user: User) => {
 
   test.each([
     ['land', 'post-merge', ['land', change]],
-    ['the next worktree', 'post-checkout', ['ralph', 'Go.', '--change', change, '--worktree', '--sandbox']],
+    ['--branch', 'post-checkout', ['ralph', 'Go.', '--change', change, '--branch', `ralph/${change}`, '--sandbox']],
+    ['a new worktree', 'post-checkout', ['ralph', 'Go.', '--change', change, '--worktree', '--sandbox']],
   ])('a hook that an agent commits to core.hooksPath is not run by %s', async (_, hook, next) => {
     const project = createSandboxedProject(user);
     project.writeScript('.hooks/pre-push', '#!/bin/sh\n');
@@ -194,8 +195,9 @@ git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
 
     expect([first.code, second.code]).toEqual([0, 0]);
     expect(project.git('show', `HEAD:.hooks/pre-push`)).toBe('#!/bin/sh');
-    expect(second.stderr).toMatch(/^No hook was run.* \.hooks .*See: git diff .* -- \.hooks$/m);
     expect(project.victims.planted()).toEqual([]);
+    if (!next.includes('--worktree'))
+      expect(second.stderr).toMatch(/^No hook was run.* \.hooks .*See: git diff .* -- \.hooks$/m);
   });
 
   test('hooks of core.hooksPath that are as they were are run', async () => {
