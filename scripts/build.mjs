@@ -19,7 +19,7 @@ const together = [
   { name: 'start', test: below('errors|outputs|version'), priority: 3 },
   {
     name: 'words',
-    test: below('program|parse|flags|values|closest|commands/(?:index|command)|report/terminal'),
+    test: below('program|parse|flags|values|closest|commands/(?:index|command)|report/terminal|on-path|files/home'),
     priority: 2,
   },
   {

@@ -1,8 +1,10 @@
-import { fstatSync } from 'node:fs';
+import { existsSync, fstatSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Call } from './commands/command.ts';
+import { userFolder } from './files/home.ts';
 import type { Outputs } from './outputs.ts';
 import { parse } from './parse.ts';
-import { createTerminal } from './report/terminal.ts';
+import { createTerminal, type Terminal } from './report/terminal.ts';
 
 export interface Surroundings extends Pick<Call, 'cwd' | 'env'> {
   readonly outputs: Outputs;
@@ -17,7 +19,16 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
     return 0;
   }
   const { run } = await parsed.command.load();
-  return run({ cwd, env, ...parsed.given, terminal: createTerminal(env, outputs) });
+  const terminal = createTerminal(env, outputs);
+  await settleSandboxes(env, terminal);
+  return run({ cwd, env, ...parsed.given, terminal });
+};
+
+/** Before git runs, which would use a repository that was planted. Loaded only where a sandbox was used. */
+const settleSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
+  if (!existsSync(join(userFolder(env), 'sandbox'))) return;
+  const { settleLeftovers } = await import('./sandbox/leftover.ts');
+  for (const line of settleLeftovers(env)) terminal.say(`${line}\n`);
 };
 
 /** Asked of the stream only where it can be a screen: making one takes time. */

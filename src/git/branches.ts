@@ -1,7 +1,9 @@
 import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve as resolvePath } from 'node:path';
+import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem } from '../errors.ts';
+import { realPath } from '../on-path.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, readable } from './git.ts';
+import { changedHooks } from './hooks.ts';
 import { noFetch } from './inert.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
@@ -46,9 +48,15 @@ export const commitsBeyondBase = async (
   return commitsBeyond(cwd, base === null ? 'HEAD' : `refs/heads/${base}`, `refs/heads/${branch}`);
 };
 
-/** A hook that fails behind a checkout does not undo it: then it says so in `hookProblem`. */
 export type Checkout =
-  { readonly ok: true; readonly hookProblem: string | null } | { readonly ok: false; readonly why: string };
+  | {
+      readonly ok: true;
+      /** A hook that fails behind a checkout does not undo it. */
+      readonly hookProblem: string | null;
+      /** No hook was run, as those in this folder would have been others than are here; null when they were. */
+      readonly otherHooks: string | null;
+    }
+  | { readonly ok: false; readonly why: string };
 
 export const isOnBranch = async (cwd: string, commit: string): Promise<boolean> =>
   (await git(['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads'], { cwd })).stdout !== '';
@@ -56,17 +64,21 @@ export const isOnBranch = async (cwd: string, commit: string): Promise<boolean> 
 /** Goes to a branch, which is created when there is none. A failed checkout leaves the folder as it was. */
 export const switchTo = async (cwd: string, branch: string): Promise<Checkout> => {
   const before = await currentBranch(cwd);
-  if (before === branch) return { ok: true, hookProblem: null };
+  if (before === branch) return { ok: true, hookProblem: null, otherHooks: null };
   const isNew = !(await branchExists(cwd, branch));
   const dirty = (await dirtyPaths(cwd)) ?? [];
   if (isNew) await rememberBase(cwd, branch, before);
-  const result = await git(['switch', '--quiet', ...(isNew ? ['-c'] : []), branch], { cwd, hooks: true });
-  if (result.code === 0) return { ok: true, hookProblem: null };
-  if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result) };
+  const otherHooks = isNew ? null : await changedHooks(await topOf(cwd), `refs/heads/${branch}`);
+  const args: GitArguments = ['switch', '--quiet', ...(isNew ? ['-c'] : []), branch];
+  const result = await git(args, { cwd, ...withHooks(otherHooks) });
+  if (result.code === 0) return { ok: true, hookProblem: null, otherHooks };
+  if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result), otherHooks };
   if (isNew) await forgetBase(cwd, branch);
   await undoSwitch(cwd, branch, dirty);
   return { ok: false, why: reasonFor(result) };
 };
+
+const withHooks = (otherHooks: string | null): Pick<GitCall, 'hooks'> => (otherHooks === null ? { hooks: true } : {});
 
 /** A filter that fails stops git in the middle of a checkout. What was dirty before is left alone. */
 const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly string[]): Promise<void> => {
@@ -118,10 +130,12 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
   const isNew = !(await branchExists(cwd, branch));
   if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
   const args = isNew ? ['-b', branch, path] : [path, branch];
+  // The hooks that run are the files here, not those of the branch.
   const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true });
-  if (result.code === 0) return { ok: true, hookProblem: null };
+  if (result.code === 0) return { ok: true, hookProblem: null, otherHooks: null };
   const isThere = (await isWorktree(cwd, path)) && (await currentBranch(path)) === branch;
-  if (isThere && (await dirtyPaths(path))?.length === 0) return { ok: true, hookProblem: hookProblemIn(result) };
+  if (isThere && (await dirtyPaths(path))?.length === 0)
+    return { ok: true, hookProblem: hookProblemIn(result), otherHooks: null };
   if (isThere) await discardWorktree(cwd, path);
   if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
   if (isNew) await forgetBase(cwd, branch);
@@ -148,7 +162,19 @@ export const isWorktree = async (cwd: string, path: string): Promise<boolean> =>
   // One whose folder was deleted by hand is still listed.
   if (!existsSync(join(path, '.git'))) return false;
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
-  return stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
+  const isListed = stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
+  return isListed && leadsBack(cwd, path);
+};
+
+/** The repository may list a folder whose `.git` was changed, and leads elsewhere. */
+const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
+  const asked: GitArguments = ['rev-parse', '--absolute-git-dir', '--git-common-dir'];
+  const foldersAt = async (folder: string) => {
+    const [own = '', common = ''] = readable((await git(asked, { cwd: folder })).stdout).split('\n');
+    return { own: realPath(own), common: realPath(resolvePath(folder, common)) };
+  };
+  const [here, there] = await Promise.all([foldersAt(cwd), foldersAt(path)]);
+  return there.common === here.common && dirname(there.own) === join(here.common, 'worktrees');
 };
 
 /** Untracked files that the patterns of a file name, relative to the folder; ignored or not. */
@@ -314,7 +340,7 @@ export const rangeBetween = async (cwd: string, from: string, to: string): Promi
 };
 
 export type Forwarded =
-  | { readonly ok: true }
+  | { readonly ok: true; readonly otherHooks: string | null }
   | {
       readonly ok: false;
       readonly why: string;
@@ -331,15 +357,16 @@ export const fastForward = async (cwd: string, branch: string, commit: string): 
   if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved`, files: [] };
   // Unlike update-ref it refuses a branch that somebody is rebasing.
   const moved = outcome(await git(['branch', '--force', '--no-track', branch, commit], { cwd, hooks: true }));
-  return moved.ok ? moved : { ...moved, files: [] };
+  return moved.ok ? { ok: true, otherHooks: null } : { ...moved, files: [] };
 };
 
 const mergeIn = async (holder: string, branch: string, commit: string): Promise<Forwarded> => {
   const before = await tipOf(holder, branch);
   // What is ignored is nowhere else, but git would overwrite it without a word.
   const args: GitArguments = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
-  const { code, stderr } = await git(args, { cwd: holder, hooks: true });
-  if (code === 0) return { ok: true };
+  const otherHooks = await changedHooks(holder, commit);
+  const { code, stderr } = await git(args, { cwd: holder, ...withHooks(otherHooks) });
+  if (code === 0) return { ok: true, otherHooks };
   // A hook that refuses to move the branch comes when the files are there already. What is as it was stays so.
   if (before !== null && (await tipOf(holder, branch)) === before)
     await git(['read-tree', '-m', '-u', commit, before], { cwd: holder });

@@ -11,6 +11,8 @@ export interface Question {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** The folder it is asked in; that of Spool when there is none. */
+  readonly cwd?: string;
   /** Aborted when nobody wants to know any more. */
   readonly stop?: AbortSignal | undefined;
   /** Where it is asked, and as which agent: one in a project may have been changed by an agent. */
@@ -27,7 +29,7 @@ export interface Answer {
 /** What a binary answers; null when it does not answer in time, or cannot be run. Nothing that it started is left. */
 export const ask = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
   if (!sandbox) return answerOf(question);
-  const command = { ...question, cwd: process.cwd(), tag: 'version' };
+  const command = { ...question, cwd: question.cwd ?? process.cwd(), tag: 'version' };
   const inside = await sandbox.enter(command, harness ?? null).catch(() => null);
   if (inside === null) return null;
   try {
@@ -38,12 +40,13 @@ export const ask = async ({ sandbox, harness, ...question }: Question): Promise<
 };
 
 const answerOf = (
-  { binary, args, env, stop }: Omit<Question, 'sandbox' | 'harness'>,
+  { binary, args, env, stop, cwd = process.cwd() }: Omit<Question, 'sandbox' | 'harness'>,
   started: (pid: number) => void = () => {},
 ): Promise<Answer | null> =>
   new Promise((resolve) => {
     const child = spawn(binary, args, {
-      env: environmentIn(process.cwd(), env),
+      cwd,
+      env: environmentIn(cwd, env),
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { closeSync, realpathSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createFolder, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
 import { userFolder } from '../files/home.ts';
+import { realPath } from '../on-path.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './find.ts';
 import { parseJson } from './shape.ts';
@@ -25,14 +26,6 @@ const nameOf = (project: Project): string => {
   const root = realPath(project.root);
   const id = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return `${basename(root)}-${id}`;
-};
-
-const realPath = (path: string): string => {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 };
 
 /** What was asked for when a run was started, and where it works: none of it changes while it runs. */

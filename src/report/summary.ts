@@ -61,6 +61,7 @@ const newRun = ({ change, gate, agents, place, commit, completionPromise, blocke
     ...(blockedPromise === 'BLOCKED' ? [] : [commandLine('--blocked-promise', blockedPromise)]),
     ...(commit ? [] : ['--no-commit']),
     ...(place?.worktree ? ['--worktree'] : []),
+    ...(view.sandbox ? ['--sandbox'] : []),
     // The flag that the sentence above it advises.
     ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),
   ].join(' ');

@@ -27,13 +27,19 @@ export const firstChildOf = async (pid: number): Promise<FirstProcess | null> =>
   return null;
 };
 
-/** Waits until it is gone, and with it all that it had started, whatever its environment or session. */
-export const awaitEnd = async (first: FirstProcess | null): Promise<void> => {
-  const deadline = performance.now() + vanishMs;
-  while (first !== null && processStart(first.pid) === first.start && performance.now() < deadline) {
+/**
+ * Waits until it is gone, and with it all that it had started, whatever its environment or session. Resolves with false
+ * when it is not: a process that waits for a disk or a network that does not answer cannot be killed.
+ */
+export const awaitEnd = async (first: FirstProcess | null, patienceMs = vanishMs): Promise<boolean> => {
+  if (first === null) return true;
+  const deadline = performance.now() + patienceMs;
+  while (processStart(first.pid) === first.start) {
+    if (performance.now() >= deadline) return false;
     send(first.pid, 'SIGKILL');
     await delay(2);
   }
+  return true;
 };
 
 const childrenOf = (pid: number): number[] => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { environmentIn, signalGroup } from '../processes.ts';
+import { commandLine } from '../shell-words.ts';
 import type { Runtime } from './find.ts';
 import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
 
@@ -12,8 +13,8 @@ export interface Keeper {
   wrap(request: WrapRequest): Promise<string>;
   /** Called when a process that was wrapped has ended. */
   cleanUp(): void;
-  /** Rejects with what is wrong when a process inside does not start. */
-  tryOut(): Promise<void>;
+  /** Whether a process inside can write to a folder that it is given. Rejects with what is wrong when none starts. */
+  canWrite(folder: string): Promise<boolean>;
   /** Aborted when it is gone. */
   readonly lost: AbortSignal;
   end(): Promise<void>;
@@ -68,7 +69,7 @@ export const startKeeper = async ({ folder, base, env, runtime, hosts }: KeeperR
     cleanUp: () => {
       if (child.connected) child.send({ do: 'clean-up' } satisfies ToKeeper, () => {});
     },
-    tryOut: () => runTrue(keeper, folder, env),
+    canWrite: (path) => tryToWrite(keeper, { path, cwd: folder, env }),
     lost: lost.signal,
     end,
   };
@@ -114,9 +115,19 @@ const createCalls = (child: ChildProcess, lost: AbortSignal) => {
   };
 };
 
+interface Trial {
+  readonly path: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** No exit code of a shell or of bubblewrap. */
+const cannotWrite = 77;
+
 /** Whether this machine allows it at all is known when something has run inside. */
-const runTrue = async (keeper: Keeper, cwd: string, env: NodeJS.ProcessEnv): Promise<void> => {
-  const wrapped = await keeper.wrap({ line: 'exit 0', id: 'try', writable: [], readOnly: [], hidden: [] });
+const tryToWrite = async (keeper: Keeper, { path, cwd, env }: Trial): Promise<boolean> => {
+  const line = `${commandLine('test', '-w', path)} || exit ${cannotWrite}`;
+  const wrapped = await keeper.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] });
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
@@ -126,5 +137,7 @@ const runTrue = async (keeper: Keeper, cwd: string, env: NodeJS.ProcessEnv): Pro
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const [code] = (await once(child, 'close')) as [number | null];
   keeper.cleanUp();
+  if (code === cannotWrite) return false;
   if (code !== 0) throw new Error(said.trim().split('\n')[0]?.slice(0, 300) || `it ended with code ${code}`);
+  return true;
 };

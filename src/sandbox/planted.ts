@@ -1,4 +1,7 @@
-import { lstatSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, lstatSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isWithin } from '../on-path.ts';
 
 /** The files as they are now, by path: whether one was replaced since can be told. */
 export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, number> =>
@@ -16,14 +19,49 @@ export const replacedSince = (before: ReadonlyMap<string, number>): string[] =>
 /** Those that are there, links included. */
 export const existing = (paths: readonly string[]): string[] => paths.filter(isThere);
 
+/** A path that is not there, and what on the way to it a process inside could put a link in the place of. */
+export interface AbsentPath {
+  readonly path: string;
+  /** The folders on the way, outermost first; those that lead elsewhere already are not among them. */
+  readonly way: readonly string[];
+}
+
+export const absentPath = (path: string, writable: readonly string[]): AbsentPath => {
+  const way = writable
+    .filter((folder) => folder !== path && isWithin(path, folder))
+    .map((folder) => foldersBetween(folder, path))
+    .toSorted((one, other) => other.length - one.length)[0];
+  return { path, way: (way ?? []).filter((folder) => !isLink(folder)) };
+};
+
+/** Below the first one, above the second one. */
+const foldersBetween = (folder: string, path: string): string[] => {
+  const parent = dirname(path);
+  return parent === folder || parent === path ? [] : [...foldersBetween(folder, parent), parent];
+};
+
 /** Moves away what was created inside although it is protected; answers with a line for each. */
-export const setPlantedAside = (absent: readonly string[]): string[] =>
-  existing(absent).map((path) => {
-    const aside = `${path}.from-sandbox`;
-    rmSync(aside, { recursive: true, force: true });
-    renameSync(path, aside);
-    return `The sandbox protects ${path}: what was created there is now ${aside}.`;
+export const setPlantedAside = (absent: readonly AbsentPath[]): string[] =>
+  absent.flatMap(({ path, way }) => {
+    // What is behind a link is not in the sandbox: the link itself is what was planted.
+    const planted = way.find(isLink) ?? path;
+    if (!isThere(planted)) return [];
+    const aside = `${planted}.from-sandbox-${randomBytes(4).toString('hex')}`;
+    rename(planted, aside);
+    return [`The sandbox protects ${path}: what was created there is now ${aside}.`];
   });
+
+/** Also where the rights of the folder were taken away. */
+const rename = (from: string, to: string): void => {
+  const folder = dirname(from);
+  const { mode } = lstatSync(folder);
+  const isOpen = (mode & 0o300) === 0o300;
+  if (!isOpen) chmodSync(folder, mode | 0o300);
+  renameSync(from, to);
+  if (!isOpen) chmodSync(folder, mode);
+};
+
+const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() ?? false;
 
 const isThere = (path: string): boolean => statOf(path) !== null;
 

@@ -14,6 +14,8 @@ export interface Policy {
   readonly hidden: readonly string[];
   /** Folders that are created first, as an agent cannot create them itself. */
   readonly needed: readonly string[];
+  /** The folder of the work trees of other changes, which is created first as well; null where it is out of reach. */
+  readonly worktrees: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -42,10 +44,12 @@ export const policyOf = (request: PolicyRequest): Policy => {
   const { root, home, env, userEnv, tree, agent, tmp, own, write, binary, programs } = request;
   const needs = agent?.sandbox;
   const data = needs?.data(home, env) ?? [];
+  const worktrees = worktreesOf(request);
   const writable = [tree.root, ...tree.gitFolders, ...data, ...write, ...own];
   const guarded = [
     ...tree.guarded,
     ...[root, tree.root].flatMap((folder) => [join(folder, '.spool', '.state'), join(folder, '.spool', 'config.json')]),
+    ...(worktrees === null ? [] : [worktrees]),
     ...(needs?.settings?.(home, env) ?? []),
     ...programs,
     ...(agent === null ? [] : [realPath(binary)]),
@@ -61,8 +65,15 @@ export const policyOf = (request: PolicyRequest): Policy => {
         !open.some((folder) => isWithin(path, folder)) && ![root, tree.root, home].some((kept) => isWithin(kept, path)),
     ),
     needed: data.filter(isFolderName),
+    worktrees,
     variables: { TMPDIR: tmp, ...proxyExceptions(agent !== null) },
   };
+};
+
+/** Only in the folder of the project itself, and where git has work trees at all. */
+const worktreesOf = ({ root, tree }: PolicyRequest): string | null => {
+  const folder = join(root, '.spool', 'worktrees');
+  return tree.gitFolders.length > 0 && isWithin(root, tree.root) && !isWithin(tree.root, folder) ? folder : null;
 };
 
 /** A name with an ending, such as `.claude.json`, is that of a file. */

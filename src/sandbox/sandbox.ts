@@ -1,17 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
+import { createFolder } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
 import { tagVariable } from '../processes.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
 import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
 import { watchLinks } from './git-links.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
-import { existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
+import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
-import { commandLine } from './quote.ts';
+import { shellLine } from './quote.ts';
+import { noteAbsent } from './leftover.ts';
 import { removeFolder } from './remove.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
@@ -79,13 +81,21 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   const wrong = request.allow.find((host) => !isHost(host));
   if (wrong !== undefined)
     throw userError('bad-value', '--sandbox-allow', 'takes a host such as registry.npmjs.org or *.example.com', wrong);
+  const missing = request.write.find((path) => !existsSync(path));
+  if (missing !== undefined)
+    throw userError('bad-value', '--sandbox-write', 'takes a file or folder that is there', missing);
   const runtime = findRuntime(request.env, [request.root]);
   if ('why' in runtime) return runtime;
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
   const sandbox = createSandbox(request, runtime, base);
   try {
-    await sandbox.tryOut();
-    return sandbox;
+    const owner = statSync(request.root).uid;
+    if ((await sandbox.canWrite(request.root)) || owner === process.getuid?.()) return sandbox;
+    await sandbox.close();
+    return {
+      why: `nothing inside can write to ${request.root}, which belongs to user ${owner}`,
+      fix: 'Run Spool as that user.',
+    };
   } catch (error) {
     await sandbox.close();
     const why = `it does not start: ${(error as Error).message.replace(/\.$/, '')}`;
@@ -105,6 +115,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
   let tell: (text: string) => void = () => {};
   let keeper: Promise<Keeper> | null = null;
+  /** Why nothing can be run inside any more. */
+  let stuck: string | null = null;
   const trees = new Map<string, Promise<TreeFacts>>();
 
   const keeperEnv = { ...env, PATH: path, TMPDIR: keeperFolder, [tagVariable]: `${run}/sandbox` };
@@ -123,12 +135,14 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
   };
 
   const treeAt = (cwd: string): Promise<TreeFacts> => {
-    const known = trees.get(cwd) ?? factsOf(cwd);
+    const known = trees.get(cwd) ?? factsOf(cwd, root);
     trees.set(cwd, known);
+    known.catch(() => trees.delete(cwd));
     return known;
   };
 
   const enter = async (command: Command, agent: Harness | null): Promise<Entered> => {
+    if (stuck !== null) throw new Error(stuck);
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
     const links = watchLinks(tree.gitFolders);
@@ -146,11 +160,13 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       programs,
     });
     for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (policy.worktrees !== null) createFolder(policy.worktrees);
     const rules = rulesOf(policy);
     const session = await currentKeeper();
-    const line = commandLine(command, { ...policy.variables, [tagVariable]: command.tag });
+    const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
     const wrapped = await session.wrap({ line, id: command.tag, ...rules });
     const identities = identitiesOf(rules.readOnly);
+    const forget = noteAbsent(env, rules.absent);
     let first: Promise<FirstProcess | null> = Promise.resolve(null);
     return {
       // The shell is replaced by bubblewrap: what ends with its parent must be a child of Spool.
@@ -163,8 +179,16 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       },
       lost: session.lost,
       leave: async () => {
-        await awaitEnd(await first);
+        const hasEnded = await awaitEnd(await first);
+        if (!hasEnded) {
+          stuck = 'a process that ran in it before does not end';
+          tell(
+            'A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.',
+          );
+        }
         for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
+        // Otherwise the next Spool looks once more.
+        if (hasEnded) forget();
         session.cleanUp();
         removeFolder(tmp);
         links.refuseNew();
@@ -186,9 +210,9 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     tell: (listener: (text: string) => void) => {
       tell = listener;
     },
-    tryOut: async () => {
+    canWrite: async (folder: string) => {
       const session = await currentKeeper();
-      await session.tryOut();
+      return session.canWrite(folder);
     },
   };
 };
@@ -204,6 +228,6 @@ const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
     writable: existing(writable),
     readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
     hidden,
-    absent,
+    absent: absent.map((path) => absentPath(path, writable)),
   };
 };

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git, readable } from '../git/git.ts';
-import { isWithin } from '../on-path.ts';
+import { hooksInTree } from '../git/hooks.ts';
+import { isWithin, realPath } from '../on-path.ts';
 
 /** A work tree, and what of git belongs to it. */
 export interface TreeFacts {
@@ -12,15 +13,20 @@ export interface TreeFacts {
   readonly guarded: readonly string[];
 }
 
-/** Of the work tree around a folder; without git it is the folder itself. */
-export const factsOf = async (cwd: string): Promise<TreeFacts> => {
+/**
+ * Of the work tree around a folder; without git it is the folder itself. Rejects where there is a repository of which
+ * git does not tell what belongs to it: nothing of it could be protected.
+ */
+export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> => {
   const asked = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
-  const { code, stdout } = await git(['rev-parse', ...asked], { cwd });
+  const { code, stdout, stderr } = await git(['rev-parse', ...asked], { cwd });
   const [root, own, commonName] = readable(stdout).split('\n');
-  if (code !== 0 || !root || !own || !commonName) return { root: cwd, gitFolders: [], guarded: [] };
+  const starts = [cwd, project].map(realPath);
+  if (code !== 0 || !root || !own || !commonName) return withoutGit(starts, stderr);
   const common = resolve(cwd, commonName);
   // Folders that are not there could only be kept from being created by files that git stumbles over.
-  for (const folder of ['hooks', 'logs', join('refs', 'spool')]) mkdirSync(join(common, folder), { recursive: true });
+  const created = ['hooks', 'logs', join('refs', 'spool'), ...(own === common ? ['worktrees'] : [])];
+  for (const folder of created) mkdirSync(join(common, folder), { recursive: true });
   // What several work trees share is writable only as far as a commit needs it.
   const shared = ['objects', 'refs', 'logs'].map((name) => join(common, name));
   const gitFolders = own === common ? [common] : [own, ...shared];
@@ -28,11 +34,50 @@ export const factsOf = async (cwd: string): Promise<TreeFacts> => {
     ...[common, own].flatMap(decidingFiles),
     ...modulesOf(join(common, 'modules')).flatMap(decidingFiles),
     join(common, 'refs', 'spool'),
-    ...(lstatSync(join(root, '.git'), { throwIfNoEntry: false })?.isFile() ? [join(root, '.git')] : []),
+    ...(own === common ? [join(common, 'worktrees')] : []),
+    ...(await linkedWorktrees(root)),
+    ...(isFolder(join(root, '.git')) ? [] : [join(root, '.git')]),
+    ...repositoriesBelow(root, starts),
     ...(await configFiles(root)),
-    ...(await hooksFolders(root)),
+    ...(await hooksInTree(root)),
   ];
   return { root, gitFolders, guarded: [...new Set(guarded)].filter((path) => path !== root) };
+};
+
+const withoutGit = ([root = '', ...more]: readonly string[], said: string): TreeFacts => {
+  const repository = foldersUp(root).find((folder) => isThere(join(folder, '.git')));
+  // One above of which git does not want to know is out of reach: nothing above is writable.
+  if (repository !== undefined && (repository === root || !said.includes('not a git repository')))
+    throw new Error(`git does not tell what belongs to ${join(repository, '.git')} (${said.split('\n')[0]})`);
+  return {
+    root,
+    gitFolders: [],
+    guarded: [join(root, '.git'), ...repositoriesBelow(root, [root, ...more])],
+  };
+};
+
+/** Where a new repository would hide the one of the work tree from git. */
+const repositoriesBelow = (root: string, starts: readonly string[]): string[] =>
+  starts
+    .filter((start) => isWithin(start, root))
+    .flatMap((start) => foldersUp(start).filter((folder) => folder !== root && isWithin(folder, root)))
+    .map((folder) => join(folder, '.git'));
+
+/** A folder and those that it lies in, innermost first. */
+const foldersUp = (folder: string): string[] =>
+  dirname(folder) === folder ? [folder] : [folder, ...foldersUp(dirname(folder))];
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** The file that leads git from another work tree to the repository, for those that lie in this one. */
+const linkedWorktrees = async (root: string): Promise<string[]> => {
+  const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd: root });
+  return readable(stdout)
+    .split('\0')
+    .flatMap((line) => (line.startsWith('worktree ') ? [join(line.slice('worktree '.length), '.git')] : []))
+    .filter((file) => dirname(file) !== root && isWithin(file, root) && isThere(file) && !isFolder(file));
 };
 
 /** With `commondir`, git takes the configuration and the hooks from elsewhere. */
@@ -61,12 +106,4 @@ const configFiles = async (root: string): Promise<string[]> => {
     .split('\0')
     .flatMap((field) => (field.startsWith('file:') ? [resolve(root, field.slice('file:'.length))] : []));
   return [...new Set(origins)].filter((file) => isWithin(file, root));
-};
-
-/** Where core.hooksPath points to inside of the work tree. Husky has what is run next to what it points to. */
-const hooksFolders = async (root: string): Promise<string[]> => {
-  const { code, stdout } = await git(['config', '--type=path', '--get', 'core.hooksPath'], { cwd: root, hooks: true });
-  const folder = resolve(root, readable(stdout).trim());
-  if (code !== 0 || !isWithin(folder, root)) return [];
-  return folder.endsWith(join('.husky', '_')) ? [dirname(folder)] : [folder];
 };

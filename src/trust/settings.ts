@@ -9,6 +9,7 @@ import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../project/deciders/scope.ts';
 import { filesAt } from '../project/goal.ts';
 import type { Project } from '../project/find.ts';
+import { commandLine } from '../shell-words.ts';
 import { checksIn, filesIn, type Roots, scriptsIn } from './scripts.ts';
 
 /** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
@@ -94,20 +95,14 @@ const ofHarness = ({ name, own }: Harness, files: Files): Setting[] => {
     {
       source: sourceOf(`harnesses.${name}`),
       commands: [
-        lineOf([command, ...args]),
-        ...(allowAllArgs.length ? [`with --allow-all: ${lineOf(allowAllArgs)}`] : []),
+        commandLine(command, ...args),
+        ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
       ],
       hash: hashOf({ command, args, allowAllArgs }),
       files: filesIn([...program, ...args, ...allowAllArgs], files).map(fileSource),
     },
   ];
 };
-
-/** The words as one would type them. */
-const lineOf = (words: readonly string[]): string =>
-  words
-    .map((word) => (/^[\w./@%+=:,{}-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))
-    .join(' ');
 
 /** It names ignored files, secrets among them, that are copied to where an agent works. */
 const ofInclude = (project: Project): Setting[] => {

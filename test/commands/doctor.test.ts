@@ -1,4 +1,5 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { createProject, type ProjectOptions } from '../support/project.ts';
@@ -32,6 +33,15 @@ test('all is well: every line is ok, and the exit code 0', async () => {
   expect(result.stdout).toMatch(/^ok {4}opencode {6}1\.2\.3, .*bin\/opencode$/m);
   expect(result.stdout).toMatch(/^ok {4}opencode {6}signed in, as far as it can be told$/m);
   expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([]);
+});
+
+test('whether somebody is signed in is not asked in the project, from which an agent may load something', async () => {
+  const { project, env } = healthy();
+  project.write('bin/opencode', `#!/bin/sh\n[ "$1" = auth ] && ls -a > '${project.home}/seen.txt'\necho 1.2.3\n`);
+
+  await project.start(['doctor'], { env }).result;
+
+  expect(readFileSync(join(project.home, 'seen.txt'), 'utf8')).toBe('.\n..\n');
 });
 
 test('what is wrong comes with the command that mends it', async () => {

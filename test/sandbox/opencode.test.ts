@@ -3,7 +3,16 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
 import { change } from '../support/project.ts';
-import { leavesDaemons, newMark, processesNamed, sandboxProblem, startHost } from '../support/sandbox.ts';
+import {
+  gitOfAnyone,
+  leavesDaemons,
+  newMark,
+  processesNamed,
+  sandboxProblem,
+  startAs,
+  startHost,
+  users,
+} from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
 const title = 'the real OpenCode with --allow-all --sandbox gets nowhere, and the loop completes';
@@ -11,7 +20,7 @@ const title = 'the real OpenCode with --allow-all --sandbox gets nowhere, and th
 if (problem !== null)
   test('what was left out is said', () => void process.stderr.write(`\nLEFT OUT: ${title} (${problem})\n`));
 else
-  test(title, async () => {
+  test.each(users())(`${title}: run by $title`, async (user) => {
     const mark = newMark();
     const host = await startHost();
     const outside = (folder: string) => join(dirname(folder), 'outside');
@@ -23,7 +32,7 @@ else
         `curl -sS -m 5 http://127.0.0.2:${host.port}/secret > reached.txt`,
         'echo evil > .git/hooks/pre-commit',
         leavesDaemons(mark),
-        'sleep 0.2; echo work > work.txt',
+        'echo work > work.txt',
       ];
       const tools = [
         { write: join(outside(folder), 'by-tool.txt'), content: 'planted\n' },
@@ -36,7 +45,8 @@ else
     mkdirSync(join(project.home, '.ssh'));
     writeFileSync(join(project.home, '.ssh', 'id_ed25519'), 'PRIVATE-KEY\n');
 
-    const result = await project.run('ralph', 'Go.', '--change', change, '--allow-all', '--sandbox');
+    const args = ['ralph', 'Go.', '--change', change, '--allow-all', '--sandbox', ...project.chosen];
+    const result = await startAs(user, project, { args, env: {} }).result;
 
     expect(result).toMatchObject({ code: 0 });
     expect(project.history()).toMatchObject([{ completionFound: false }, { completionFound: true }]);
@@ -46,7 +56,7 @@ else
     expect(host.reached).toEqual([]);
     expect(project.exists('.git/hooks/pre-commit')).toBe(false);
     expect(processesNamed(mark)).toEqual([]);
-    expect(project.git('show', '--name-only', '--format=', 'HEAD').split('\n')).toEqual(
+    expect(gitOfAnyone(project)('show', '--name-only', '--format=', 'HEAD').split('\n')).toEqual(
       expect.arrayContaining(['by-tool.txt', 'work.txt']),
     );
     const log = readFileSync(project.stateFile(`runs/${project.state().run}/0001.log`), 'utf8');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -107,6 +108,17 @@ test.each([['sandboxAllow'], ['sandboxWrite']])('a project cannot widen the sand
 
   expect(result.code).toBe(2);
   expect(result.stderr).toContain(`"${key}"`);
+  expect(project.calls()).toEqual([]);
+});
+
+test('a path that is not there cannot be made writable', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.spool(...sandboxed('--sandbox-write', '~/not-there'));
+
+  expect(result).toMatchObject({ code: 2 });
+  expect(result.stderr).toContain('--sandbox-write takes a file or folder that is there');
+  expect(result.stderr).toContain(join(project.home, 'not-there'));
   expect(project.calls()).toEqual([]);
 });
 
@@ -369,6 +381,36 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       const result = await project.spool(...sandboxed('--verify', `node -e "${serve.replaceAll('\n', ' ')}"`));
 
       expect(result.code).toBe(0);
+    });
+
+    test('is refused where nothing inside could write to the project, as it belongs to somebody else', async () => {
+      if (process.getuid?.() !== 0) {
+        process.stderr.write(
+          '\nLEFT OUT: a project of another user in a sandbox (only the superuser can prepare it)\n',
+        );
+        return;
+      }
+      const project = createSandboxedProject(user!, { agent: [promise] });
+      execFileSync('chown', ['-R', '54321', project.folder]);
+
+      const result = await project.start(sandboxed(), { SPOOL_OWNER: '54321' }).result;
+
+      expect(result).toMatchObject({ code: 1 });
+      expect(result.stderr).toContain(
+        `nothing inside can write to ${project.folder}, which belongs to user 54321. Run Spool as that user.`,
+      );
+      expect(project.calls()).toEqual([]);
+    });
+
+    test('is asked for in the command that it suggests', async () => {
+      const project = createSandboxedProject(user!, { agent: ['echo one > one.txt'] });
+
+      const ended = await project.spool(...sandboxed('--max-iterations', '1'));
+      const status = await project.spool('ralph', '--status', '--change', change);
+
+      const next = new RegExp(`Go on with  spool ralph --change ${change} --sandbox$`, 'm');
+      expect(ended.stderr).toMatch(next);
+      expect(status.stdout).toMatch(next);
     });
 
     test('is verified in one when it lands', async () => {

@@ -16,8 +16,16 @@ export const createAgentProject = async (
   onTestFinished(() => model.close());
   const env = { ...agent.prepare(project.home, model.url), PATH: `${agentBin(name)}:${project.env.PATH}` };
   /** `below` is a folder of the project, or empty. */
-  const startIn = (below: string, ...args: string[]) =>
-    project.start([...args, '--harness', name, '--model', agent.model], { env, cwd: below });
+  const chosen = ['--harness', name, '--model', agent.model];
+  const startIn = (below: string, ...args: string[]) => project.start([...args, ...chosen], { env, cwd: below });
   const start = (...args: string[]) => startIn('', ...args);
-  return { ...project, model, start, startIn, run: (...args: string[]) => start(...args).result };
+  return {
+    ...project,
+    model,
+    env: { ...project.env, ...env },
+    chosen,
+    start,
+    startIn,
+    run: (...args: string[]) => start(...args).result,
+  };
 };

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createProject, type ProjectOptions, spoolProgram, startProcess } from './project.ts';
+import { createProject, type ProjectOptions, root, spoolProgram, startProcess } from './project.ts';
 
 /** Why there is no sandbox on this machine; null when there is one. */
 export const sandboxProblem = (): string | null => {
@@ -16,6 +16,18 @@ export const sandboxProblem = (): string | null => {
   });
   const checks = JSON.parse(stdout) as { about: string; status: string; message: string }[];
   return checks.find(({ about, status }) => about === 'sandbox' && status === 'fail')?.message ?? null;
+};
+
+/** Whether all is there that a sandbox needs, and the machine lets bubblewrap do what it does: then one that does not start is broken. */
+export const hasAllForSandbox = (): boolean => {
+  const works = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
+  return (
+    process.platform === 'linux' &&
+    existsSync(join(root, 'node_modules', '@anthropic-ai', 'sandbox-runtime', 'package.json')) &&
+    works('socat', '-V') &&
+    works('rg', '--version') &&
+    works('bwrap', '--unshare-pid', '--unshare-net', '--ro-bind', '/', '/', '--proc', '/proc', 'true')
+  );
 };
 
 /** Who runs Spool: the user of the tests, or another one that is not the superuser. */
@@ -35,8 +47,8 @@ const canBecome = (): boolean => {
 /** The superuser and an ordinary user, where the tests run as the superuser; otherwise whoever runs them. */
 export const users = (): User[] => {
   if (process.getuid?.() !== 0) return [{ title: 'an ordinary user', prefix: [] }];
-  const root = { title: 'the superuser', prefix: [] };
-  return canBecome() ? [root, { title: 'an ordinary user', prefix: asOrdinary }] : [root];
+  const superuser = { title: 'the superuser', prefix: [] };
+  return canBecome() ? [superuser, { title: 'an ordinary user', prefix: asOrdinary }] : [superuser];
 };
 
 /** What nobody inside of a sandbox may touch, read or reach. */
@@ -105,12 +117,32 @@ const commandOf = (pid: string): string[] => {
 /** A word that only the processes of one test have in their command line: `sleep <word>` waits for years. */
 export const newMark = (): string => String(500_000_000 + Math.floor(Math.random() * 500_000_000));
 
-/** Shell: daemons of three kinds, which an agent leaves behind. */
+/** Shell: daemons of three kinds, which an agent leaves behind; goes on when all have started. */
 export const leavesDaemons = (mark: string): string => `
-setsid sleep ${mark} </dev/null >/dev/null 2>&1 &
-env -i setsid sleep ${mark} </dev/null >/dev/null 2>&1 &
-( (env -i nohup sleep ${mark} </dev/null >/dev/null 2>&1 &) & )
+started=$(mktemp -d)
+daemon='touch "$0"; exec sleep ${mark}'
+setsid sh -c "$daemon" "$started/1" </dev/null >/dev/null 2>&1 &
+env -i setsid sh -c "$daemon" "$started/2" </dev/null >/dev/null 2>&1 &
+( (env -i nohup sh -c "$daemon" "$started/3" </dev/null >/dev/null 2>&1 &) & )
+until [ -e "$started/1" ] && [ -e "$started/2" ] && [ -e "$started/3" ]; do sleep 0.01; done
 `;
+
+/** Starts Spool as that user, to whom all belongs that the test has prepared until now. */
+export const startAs = (
+  user: User,
+  project: { readonly folder: string; readonly env: Record<string, string> },
+  { args, env }: { args: readonly string[]; env: Record<string, string> },
+) => {
+  if (user.prefix.length > 0) execFileSync('chown', ['-R', `${ordinary}:${ordinary}`, dirname(project.folder)]);
+  const [command = '', ...words] = [...user.prefix, process.execPath, spoolProgram, ...args];
+  return startProcess(command, words, { cwd: project.folder, env: { ...project.env, ...env } });
+};
+
+/** Whoever the files belong to by now. */
+export const gitOfAnyone =
+  (project: { git: (...args: string[]) => string }) =>
+  (...args: string[]) =>
+    project.git('-c', 'safe.directory=*', ...args);
 
 /** A project with a scripted agent that can be run in a sandbox, and what is around it. */
 export const createSandboxedProject = (user: User, options: ProjectOptions = {}) => {
@@ -118,14 +150,9 @@ export const createSandboxedProject = (user: User, options: ProjectOptions = {})
   const base = dirname(project.folder);
   const victims = createVictims(base, project.home);
   const env = { SPOOL_SANDBOX_WRITE: join(project.home, 'agent') };
-  const start = (args: readonly string[], more: Record<string, string> = {}) => {
-    // All that the test has prepared until now belongs to the user.
-    if (user.prefix.length > 0) execFileSync('chown', ['-R', `${ordinary}:${ordinary}`, base]);
-    const [command = '', ...words] = [...user.prefix, process.execPath, spoolProgram, ...args];
-    return startProcess(command, words, { cwd: project.folder, env: { ...project.env, ...env, ...more } });
-  };
-  /** Whoever the project belongs to by now. */
-  const git = (...args: string[]) => project.git('-c', 'safe.directory=*', ...args);
+  const start = (args: readonly string[], more: Record<string, string> = {}) =>
+    startAs(user, project, { args, env: { ...env, ...more } });
+  const git = gitOfAnyone(project);
   /** A script in the project that every process inside can run: `sh attack.sh <name>`. */
   const writeScript = (name: string, text: string) => {
     project.write(name, text);

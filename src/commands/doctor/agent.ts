@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { passed } from '../../passed-environment.ts';
 import { childEnvironment } from '../../harness/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
@@ -6,6 +9,7 @@ import { ask, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../project/files.ts';
 import { oneLine } from '../../report/format.ts';
 import { visible } from '../../report/trust.ts';
+import { removeFolder } from '../../sandbox/remove.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface AgentQuestion {
@@ -42,7 +46,11 @@ const checkSignIn = async ({ harness, env, stop }: AgentQuestion, binary: string
   );
   if (!harness.signIn) return unknown;
   const { args, signedOut, maybe, fix } = harness.signIn;
-  const answer = await ask({ binary, args, env: childEnvironment(passed(env)), stop });
+  // Not in the project: an agent may load what it finds there.
+  const cwd = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
+  const answer = await ask({ binary, args, cwd, env: childEnvironment(passed(env)), stop }).finally(() =>
+    removeFolder(cwd),
+  );
   if (answer !== null && signedOut.test(answer.text))
     return maybe
       ? warn(harness.name, 'nobody is signed in; a key or a provider of your own may do', fix)

@@ -45,13 +45,23 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
   });
 };
 
-const forward = async ({ project, base }: Landing, commit: string, aside: Aside | null): Promise<void> => {
+const forward = async (
+  { project, base, baseTip, call }: Landing,
+  commit: string,
+  aside: Aside | null,
+): Promise<void> => {
   const moved = await fastForward(project.root, base, commit);
-  if (moved.ok) return aside?.drop();
+  if (moved.ok) {
+    if (moved.otherHooks !== null) call.terminal.say(`${hooksText(moved.otherHooks, [baseTip, commit])}\n`);
+    return aside?.drop();
+  }
   aside?.putBack();
   if (moved.files.length > 0) throw userError('land-blocked', someOf(moved.files), base);
   throw userError('bad-branch', base, moved.why);
 };
+
+const hooksText = (folder: string, commits: readonly string[]): string =>
+  `No hook was run, as the hooks in ${folder} are others than before. See: ${commandLine('git', 'diff', ...commits.map((commit) => commit.slice(0, 12)), '--', folder)}`;
 
 interface Way {
   readonly holder: string;

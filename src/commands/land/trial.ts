@@ -57,7 +57,7 @@ const endIfStopped = (stops: Stops): void => {
 };
 
 /** The next run is told, once. */
-const conflict = ({ project, change, branch, base, call }: Landing, files: string): never => {
+const conflict = ({ project, change, branch, base, call, settings }: Landing, files: string): never => {
   const of = { project, change, env: call.env };
   const note = oneLine(
     `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
@@ -66,7 +66,8 @@ const conflict = ({ project, change, branch, base, call }: Landing, files: strin
   dropFromContext(of, (line) => isConflictNote(line) && line !== note);
   const told = loadContext(of).text?.split('\n').includes(note);
   if (!told) addContext(of, note);
-  throw userError('land-conflict', base, files, commandLine('spool', 'ralph', '--change', change, '--worktree'));
+  const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
+  throw userError('land-conflict', base, files, commandLine('spool', 'ralph', '--change', change, ...flags));
 };
 
 export const isConflictNote = (line: string): boolean =>

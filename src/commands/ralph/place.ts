@@ -69,6 +69,11 @@ export const openPlace = async (request: PlaceRequest): Promise<Place> => {
 
 const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout): void => {
   if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
+  if (checkout.otherHooks !== null) {
+    const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
+    const text = `No hook was run for the checkout of ${branch}, as it has other hooks in ${checkout.otherHooks} than are here. See: ${look}`;
+    emit({ type: 'notice', text });
+  }
   if (checkout.hookProblem === null) return;
   const text = `${branch} is checked out, but the post-checkout hook failed: ${oneLine(checkout.hookProblem)}`;
   emit({ type: 'notice', text });
@@ -82,6 +87,12 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
   let isNew = false;
   if (!(await isWorktree(project.root, worktree))) {
+    if (existsSync(join(worktree, '.git')))
+      throw userError(
+        'bad-branch',
+        branch,
+        `${worktree} does not belong to this repository: look at it and move it away`,
+      );
     isNew = !(await branchExists(project.root, branch));
     if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
     hideWorktreesFromGit(project);

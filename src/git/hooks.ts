@@ -1,0 +1,64 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { isWithin, realPath } from '../on-path.ts';
+import { fileAt, git, pathOf, readable } from './git.ts';
+
+/**
+ * The folders of a work tree that hooks come from, as they are named and behind links; none when hooks come from
+ * elsewhere. Husky has what is run next to what git is told.
+ */
+export const hooksInTree = async (root: string): Promise<string[]> => {
+  const asked = ['--git-path', 'hooks', '--git-common-dir'];
+  const { code, stdout } = await git(['rev-parse', ...asked], { cwd: root, hooks: true });
+  const [hooks, common] = readable(stdout).split('\n');
+  if (code !== 0 || !hooks || !common) return [];
+  const named = resolve(root, hooks);
+  const gitFolder = resolve(root, common);
+  return [...new Set([named, realPath(named)])]
+    .filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder))
+    .map((folder) => (folder.endsWith(join('.husky', '_')) ? dirname(folder) : folder));
+};
+
+/**
+ * The folder whose hooks a checkout of the commit would change; null when all are the files that are here. Compares with
+ * the files, not with a commit or the index: both can be written by agents that cannot write hooks.
+ */
+export const changedHooks = async (root: string, commit: string): Promise<string | null> => {
+  for (const folder of await hooksInTree(root)) {
+    const path = relative(root, folder).split(sep).join('/');
+    const paths = path === '' ? [] : ['--', path];
+    const { code, stdout } = await git(['ls-tree', '-r', '-z', '--full-tree', commit, ...paths], { cwd: root });
+    if (code !== 0 || !(await areHere(root, stdout.split('\0').filter(Boolean)))) return path || '.';
+  }
+  return null;
+};
+
+/** `entries` are lines of ls-tree. */
+const areHere = async (root: string, entries: readonly string[]): Promise<boolean> => {
+  const wanted = entries.map((entry) => {
+    const [, mode = '', hash = '', name = ''] = /^(\d+) \w+ (\w+)\t(.*)$/s.exec(entry) ?? [];
+    return { mode, hash, name };
+  });
+  if (wanted.some(({ mode, name }) => modeAt(root, name) !== mode)) return false;
+  const files = wanted.filter(({ mode }) => mode !== linkMode);
+  const links = wanted.filter(({ mode }) => mode === linkMode);
+  const input = files.map(({ name }) => `${JSON.stringify(name)}\n`).join('');
+  const { stdout } = await git(['hash-object', '--stdin-paths'], { cwd: root, input });
+  if (stdout !== files.map(({ hash }) => `${hash}\n`).join('')) return false;
+  for (const { hash, name } of links) {
+    const to = readlinkSync(pathOf(root, name), 'latin1');
+    if ((await git(['hash-object', '--stdin'], { cwd: root, input: to })).stdout.trim() !== hash) return false;
+  }
+  return true;
+};
+
+const linkMode = '120000';
+
+/** As git writes it; null for what is no file, not there, or behind a link. */
+const modeAt = (root: string, name: string): string | null => {
+  if (fileAt(root, name) !== name) return null;
+  const stats = lstatSync(pathOf(root, name));
+  if (stats.isSymbolicLink()) return linkMode;
+  if (!stats.isFile()) return null;
+  return stats.mode & 0o100 ? '100755' : '100644';
+};
