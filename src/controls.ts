@@ -3,11 +3,13 @@ import { stripVTControlCharacters } from 'node:util';
 /** What others wrote must not move the cursor, set the clipboard, change the title or turn the text of a terminal around. */
 export const withoutControls = (text: string): string => {
   if (text === lastClean) return text;
-  lastClean = holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
-  return lastClean;
+  const clean = holdsControls(text) ? stripVTControlCharacters(text).replaceAll(anyControl, '') : text;
+  if (clean.length > longText) lastClean = clean;
+  return clean;
 };
 
-/** The same text comes by here several times on its way to a terminal. */
+/** A text comes by here several times on its way to a terminal, and looking at a long one takes a while. */
+const longText = 1000;
 let lastClean = '';
 
 /** Controls of seven bits, but for the tab and the end of a line. */

@@ -5,7 +5,7 @@ import { secretLiterals } from './secret-values.ts';
 /** Takes secrets out of what is written down. What is searched for the promise is not touched. */
 export interface Redactor {
   text(text: string): string;
-  /** Plain data with every text in it cleaned: a copy, unless it is clean already. Must not be changed afterwards. */
+  /** Plain data with every text in it cleaned: a copy, unless it is clean already. */
   data<Data>(data: Data): Data;
   /** The same for a text without what is taken out of it on its way: taking it out can put a secret together. */
   after(takeOut: (text: string) => string): Pick<Redactor, 'data'>;
@@ -39,18 +39,12 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   };
 };
 
-/**
- * Copies only what has a text in it that is changed, and looks at nothing twice: this is called with every event, and
- * with the view of the run, in which hardly anything is new.
- */
+/** Copies only what has a text in it that is changed: hardly anything has, and this is called with every event. */
 const createMapper = (change: (text: string) => string) => {
-  const known = new WeakMap<object, unknown>();
   const map = (data: unknown): unknown => {
     if (typeof data === 'string') return change(data);
     if (typeof data !== 'object' || data === null) return data;
-    const changed = known.get(data) ?? mapEach(data as Record<string, unknown>);
-    known.set(data, changed);
-    return changed;
+    return mapEach(data as Record<string, unknown>);
   };
   const mapEach = (data: Record<string, unknown>): unknown => {
     let copy: Record<string, unknown> | null = null;
@@ -64,6 +58,20 @@ const createMapper = (change: (text: string) => string) => {
     return copy ?? data;
   };
   return map;
+};
+
+/** The same for one object after the other, in which hardly anything is new: what is as it was is not looked at again. */
+export const createRemembering = <Data extends object>({
+  data: clean,
+}: Pick<Redactor, 'data'>): ((data: Data) => Data) => {
+  let [before, cleaned]: [Data | null, Data | null] = [null, null];
+  return (data) => {
+    const next = { ...data };
+    for (const key of Object.keys(data) as (keyof Data)[])
+      next[key] = before !== null && before[key] === data[key] ? cleaned![key] : clean(data[key]);
+    [before, cleaned] = [data, next];
+    return next;
+  };
 };
 
 interface Secret extends Span {

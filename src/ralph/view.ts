@@ -72,7 +72,7 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
   view.status === 'running' && !alive ? 'interrupted' : view.status;
 
 /** The run as it is written into the project and told to others: without secrets. What says which run it is stays. */
-export const publicView = (view: RunView, redactor: { data<Data>(data: Data): Data }): RunView => {
+export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
   const { run, change, module, status, cause, place, startedAt, updatedAt, endedAt } = view;
-  return { ...redactor.data(view), run, change, module, status, cause, place, startedAt, updatedAt, endedAt };
+  return { ...clean(view), run, change, module, status, cause, place, startedAt, updatedAt, endedAt };
 };

@@ -3,7 +3,7 @@ import { writeStart, writeState } from '../../project/save-state.ts';
 import type { Emit } from '../../ralph/events.ts';
 import { publicView, type RunView } from '../../ralph/view.ts';
 import { initialView, reduceView } from '../../ralph/fold.ts';
-import type { Redactor } from '../../redact.ts';
+import { createRemembering, type Redactor } from '../../redact.ts';
 import type { Report } from '../../report/report.ts';
 import type { Planned } from './plan.ts';
 
@@ -35,10 +35,11 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
   let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, settings, at });
+  const clean = createRemembering<RunView>(redactor);
   let started = false;
   const keep = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
-    writeState(project, publicView(view, redactor));
+    writeState(project, publicView(view, clean));
     started = true;
   };
   const timer = setInterval(() => {
@@ -51,10 +52,10 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      if (event.type === 'run-started' || event.type === 'run-ended') record(next, publicView(next, redactor));
+      if (event.type === 'run-started' || event.type === 'run-ended') record(next, publicView(next, clean));
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
-      if (event.type === 'run-started') writeStart(project, publicView(view, redactor));
+      if (event.type === 'run-started') writeStart(project, publicView(view, clean));
       try {
         report(event, view);
       } catch {

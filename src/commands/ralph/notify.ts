@@ -12,7 +12,7 @@ const longestMs = 30_000;
 /** Tells whoever asked to be told that the run has ended. That it cannot is said, and changes nothing. */
 export const notify = async (command: string, parts: WorldParts & { view: RunView }): Promise<void> => {
   const { project, call, plan, folder, stops, redactor, trusted } = parts;
-  const view = publicView(parts.view, redactor);
+  const view = publicView(parts.view, redactor.data);
   // It runs outside of whatever confines the agent, which must not choose what that is.
   const changed = trusted.changedScripts(view.change, 'notify');
   if (changed.length > 0) {
