@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readRegular } from '../files/own.ts';
@@ -61,10 +62,11 @@ const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
   if (code !== 0) return null;
   const found = new Map<string, { value: string; file: string }>();
-  const commonFolder = join(gitFolder, 'commondir');
-  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD'), commonFolder]);
-  // Says where git looks for settings.
-  found.set('the shared git folder', { value: readRegular(commonFolder)?.toString() ?? '', file: commonFolder });
+  const [shared, config] = [join(gitFolder, 'commondir'), join(gitFolder, 'config')];
+  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD'), shared, config]);
+  // Says where git looks for settings. A worktree that is being removed has neither.
+  const value = readRegular(shared)?.toString() ?? (existsSync(config) ? '.' : null);
+  if (value !== null) found.set('the shared git folder', { value, file: shared });
   const fields = readable(stdout).split('\0');
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const file = /^file:(.*)$/s.exec(fields[at]!)?.[1];

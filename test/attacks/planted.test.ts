@@ -49,6 +49,18 @@ test('a landing writes nothing through a link that is in one of the commits', as
   expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious\n');
 });
 
+test('the same for a worktree whose git folder an agent makes one of its own', async () => {
+  const attack = `folder=$(git rev-parse --absolute-git-dir); cp -r ../../../.git/objects ../../../.git/refs "$folder"
+    git config -f "$folder/config" core.repositoryformatversion 0
+    git config -f "$folder/config" filter.evil.clean 'touch "$HOME/ran"; cat'
+    mkdir -p "$folder/info"; echo '*.txt filter=evil' > "$folder/info/attributes"; rm "$folder/commondir"`;
+  const project = createProject({ agent: [`echo a > a.txt; ${attack}`, `echo b > b.txt; ${promise}`] });
+
+  await project.spool(...run, '--worktree', '--max-iterations', '2');
+
+  expect(existsSync(join(project.home, 'ran'))).toBe(false);
+});
+
 test('git is not run any more once an agent has given it another shared folder', async () => {
   const attack = `mkdir evil; cp -r .git/objects .git/refs .git/HEAD evil; mkdir evil/info
     git config -f evil/config core.repositoryformatversion 0
