@@ -1,5 +1,6 @@
 import type { Redactor } from '../redact.ts';
 import { git } from './git.ts';
+import { noFetch } from './inert.ts';
 import { covers, type LeftOut } from './left-out.ts';
 import { takeTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
@@ -87,7 +88,7 @@ export const openCheckpoints = async (
 };
 
 const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
-  const { stdout } = await git(['cat-file', 'commit', commit], { cwd: root });
+  const { stdout } = await git(['cat-file', 'commit', commit], { cwd: root, env: noFetch });
   const [header = ''] = stdout.split('\n\n', 1);
   const treeId = /^tree (\w+)\n/.exec(header)?.[1];
   const seconds = /^committer .* (\d+) [-+]\d+$/m.exec(header)?.[1];
@@ -161,7 +162,10 @@ export const dropCheckpoints = async (
 };
 
 export const treeOf = async ({ root }: WorkTree, commit: string): Promise<string | null> => {
-  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], { cwd: root });
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], {
+    cwd: root,
+    env: noFetch,
+  });
   return code === 0 ? stdout.trim() : null;
 };
 

@@ -86,8 +86,9 @@ test('list, show and diff fetch nothing, as the remote may name a program', asyn
     'protocol.ext.allow': 'always',
   };
   for (const [key, value] of Object.entries(config)) project.git('config', key, value);
-  const tree = project.git('rev-parse', `${commit}^{tree}`);
-  for (const id of [commit, tree]) {
+  const checkpoints = project.git('for-each-ref', '--format=%(objectname)', 'refs/spool').split('\n');
+  const trees = [commit, ...checkpoints].map((id) => project.git('rev-parse', `${id}^{tree}`));
+  for (const id of new Set([commit, ...checkpoints, ...trees])) {
     const file = project.path(`.git/objects/${id.slice(0, 2)}/${id.slice(2)}`);
     renameSync(file, `${file}.gone`);
     for (const args of [['list'], ['show', change], ['ralph', '--status', '--change', change], ['diff', change]])
