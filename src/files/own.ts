@@ -108,6 +108,8 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
 export const readOwn = (path: string, limit = longestText): Buffer | null => {
   let opened: { readonly file: number; readonly size: number };
   try {
+    // An error takes much longer than a question.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path))) return null;
     opened = openWithSize(path, 'read');
   } catch (error) {
     if (isMissing(error)) return null;

@@ -49,15 +49,18 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
   const specsFolder = join(folder, 'specs');
   const fixed = [join(folder, 'proposal.md'), join(folder, 'design.md'), join(folder, 'tasks.md')];
   if (moduleName !== null) fixed.push(join(modulesFolder(project), moduleName, 'module.md'));
+  const fixedKeys = new Map(fixed.map((path) => [path, keyOf(path)]));
   const own = () => [
-    ...[...fixed, ...filesBelow(specsFolder).map((name) => join(specsFolder, name))].filter(isThere).map(keyOf),
+    ...fixed.filter(isThere).map((path) => fixedKeys.get(path)!),
+    ...filesBelow(specsFolder).map((name) => keyOf(join(specsFolder, name))),
     settings,
   ];
   const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
   const hashIn = createHasher();
   const hashOf = (key: string) => hashOfFile(key, root, hashIn);
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
-  const titles = () => taskTitles(files.read(tasksKey) ?? '');
+  const titlesIn = createLast(taskTitles);
+  const titles = () => titlesIn(files.read(tasksKey) ?? '');
   return {
     tasksKey,
     keys: () => [...new Set([...own(), ...decidersOf(commands, files)])],
@@ -82,6 +85,12 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
       ];
     },
   };
+};
+
+/** A function of a text that is not called again for the text of the last call. */
+const createLast = <Result>(read: (text: string) => Result): ((text: string) => Result) => {
+  let last: { readonly text: string; readonly result: Result } | null = null;
+  return (text) => (last?.text === text ? last : (last = { text, result: read(text) })).result;
 };
 
 const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);

@@ -38,29 +38,49 @@ export const acquireLock = (path: string, purpose: string): Locking => {
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => ({
-  kind: 'held',
-  replaced,
-  keep: () => {
-    const found = readOwner(path);
-    if (found?.id === mine.id) return null;
-    // Somebody wrote into it who is no Spool.
-    if (found?.id === unreadable) removeOwn(path);
-    if (found === null || found.id === unreadable) link(path, mine);
-    const owner = readOwner(path);
-    return owner?.id === mine.id ? null : owner;
-  },
-  beat: () => {
-    try {
-      touchOwn(path);
-    } catch {
-      // It is gone: `keep` puts it back.
-    }
-  },
-  release: () => {
-    if (readOwner(path)?.id === mine.id) removeOwn(path);
-  },
-});
+const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => {
+  let lastSeen: string | null = null;
+  const isMine = (): boolean => {
+    const version = settledVersion(path);
+    if (version !== null && version === lastSeen) return true;
+    const found = readOwner(path)?.id === mine.id;
+    lastSeen = found ? version : null;
+    return found;
+  };
+  return {
+    kind: 'held',
+    replaced,
+    keep: () => {
+      if (isMine()) return null;
+      const found = readOwner(path);
+      // Somebody wrote into it who is no Spool.
+      if (found?.id === unreadable) removeOwn(path);
+      if (found === null || found.id === unreadable) link(path, mine);
+      const owner = readOwner(path);
+      return owner?.id === mine.id ? null : owner;
+    },
+    beat: () => {
+      try {
+        touchOwn(path);
+      } catch {
+        // It is gone: `keep` puts it back.
+      }
+    },
+    release: () => {
+      if (readOwner(path)?.id === mine.id) removeOwn(path);
+    },
+  };
+};
+
+/** Longer than a tick of the clock that file systems use: two changes within one look the same. */
+const settleMs = 100;
+
+/** What tells one version of a file from another; null for none, and for one that is too new to be told apart. */
+const settledVersion = (path: string): string | null => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
+  return `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeMs}/${stats.ctimeMs}`;
+};
 
 /** False when the lock is there already. */
 const link = (path: string, mine: LockOwner): boolean => {

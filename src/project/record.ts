@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { closeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -24,7 +24,9 @@ const names = new WeakMap<Project, string>();
 
 const nameOf = (project: Project): string => {
   const root = realPath(project.root);
-  const id = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  const id = Buffer.from(sha256(Buffer.from(root)))
+    .toString('hex')
+    .slice(0, 16);
   return `${basename(root)}-${id}`;
 };
 

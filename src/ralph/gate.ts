@@ -1,5 +1,6 @@
 import type { GatePlan, GateReport, GateRun } from './events.ts';
 import type { Verdict } from './iteration.ts';
+import { grouped } from './usage.ts';
 
 /** A promise that the gate does not let through is refused, with the reason. */
 export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
@@ -58,5 +59,3 @@ const some = (titles: readonly string[], all: number) =>
     .slice(0, named)
     .map((title) => `"${title}"`)
     .join(', ')}${all > named ? ` and ${grouped(all - named)} more` : ''}`;
-
-const grouped = (number: number) => number.toLocaleString('en-US');

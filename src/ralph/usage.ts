@@ -22,3 +22,9 @@ export const totalUsage = ({ usage, held }: Pick<Tally, 'usage' | 'held'>): Usag
 /** What some attempts used together. */
 export const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
   attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);
+
+/** `1,234,567`. The first call of `toLocaleString` in a process takes 15 ms. */
+export const grouped = (number: number): string => {
+  const [whole, ...rest] = String(number).split('.');
+  return [whole!.replaceAll(/\B(?=(?:\d{3})+$)/g, ','), ...rest].join('.');
+};

@@ -1,6 +1,7 @@
 import { withoutControls } from '../controls.ts';
 import type { GitSummary, IterationRecord, Usage } from '../ralph/events.ts';
 import { failed } from '../ralph/events.ts';
+import { grouped } from '../ralph/usage.ts';
 
 /** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
 export const duration = (ms: number): string => {
@@ -50,8 +51,6 @@ export const tokensOf = ({ inputTokens, outputTokens }: Usage): string =>
 
 export const costOf = ({ costUsd }: Usage): string =>
   costUsd === null ? '-' : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
-
-const grouped = (number: number) => number.toLocaleString('en-US');
 
 export const outcome = (record: IterationRecord): string => {
   if (record.completionFound) return 'promised';

@@ -1,4 +1,5 @@
 import type { Limits, RunPlan } from '../ralph/events.ts';
+import { grouped } from '../ralph/usage.ts';
 import { count, duration, moment } from './format.ts';
 
 /** The limits of a run, each in a few words. `except` says for whom one does not hold. */
@@ -13,7 +14,7 @@ export const limitsText = (
     ...of('maxDurationMs', (limit) => `${duration(limit)} at work`),
     ...of('untilMs', (limit) => `until ${moment(new Date(limit).toISOString())}`),
     ...of('maxCostUsd', (limit) => `$${limit}${except('cost')}`),
-    ...of('maxTokens', (limit) => `${limit.toLocaleString('en-US')} tokens${except('tokens')}`),
+    ...of('maxTokens', (limit) => `${grouped(limit)} tokens${except('tokens')}`),
     ...of('iterationTimeoutMs', (limit) => `${duration(limit)} an iteration`),
     ...of('idleTimeoutMs', (limit) => `${duration(limit)} without output`),
     ...(failFast ? ['no failure'] : of('maxFailures', (limit) => `${limit} failures in a row`)),
