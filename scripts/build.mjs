@@ -1,7 +1,9 @@
 // Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, and the config schema.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { readImports } from './graph.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
@@ -14,41 +16,46 @@ const common = {
   transform: { define: { SPOOL_VERSION: JSON.stringify(version) } },
 };
 
-/** What nearly every command needs is one file: twenty small ones take longer to load than to run. */
-const together = [
-  { name: 'start', test: below('errors|outputs|version'), priority: 3 },
-  {
-    name: 'words',
-    test: below('program|parse|flags|values|closest|commands/(?:index|command)|report/terminal|on-path|files/home'),
-    priority: 2,
-  },
-  {
-    name: 'core',
-    test: below(
-      'config|process-start|project/(?:files|find|ids|changes|modules|shape|saved|state|history|lock-owner)|ralph/(?:events|usage|view)|report/(?:format|summary|status)|commands/ralph/(?:ralph|target)',
-    ),
-    priority: 1,
-  },
-  { name: 'record', test: below('project/record|files/home'), priority: 1 },
-  {
-    name: 'writing',
-    test: below(
-      'processes|project/(?:tasks|task-file|lock|loop-lock|state-folder|save-state|context)|ralph/(?:tally|fold)',
-    ),
-  },
-  { name: 'agents', test: below('harness/(?!run|agent|version|shell|decode|diagnosis|watchdog|environment)[a-z-]+') },
-];
+const imports = readImports();
 
-/** @param {string} names */
-function below(names) {
-  return new RegExp(`[/\\\\]src[/\\\\](?:${names.replaceAll('/', '[/\\\\]')})\\.ts$`);
-}
+/**
+ * All that a file needs to run, as far as it is not loaded later.
+ * @param {string} file @param {Set<string>} found
+ */
+const neededBy = (file, found = new Set()) => {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const { to, kind } of imports.get(file) ?? []) if (kind === 'static') neededBy(to, found);
+  return found;
+};
+
+/**
+ * The steps of starting, each of which is one file with all it needs that was not loaded before: twenty small files take
+ * longer to load than to run.
+ */
+const steps = {
+  start: 'cli/main.ts',
+  words: 'cli/program.ts',
+  status: 'commands/ralph/ralph.ts',
+  record: 'store/record.ts',
+  list: 'commands/list.ts',
+  agents: 'harness/registry.ts',
+};
+
+const together = Object.entries(steps).map(([name, file], index, all) => {
+  const files = neededBy(file);
+  return {
+    name,
+    test: (/** @type {string} */ id) => files.has(relative(join(root, 'src'), id).replaceAll('\\', '/')),
+    priority: all.length - index,
+  };
+});
 
 const buildProgram = () =>
   build({
     ...common,
     // The second is a process of its own.
-    input: { spool: 'src/cli.ts', sandbox: 'src/sandbox/keeper.ts' },
+    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/keeper.ts' },
     output: {
       dir: 'dist',
       // Node starts a program of CommonJS in less time than one of modules.
@@ -67,7 +74,7 @@ const buildProgram = () =>
   });
 
 const writeSchema = async () => {
-  const { output } = await build({ ...common, input: 'src/schema.ts', write: false });
+  const { output } = await build({ ...common, input: 'src/config/schema.ts', write: false });
   const source = Buffer.from(output[0].code).toString('base64');
   const { configSchema } = await import(`data:text/javascript;base64,${source}`);
   writeFileSync(`${root}/dist/config.schema.json`, `${JSON.stringify(configSchema(), null, 2)}\n`);

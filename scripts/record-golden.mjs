@@ -15,7 +15,7 @@ import { agentBin } from './agents.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const loadHarnesses = async () => {
-  const { output } = await build({ cwd: root, platform: 'node', input: 'src/harness/index.ts', write: false });
+  const { output } = await build({ cwd: root, platform: 'node', input: 'src/harness/registry.ts', write: false });
   const source = Buffer.from(output[0].code).toString('base64');
   return (await import(`data:text/javascript;base64,${source}`)).harnesses;
 };

@@ -1,4 +1,4 @@
-import { commandLine } from './shell-words.ts';
+import { commandLine } from './text/shell-words.ts';
 /**
  * Every error a user can cause, with its exit code: 2 for usage and configuration, 1 for what the machine lacks.
  * docs/errors.md lists the same codes, and a test fails when the two differ.

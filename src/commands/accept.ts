@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
-import { isInside } from '../processes.ts';
-import { resolveChange } from '../project/changes.ts';
-import { findProject } from '../project/find.ts';
-import { acceptGoal, describeMoved } from '../project/guard.ts';
-import { acceptContext } from '../project/context.ts';
-import { asAskedFor, recordFolder } from '../project/record.ts';
-import { readState } from '../project/state.ts';
-import { count, oneLine } from '../report/format.ts';
+import { isInside } from '../process/tree.ts';
+import { resolveChange } from '../changes/changes.ts';
+import { findProject } from '../store/project.ts';
+import { acceptGoal, describeMoved } from '../guard/guard.ts';
+import { acceptContext } from '../store/context.ts';
+import { asAskedFor, recordFolder } from '../store/record.ts';
+import { readState } from '../store/state.ts';
+import { count, oneLine } from '../text/format.ts';
 import type { Call } from './command.ts';
 
 /** How many changes are listed. */

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { createFolder, renameOwn } from '../files/own.ts';
-import { changeFolder, resolveChange } from '../project/changes.ts';
-import { readTasks } from '../project/task-file.ts';
-import { archiveFolder, findProjectHere } from '../project/find.ts';
-import { lockChange } from '../project/loop-lock.ts';
-import { countTasks } from '../project/tasks.ts';
+import { changeFolder, resolveChange } from '../changes/changes.ts';
+import { readTasks } from '../changes/task-file.ts';
+import { archiveFolder, findProjectHere } from '../store/project.ts';
+import { lockChange } from '../store/run-lock.ts';
+import { countTasks } from '../changes/tasks.ts';
 import type { Call } from './command.ts';
 
 /** The change is locked while it moves, so that no loop starts on it in between. */

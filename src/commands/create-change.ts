@@ -1,8 +1,8 @@
-import { commandLine } from '../shell-words.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { userError } from '../errors.ts';
-import { createChange } from '../project/create.ts';
-import { findProjectHere } from '../project/find.ts';
-import { listModules, moduleIdOf, resolveModule } from '../project/modules.ts';
+import { createChange } from '../changes/create.ts';
+import { findProjectHere } from '../store/project.ts';
+import { listModules, moduleIdOf, resolveModule } from '../changes/modules.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {

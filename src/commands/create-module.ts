@@ -1,6 +1,6 @@
-import { createModule } from '../project/create.ts';
-import { findProjectHere } from '../project/find.ts';
-import { moduleIdOf } from '../project/modules.ts';
+import { createModule } from '../changes/create.ts';
+import { findProjectHere } from '../store/project.ts';
+import { moduleIdOf } from '../changes/modules.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {

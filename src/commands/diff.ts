@@ -2,10 +2,11 @@ import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
 import { showGit } from '../git/git.ts';
 import type { Call } from './command.ts';
-import { findKept, type Kept, lastIteration, pick } from './checkpoints.ts';
+import { type Kept, lastIteration, pick } from '../run/checkpoints.ts';
+import { keptOf } from './kept.ts';
 
 export const run = async (call: Call): Promise<number> => {
-  const kept = await findKept(call);
+  const kept = await keptOf(call);
   const [from, to] = await rangeOf(kept, call.second ?? String(lastIteration(kept)));
   const flags = call.typed.stat ? ['--stat'] : [];
   return showGit(['diff', '--find-renames', ...flags, from, to], kept.tree.root);

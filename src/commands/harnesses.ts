@@ -1,14 +1,14 @@
-import { safeJson } from '../controls.ts';
-import { passListsOf, readConfig } from '../config.ts';
-import { childEnvironment } from '../harness/environment.ts';
+import { safeJson } from '../text/controls.ts';
+import { passListsOf, readConfig } from '../config/resolve.ts';
+import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
-import { harnesses } from '../harness/index.ts';
-import { onPath } from '../on-path.ts';
+import { harnesses } from '../harness/registry.ts';
+import { onPath } from '../process/which.ts';
 import { versionOf } from '../harness/version.ts';
-import { passedBy } from '../passed-environment.ts';
-import { findProjectIfAny } from '../project/find.ts';
-import { oneLine, table } from '../report/format.ts';
-import { visible } from '../report/trust.ts';
+import { passedBy } from '../process/passed-environment.ts';
+import { findProjectIfAny } from '../store/project.ts';
+import { oneLine, table } from '../text/format.ts';
+import { visible } from '../text/visible.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {

@@ -9,8 +9,8 @@ import {
   modulesFolder,
   type Project,
   stateFolder,
-} from '../project/find.ts';
-import { hideStateFromGit } from '../project/state-folder.ts';
+} from '../store/project.ts';
+import { hideStateFromGit } from '../store/folders.ts';
 import type { Call } from './command.ts';
 
 /** Makes what is missing and leaves alone what is there. */

@@ -1,8 +1,8 @@
-import { safeJson } from '../controls.ts';
-import { findProject } from '../project/find.ts';
-import { type ChangeOverview, overviews } from '../project/overview.ts';
+import { safeJson } from '../text/controls.ts';
+import { findProject } from '../store/project.ts';
+import { type ChangeOverview, overviews } from '../report/overview.ts';
 import { describeLastRun } from '../report/status.ts';
-import { table } from '../report/format.ts';
+import { table } from '../text/format.ts';
 import type { Call } from './command.ts';
 
 export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {

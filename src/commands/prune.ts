@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { removeOwn } from '../files/own.ts';
-import { parseValue, wanted } from '../values.ts';
+import { parseValue, wanted } from '../config/values.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
-import { folderNames } from '../project/files.ts';
-import { findProject, type Project, stateFolder } from '../project/find.ts';
-import { runId } from '../project/ids.ts';
-import { dropNotes } from '../project/notes.ts';
-import { recordFolder } from '../project/record.ts';
-import { loopOwner, ralphFolder } from '../project/state.ts';
-import { newScratch } from '../project/state-folder.ts';
-import { count } from '../report/format.ts';
+import { folderNames } from '../files/read.ts';
+import { findProject, type Project, stateFolder } from '../store/project.ts';
+import { runId } from '../store/run-id.ts';
+import { dropNotes } from '../store/notes.ts';
+import { recordFolder } from '../store/record.ts';
+import { loopOwner, ralphFolder } from '../store/state.ts';
+import { newScratch } from '../store/folders.ts';
+import { count } from '../text/format.ts';
 import type { Call } from './command.ts';
 
 /** What is dropped of one change. */

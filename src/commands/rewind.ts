@@ -6,21 +6,22 @@ import { type LeftOut, leftOutIn, stillLeftOut } from '../git/left-out.ts';
 import { notKept } from '../git/not-kept.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { takeTree } from '../git/trees.ts';
-import { openNotes } from '../project/notes.ts';
-import { runFolder } from '../project/state.ts';
-import { lockChange } from '../project/loop-lock.ts';
-import { createRedactor, type Redactor } from '../redact.ts';
-import { count, oneLine, someOf } from '../report/format.ts';
-import { commandLine } from '../shell-words.ts';
+import { openNotes } from '../store/notes.ts';
+import { runFolder } from '../store/state.ts';
+import { lockChange } from '../store/run-lock.ts';
+import { createRedactor, type Redactor } from '../secrets/redact.ts';
+import { count, oneLine, someOf } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Call } from './command.ts';
-import { findKept, type Kept, pick } from './checkpoints.ts';
+import { type Kept, pick } from '../run/checkpoints.ts';
+import { keptOf } from './kept.ts';
 
 /** How many files are named. */
 const mostNamed = 20;
 
 export const run = async (call: Call): Promise<number> => {
-  const kept = await findKept(call);
+  const kept = await keptOf(call);
   const { project, tree, change, place } = kept;
   if (!existsSync(place)) throw userError('place-gone', place);
   const target = (await treeOf(tree, pick(kept, call.second!).commit))!;

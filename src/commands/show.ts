@@ -1,12 +1,13 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, changesOfModule, listChanges } from '../project/changes.ts';
-import { readIfThere } from '../project/files.ts';
-import { findProject, type Project } from '../project/find.ts';
-import { matchId } from '../project/ids.ts';
-import { listModules, moduleIdOf, readModule } from '../project/modules.ts';
-import { overview, tasksOf } from '../project/overview.ts';
-import { countTasks } from '../project/tasks.ts';
+import { changeFolder, changesOfModule, listChanges } from '../changes/changes.ts';
+import { readIfThere } from '../files/read.ts';
+import { findProject, type Project } from '../store/project.ts';
+import { matchId } from '../changes/ids.ts';
+import { listModules, moduleIdOf, readModule } from '../changes/modules.ts';
+import { overview } from '../report/overview.ts';
+import { tasksOf } from '../changes/work-copy.ts';
+import { countTasks } from '../changes/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Call } from './command.ts';
 

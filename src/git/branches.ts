@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem } from '../errors.ts';
-import { realPath } from '../on-path.ts';
+import { realPath } from '../process/which.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, readable } from './git.ts';
 import { changedHooks } from './hooks.ts';
 import { noFetch } from './inert.ts';

@@ -1,4 +1,4 @@
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { git } from './git.ts';
 import { noFetch } from './inert.ts';
 import { covers, type LeftOut } from './left-out.ts';

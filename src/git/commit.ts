@@ -1,6 +1,6 @@
 import { removeOwn } from '../files/own.ts';
-import { tagVariable } from '../processes.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { tagVariable } from '../process/tree.ts';
+import type { Sandbox } from '../process/sandbox.ts';
 import { git, type GitResult, readable } from './git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
 import {

@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { isWithin, realPath } from '../on-path.ts';
+import { isWithin, realPath } from '../process/which.ts';
 import { fileAt, git, pathOf, readable } from './git.ts';
 
 /**

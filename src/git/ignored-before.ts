@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { Notes } from '../project/notes.ts';
-import { listOf, object, required, text } from '../project/shape.ts';
+import { listOf, object, required, text } from '../text/shape.ts';
 import { git, type GitArguments, pathOf } from './git.ts';
 import { createRulesReader } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
@@ -22,7 +21,13 @@ interface Kept {
   readonly files: readonly string[];
 }
 
-export const openIgnoredBefore = (tree: WorkTree, notes: Notes): IgnoredBefore => {
+/** Where it is noted for a run that is resumed. */
+interface IgnoredNotes {
+  read(name: 'ignored.json'): unknown;
+  write(name: 'ignored.json', text: string): void;
+}
+
+export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredBefore => {
   const readRules = createRulesReader(tree);
   let kept = shape(notes.read('ignored.json')) ?? null;
   let files = new Set(kept?.files);

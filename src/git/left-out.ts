@@ -1,4 +1,4 @@
-import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../project/shape.ts';
+import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../text/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
 export interface LeftOut {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readRegular } from '../files/own.ts';
 import { dirname } from 'node:path';
-import type { Difference } from './changes.ts';
+import type { Difference } from './diff.ts';
 import { git, type GitArguments, type GitResult, pathOf, readable, statsAt } from './git.ts';
 import { noFetch } from './inert.ts';
 

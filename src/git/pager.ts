@@ -1,5 +1,5 @@
-import { controlPattern } from '../controls.ts';
-import { commandLine } from '../shell-words.ts';
+import { controlPattern } from '../text/controls.ts';
+import { commandLine } from '../text/shell-words.ts';
 
 /**
  * A pager that gets the output of git without what a terminal acts upon, but for colours: names and contents of files

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { isWithin, onPath, realPath } from '../on-path.ts';
+import { isWithin, onPath, realPath } from '../process/which.ts';
 
 /** The git that is run: never one below the project, where an agent can have put it in front of PATH. */
 export const gitProgram = (cwd: string): string => {

@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { removeOwn, renameOwn, writeOwn } from '../files/own.ts';
-import { readJson } from '../project/files.ts';
-import { listOf, object, orNull, pairOf, required, text } from '../project/shape.ts';
+import { readJson } from '../files/read.ts';
+import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
 import { git, type GitResult } from './git.ts';
 import { between, indexAgainst, type RawDifference } from './raw.ts';
 import type { WorkTree } from './worktree.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { removeOwn } from '../files/own.ts';
 import { dirname } from 'node:path';
-import { type Difference, changesBetween } from './changes.ts';
+import { type Difference, changesBetween } from './diff.ts';
 import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
 import { ignoredBy } from './ignored.ts';
 import { covers, type LeftOutKind } from './left-out.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { removeOwn } from '../files/own.ts';
 import { join } from 'node:path';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { createGitlinks, gitlinksIn } from './gitlinks.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/own.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { git, pathOf, readable, statsOf } from './git.ts';
-import { isNamedLikeSecret } from './secret-names.ts';
+import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that is not committed, and why. */

@@ -1,3 +1,4 @@
+import type { SandboxNeeds } from '../process/sandbox.ts';
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 
 /** An agent CLI, described as data. Adding one is a file like this one, a row in the registry and a test row. */
@@ -50,17 +51,6 @@ interface OwnCommand {
 interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
   /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
   readonly permission?: (tools: readonly string[]) => string;
-}
-
-interface SandboxNeeds {
-  /** Files and folders of its own in which it writes. */
-  readonly data: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** What of them runs commands, or lifts permissions, when it is started the next time: it can be read only. */
-  readonly settings?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** The same of what it creates itself when it is not there. */
-  readonly created?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** Where its models are. */
-  readonly hosts: readonly string[];
 }
 
 export interface Surroundings {

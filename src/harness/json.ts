@@ -1,4 +1,4 @@
-import { parseJsonText } from '../json.ts';
+import { parseJsonText } from '../text/json.ts';
 
 /** Looks into JSON that somebody else wrote, believing nothing about its shape. */
 

@@ -1,5 +1,5 @@
 import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
-import { aboutOf, unknownPart } from './about.ts';
+import { aboutOf, unknownPart } from './tool-input.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';

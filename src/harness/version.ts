@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import spawn from 'cross-spawn';
-import { environmentIn, signalGroup } from '../processes.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { environmentIn, signalGroup } from '../process/tree.ts';
+import type { Sandbox } from '../process/sandbox.ts';
 import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;

@@ -1,5 +1,4 @@
 import type { Usage } from './events.ts';
-import type { Tally } from './tally.ts';
 
 /** What is unknown in both stays unknown; what one of them knows is counted. */
 export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
@@ -16,8 +15,13 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
 };
 
 /** What the run has used, with the attempts that are in no record yet. */
-export const totalUsage = ({ usage, held }: Pick<Tally, 'usage' | 'held'>): Usage | null =>
-  addUsage(usage, usageOf(held));
+export const totalUsage = ({
+  usage,
+  held,
+}: {
+  readonly usage: Usage | null;
+  readonly held: readonly { readonly usage: Usage | null }[];
+}): Usage | null => addUsage(usage, usageOf(held));
 
 /** What some attempts used together. */
 export const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>

@@ -11,6 +11,7 @@ import type {
   Uncommitted,
   Usage,
 } from './events.ts';
+import type { RunEvent } from './events.ts';
 import type { Tally } from './tally.ts';
 
 /** The run as it stands: what state.json holds and every reader shows. */
@@ -76,3 +77,6 @@ export const publicView = (view: RunView, clean: (view: RunView) => RunView): Ru
   const { run, change, module, status, cause, place, startedAt, updatedAt, endedAt } = view;
   return { ...clean(view), run, change, module, status, cause, place, startedAt, updatedAt, endedAt };
 };
+
+/** A reader of a run: called with every event, and with the view that it led to. */
+export type Report = (event: RunEvent, view: RunView) => void;

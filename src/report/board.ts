@@ -1,16 +1,16 @@
 import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { costOf, count, cut, duration, oneLine, table, widthOf } from './format.ts';
+import { count, cut, duration, oneLine, table, widthOf } from '../text/format.ts';
+import { costOf } from './figures.ts';
 import { allAllowed } from './live.ts';
-import type { Report } from './report.ts';
+import type { Report } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
 import { nothingKnown } from '../ralph/events.ts';
 
 /** How a change came out of a run of several. */
 export interface Outcome {
   readonly change: string;
-  readonly code: number;
   /** null when it was not started. */
   readonly view: RunView | null;
   /** Why it was not started, or what else there is to say. */

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { mapLimits } from '../ralph/limits.ts';
 import type { RunView } from '../ralph/view.ts';
 import { limitsText } from './limits.ts';
-import { visible } from './trust.ts';
+import { visible } from '../text/visible.ts';
 
 /** What an interrupted run that somebody else started would do when it is resumed, in full. */
 export const renderConsent = (view: RunView, root: string): string[] => {

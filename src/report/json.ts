@@ -1,5 +1,5 @@
-import { safeJson } from '../controls.ts';
-import type { Report } from './report.ts';
+import { safeJson } from '../text/controls.ts';
+import type { Report } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One event a line, for programs; the last one comes with the whole view. With several runs each says whose it is. */

@@ -1,6 +1,6 @@
 import type { Limits, RunPlan } from '../ralph/events.ts';
 import { grouped } from '../ralph/usage.ts';
-import { count, duration, moment } from './format.ts';
+import { count, duration, moment } from '../text/format.ts';
 
 /** The limits of a run, each in a few words. `except` says for whom one does not hold. */
 export const limitsText = (

@@ -10,11 +10,13 @@ import {
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, cut, duration, lineChanges, moment, oneLine, someOf, usageText } from './format.ts';
-import { withoutControls } from '../controls.ts';
+import { lineChanges, count, cut, duration, moment, oneLine, someOf } from '../text/format.ts';
+import { usageText } from './figures.ts';
+import { withoutControls } from '../text/controls.ts';
 import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
-import { dayOf, visible } from './trust.ts';
+import { dayOf } from '../trust/render.ts';
+import { visible } from '../text/visible.ts';
 import { createTicker } from './ticker.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,8 +27,8 @@ export interface LiveOptions {
   readonly verbose: boolean;
   /** What is known of the harness of that name. */
   readonly harness: (name: string) => HarnessFacts;
-  /** Where the prompts and the logs of this run are, as the user would type it. */
-  readonly folder: string;
+  /** Where the prompts and the logs of a run are, as the user would type it. */
+  readonly folderOf: (view: RunView) => string;
   /** Hosts and paths that the user allows in the sandbox. */
   readonly sandboxAllow: readonly string[];
   readonly sandboxWrite: readonly string[];
@@ -132,7 +134,7 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
         say('');
         say(`${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
         for (const line of summarise(view)) say(line);
-        say(paint('dim', `  Prompts and logs: ${options.folder}`));
+        say(paint('dim', `  Prompts and logs: ${options.folderOf(view)}`));
         return terminal.isScreen ? terminal.control('bell') : undefined;
     }
   };

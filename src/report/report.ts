@@ -1,10 +1,6 @@
-import { withoutControls } from '../controls.ts';
-import type { RunEvent } from '../ralph/events.ts';
-import type { RunView } from '../ralph/view.ts';
-import { createRemembering, type Redactor } from '../redact.ts';
-
-/** A reader of a run: called with every event, and with the view that it led to. */
-export type Report = (event: RunEvent, view: RunView) => void;
+import { withoutControls } from '../text/controls.ts';
+import type { Report, RunView } from '../ralph/view.ts';
+import { createRemembering, type Redactor } from '../secrets/redact.ts';
 
 /** The same for a reader that must not see secrets. What an agent does changes nothing in the view that is shown. */
 export const withoutSecrets = (report: Report, redactor: Pick<Redactor, 'data'>): Report => {

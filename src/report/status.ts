@@ -1,20 +1,10 @@
 import { type IterationRecord, nothingKnown } from '../ralph/events.ts';
-import type { ChangeOverview } from '../project/overview.ts';
+import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import {
-  costOf,
-  count,
-  duration,
-  lineChanges,
-  moment,
-  oneLine,
-  outcome,
-  table,
-  tokensOf,
-  usageText,
-} from './format.ts';
+import { lineChanges, count, duration, moment, oneLine, table } from '../text/format.ts';
+import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {

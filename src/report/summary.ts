@@ -1,8 +1,9 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, oneLine, someOf, usageText } from './format.ts';
-import { commandLine } from '../shell-words.ts';
+import { count, duration, oneLine, someOf } from '../text/format.ts';
+import { usageText } from './figures.ts';
+import { commandLine } from '../text/shell-words.ts';
 
 /** What a run came to, one fact a line, and how to go on. */
 export const summarise = (view: RunView): string[] => {

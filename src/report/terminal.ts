@@ -1,4 +1,4 @@
-import type { ControlSequence, Outputs } from '../outputs.ts';
+import type { ControlSequence, Outputs } from './outputs.ts';
 
 const styles = {
   bold: [1, 22],

@@ -1,4 +1,4 @@
-import { cut, duration } from './format.ts';
+import { cut, duration } from '../text/format.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A last line that counts the seconds up, or down to a time, so that silence can be told from a hung terminal. Screens only. */

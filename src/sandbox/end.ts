@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processStart, send } from '../process-start.ts';
+import { processStart, send } from '../process/start-time.ts';
 
 /** How long bubblewrap may take to start its first process. */
 const startMs = 5000;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { parseJsonText } from '../json.ts';
-import { isWithin, onPath, realPath } from '../on-path.ts';
+import { parseJsonText } from '../text/json.ts';
+import { isWithin, onPath, realPath } from '../process/which.ts';
 
 /** The sandbox that is installed. */
 export interface Runtime {

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { environmentIn, signalGroup } from '../processes.ts';
-import { commandLine } from '../shell-words.ts';
+import { environmentIn, signalGroup } from '../process/tree.ts';
+import { commandLine } from '../text/shell-words.ts';
 import type { Runtime } from './find.ts';
 import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { commandLine } from '../shell-words.ts';
+import { commandLine } from '../text/shell-words.ts';
 import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
 import { removeFolder } from './remove.ts';
 

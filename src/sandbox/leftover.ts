@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { userFolder } from '../files/home.ts';
 import { createFolder, entriesOf, readOwn, removeOwn, replaceOwn } from '../files/own.ts';
-import { parseJsonText } from '../json.ts';
-import { processStart } from '../process-start.ts';
+import { parseJsonText } from '../text/json.ts';
+import { processStart } from '../process/start-time.ts';
 import { type AbsentPath, setPlantedAside } from './planted.ts';
 
 /** What must not come into being while a process is inside; for the next Spool, when this one is killed before it looks. */

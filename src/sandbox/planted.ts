@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isWithin } from '../on-path.ts';
+import { isWithin } from '../process/which.ts';
 
 /** The files as they are now, by path: whether one was replaced since can be told. */
 export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, number> =>

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
-import type { Harness } from '../harness/harness.ts';
-import { isWithin, realPath } from '../on-path.ts';
+import type { SandboxedAgent } from '../process/sandbox.ts';
+import { isWithin, realPath } from '../process/which.ts';
 import { secretsOf } from './secrets.ts';
 import type { TreeFacts } from './tree.ts';
 
@@ -28,7 +28,7 @@ export interface PolicyRequest {
   readonly userEnv: NodeJS.ProcessEnv;
   readonly tree: TreeFacts;
   /** null for a command of the user's. */
-  readonly agent: Harness | null;
+  readonly agent: SandboxedAgent | null;
   /** The program that is started. */
   readonly binary: string;
   readonly tmp: string;
@@ -113,6 +113,6 @@ export const isHost = (text: string): boolean =>
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 
 /** The hosts that can be reached from inside. */
-export const hostsOf = (agents: readonly Harness[], allow: readonly string[]): string[] => [
+export const hostsOf = (agents: readonly SandboxedAgent[], allow: readonly string[]): string[] => [
   ...new Set([...agents.flatMap(({ sandbox }) => sandbox?.hosts ?? []), ...loopback, ...allow]),
 ];

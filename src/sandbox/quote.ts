@@ -1,5 +1,5 @@
-import { commandLine, quoted } from '../shell-words.ts';
-import type { Command } from './sandbox.ts';
+import { commandLine, quoted } from '../text/shell-words.ts';
+import type { Command } from '../process/sandbox.ts';
 
 /** A line for a shell that sets these variables and becomes the command. */
 export const shellLine = (

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
 import { createFolder } from '../files/own.ts';
-import type { Harness } from '../harness/harness.ts';
-import { tagVariable } from '../processes.ts';
+import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
+import { tagVariable } from '../process/tree.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
 import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
 import { watchLinks } from './git-links.ts';
@@ -17,44 +17,6 @@ import { noteAbsent } from './leftover.ts';
 import { removeFolder } from './remove.ts';
 import { factsOf, type TreeFacts } from './tree.ts';
 
-/** A process as it would be started without a sandbox. */
-export interface Command {
-  readonly binary: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** Unique for this process and its children. */
-  readonly tag: string;
-}
-
-/** The same process in the sandbox: what to start in its place. */
-export interface Entered {
-  readonly binary: string;
-  readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  /** A temporary folder that can be written inside. */
-  readonly tmp: string;
-  /** Called with the id of the process once it was started. */
-  started(pid: number): void;
-  /** Aborted when the sandbox broke down: the process must be killed. */
-  readonly lost: AbortSignal;
-  /** Resolves when nothing is left inside, and what it left behind is cleaned up. */
-  leave(): Promise<void>;
-}
-
-export interface Sandbox {
-  /** `agent`: the harness whose own data may be read and written inside; null for the user's commands. Rejects when it cannot be entered. */
-  enter(command: Command, agent: Harness | null): Promise<Entered>;
-  /** What it is, such as "sandbox-runtime 0.0.83". */
-  readonly about: string;
-  /** A path that git can be given for an index of our own; nobody knows it before. */
-  newFile(): string;
-  /** From now on, what a person should know is told here. */
-  tell(listener: (text: string) => void): void;
-  /** Ends what belongs to it. */
-  close(): Promise<void>;
-}
-
 export interface SandboxRequest {
   /** The project whose state and settings are protected. */
   readonly root: string;
@@ -62,7 +24,7 @@ export interface SandboxRequest {
   /** The tags of its own processes begin with it. */
   readonly run: string;
   /** The agents that may work inside. */
-  readonly agents: readonly Harness[];
+  readonly agents: readonly SandboxedAgent[];
   /** Hosts that the user allows. */
   readonly allow: readonly string[];
   /** Paths that the user allows to be written. */
@@ -141,7 +103,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     return known;
   };
 
-  const enter = async (command: Command, agent: Harness | null): Promise<Entered> => {
+  const enter = async (command: Command, agent: SandboxedAgent | null): Promise<Entered> => {
     if (stuck !== null) throw new Error(stuck);
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);

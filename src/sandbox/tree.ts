@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git, readable } from '../git/git.ts';
 import { hooksInTree } from '../git/hooks.ts';
-import { isWithin, realPath } from '../on-path.ts';
+import { isWithin, realPath } from '../process/which.ts';
 
 /** A work tree, and what of git belongs to it. */
 export interface TreeFacts {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { decidersOf } from '../project/deciders/deciders.ts';
-import type { Files } from '../project/deciders/scope.ts';
-import { type ShellCommand, shellCommands } from '../project/deciders/shell.ts';
+import { decidersOf } from '../guard/deciders/deciders.ts';
+import type { Files } from '../guard/deciders/scope.ts';
+import { type ShellCommand, shellCommands } from '../guard/deciders/shell.ts';
 
 /** Where the project is, and the home folder of the user: a command may name them. */
 export interface Roots {

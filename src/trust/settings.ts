@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import { readRegular } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
-import type { Files } from '../project/deciders/scope.ts';
-import { filesAt } from '../project/goal.ts';
-import type { Project } from '../project/find.ts';
-import { commandLine } from '../shell-words.ts';
+import type { Files } from '../guard/deciders/scope.ts';
+import { filesAt } from '../guard/goal.ts';
+import type { Project } from '../store/project.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { checksIn, filesIn, type Roots, scriptsIn } from './scripts.ts';
 
 /** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */

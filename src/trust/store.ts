@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder, readOwn, replaceOwn } from '../files/own.ts';
-import { ownerOf, type Project } from '../project/find.ts';
-import { acquireLock } from '../project/lock.ts';
+import { ownerOf, type Project } from '../store/project.ts';
+import { acquireLock } from '../store/lock.ts';
 import {
   count,
   listOf,
@@ -21,7 +21,7 @@ import {
   text,
   validItems,
   wrongIs,
-} from '../project/shape.ts';
+} from '../text/shape.ts';
 import type { Setting } from './settings.ts';
 
 /** A value that the user has trusted. */

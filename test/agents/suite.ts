@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
-import { harnesses } from '../../src/harness/index.ts';
+import { harnesses } from '../../src/harness/registry.ts';
 import type { AgentErrorKind } from '../../src/ralph/events.ts';
 import { scenarios } from '../model/scenarios.mjs';
 import { createAgentProject } from '../support/agent.ts';

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { safeJson, withoutControls } from '../../src/controls.ts';
+import { safeJson, withoutControls } from '../../src/text/controls.ts';
 import { createEventStream } from '../../src/harness/decode.ts';
 import { tellingLine } from '../../src/harness/error-line.ts';
 import { problemEvent } from '../../src/harness/problem.ts';
 import { resetTime } from '../../src/harness/reset-time.ts';
-import { importsOf } from '../../src/project/deciders/imports.ts';
-import { includesIn, partOf, rulesOf } from '../../src/project/deciders/parts.ts';
-import { shellCommands } from '../../src/project/deciders/shell.ts';
-import { missingTasks, parseTasks, taskTitles } from '../../src/project/tasks.ts';
-import { isUntouchedProposal } from '../../src/project/templates.ts';
-import { wordingOf } from '../../src/project/wording.ts';
+import { importsOf } from '../../src/guard/deciders/imports.ts';
+import { includesIn, partOf, rulesOf } from '../../src/guard/deciders/parts.ts';
+import { shellCommands } from '../../src/guard/deciders/shell.ts';
+import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts';
+import { isUntouchedProposal } from '../../src/changes/templates.ts';
+import { wordingOf } from '../../src/changes/wording.ts';
 import { cleanText } from '../../src/ralph/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
 import { createSearch } from '../../src/ralph/search.ts';
 import { isTrailer } from '../../src/ralph/trailer.ts';
-import { createRedactor } from '../../src/redact.ts';
-import { cut, oneLine, table } from '../../src/report/format.ts';
+import { createRedactor } from '../../src/secrets/redact.ts';
+import { cut, oneLine, table } from '../../src/text/format.ts';
 
 /** Texts that are repeated: what files and agents are made of, and what makes one search begin again and again. */
 const pumps = [

@@ -15,7 +15,7 @@ const recordBuilt = async (): Promise<FoundPattern[]> => {
     judgeEnding('<promise>COMPLETE</promise>', 'COMPLETE', nothing);
     const { resetTime } = await import('../../src/harness/reset-time.ts');
     resetTime('resets 3pm', new Date());
-    const { fitting, filesNamed } = await import('../../src/project/deciders/scope.ts');
+    const { fitting, filesNamed } = await import('../../src/guard/deciders/scope.ts');
     fitting('a*b?c*');
     const files = { read: () => null, isFile: () => false, list: () => [] };
     const scope = { files, cwd: '.', start: '.', folders: [], variables: new Map(), piped: [] };

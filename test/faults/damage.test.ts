@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { resolveOptions } from '../../src/config.ts';
-import { planRun } from '../../src/commands/ralph/plan.ts';
-import { lastRecords } from '../../src/project/history.ts';
-import { overview } from '../../src/project/overview.ts';
-import { readRun } from '../../src/project/state.ts';
+import { resolveOptions } from '../../src/config/resolve.ts';
+import { planRun } from '../../src/run/plan.ts';
+import { lastRecords } from '../../src/store/history.ts';
+import { overview } from '../../src/report/overview.ts';
+import { readRun } from '../../src/store/state.ts';
 import { UserError } from '../../src/errors.ts';
 import { nothingKnown } from '../../src/ralph/events.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
@@ -217,7 +217,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTally));
-    const { plan, previous } = await planRun({ ...(await defaults), project, change, call: { env } });
+    const { plan, previous } = await planRun({ ...(await defaults), project, change, env });
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
     // A version that is not known, or a minimum above the maximum, is a sentence.

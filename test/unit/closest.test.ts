@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closest } from '../../src/closest.ts';
+import { closest } from '../../src/text/closest.ts';
 
 describe('closest', () => {
   const words = ['maxIterations', 'minIterations', 'model', 'harness'];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { envOf, type Flag, type FlagName, flagNames, flagOf, flags } from '../../src/flags.ts';
-import { type Kind, parseValue, type Value } from '../../src/values.ts';
+import { envOf, type Flag, type FlagName, flagNames, flagOf, flags } from '../../src/config/flags.ts';
+import { type Kind, parseValue, type Value } from '../../src/config/values.ts';
 
 describe('a value as it is typed', () => {
   const counts: [string, Value | null][] = [

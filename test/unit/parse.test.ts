@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/commands/index.ts';
-import { renderHelp } from '../../src/help.ts';
-import { parse } from '../../src/parse.ts';
+import { commands } from '../../src/commands/table.ts';
+import { renderHelp } from '../../src/cli/help.ts';
+import { parse } from '../../src/cli/parse.ts';
 
 const call = (...argv: string[]) => {
   const parsed = parse(argv);

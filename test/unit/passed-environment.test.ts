@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passedBy } from '../../src/passed-environment.ts';
+import { passedBy } from '../../src/process/passed-environment.ts';
 
 const env = { PATH: '/bin', HOME: '/', LC_ALL: 'C', CI: '1', AWS_REGION: 'x', AWS: 'y', https_proxy: 'z', Path: 'w' };
 const names = (lists: readonly (readonly string[])[], platform: NodeJS.Platform = 'linux') =>

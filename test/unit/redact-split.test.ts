@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLiterals } from '../../src/literals.ts';
-import { createRedactor } from '../../src/redact.ts';
+import { createLiterals } from '../../src/secrets/literals.ts';
+import { createRedactor } from '../../src/secrets/redact.ts';
 import { chunkSizes, cut } from './chunks.ts';
 
 const secret = 'Tr0ub4dor&3 "x" ä/+z';

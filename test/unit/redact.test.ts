@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/redact.ts';
-import { shapes } from '../../src/secret-shapes.ts';
+import { createRedactor } from '../../src/secrets/redact.ts';
+import { shapes } from '../../src/secrets/shapes.ts';
 import { chunkSizes, cut } from './chunks.ts';
 
 const env = {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { commandLine } from '../../src/shell-words.ts';
+import { commandLine } from '../../src/text/shell-words.ts';
 
 test.each([
   ['plain', 'plain'],

@@ -7,15 +7,15 @@ import {
   parseJson,
   prefixFor,
   readConfigText,
-} from '../../config.ts';
+} from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { replaceOwn } from '../../files/own.ts';
-import { findHarness } from '../../harness/index.ts';
-import { isInside } from '../../processes.ts';
-import { resolveChange } from '../../project/changes.ts';
-import { configFile, findProject, type Project } from '../../project/find.ts';
+import { findHarness } from '../../harness/registry.ts';
+import { isInside } from '../../process/tree.ts';
+import { resolveChange } from '../../changes/changes.ts';
+import { configFile, findProject, type Project } from '../../store/project.ts';
 import type { Call } from '../command.ts';
-import { agentsOf } from '../ralph/plan.ts';
+import { agentsOf } from '../../run/plan.ts';
 import { type JsonObject, type Path, pathOf, textOf, valueAt } from './text.ts';
 
 /** The settings of one change. */

@@ -1,5 +1,5 @@
-import { isObject } from '../../config.ts';
-import { safeJson } from '../../controls.ts';
+import { isObject } from '../../config/resolve.ts';
+import { safeJson } from '../../text/controls.ts';
 import type { Call } from '../command.ts';
 import { openConfig } from './file.ts';
 import { type Path, valueAt } from './text.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/resolve.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust } from '../../trust/store.ts';
 import type { Call } from '../command.ts';

@@ -1,8 +1,8 @@
-import { isObject } from '../../config.ts';
-import { configKeys, flags } from '../../flags.ts';
+import { isObject } from '../../config/resolve.ts';
+import { configKeys, flags } from '../../config/flags.ts';
 import { userError } from '../../errors.ts';
-import { parseJsonText } from '../../json.ts';
-import { parseValue } from '../../values.ts';
+import { parseJsonText } from '../../text/json.ts';
+import { parseValue } from '../../config/values.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

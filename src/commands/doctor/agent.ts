@@ -1,14 +1,14 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passed } from '../../passed-environment.ts';
-import { childEnvironment } from '../../harness/environment.ts';
+import { passed } from '../../process/passed-environment.ts';
+import { childEnvironment } from '../../process/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { onPath } from '../../on-path.ts';
+import { onPath } from '../../process/which.ts';
 import { ask, versionOf } from '../../harness/version.ts';
-import { readJson } from '../../project/files.ts';
-import { oneLine } from '../../report/format.ts';
-import { visible } from '../../report/trust.ts';
+import { readJson } from '../../files/read.ts';
+import { oneLine } from '../../text/format.ts';
+import { visible } from '../../text/visible.ts';
 import { removeFolder } from '../../sandbox/remove.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 

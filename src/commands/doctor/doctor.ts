@@ -1,17 +1,18 @@
-import { safeJson } from '../../controls.ts';
-import { resolveOptions, type TypedFlags } from '../../config.ts';
+import { safeJson } from '../../text/controls.ts';
+import { resolveOptions, type TypedFlags } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { findHarness, harnesses } from '../../harness/index.ts';
-import { onPath } from '../../on-path.ts';
-import { limitEnvironment } from '../../passed-environment.ts';
-import { findProjectIfAny } from '../../project/find.ts';
+import { findHarness, harnesses } from '../../harness/registry.ts';
+import { onPath } from '../../process/which.ts';
+import { limitEnvironment } from '../../process/passed-environment.ts';
+import { findProjectIfAny } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Call } from '../command.ts';
-import { agentsOf } from '../ralph/plan.ts';
+import { consentOn } from '../consent.ts';
+import { agentsOf } from '../../run/plan.ts';
 import { sourceOf } from '../../trust/settings.ts';
-import { requireTrust } from '../trust/require.ts';
-import { exitCodeOf, listenForStops } from '../ralph/signals.ts';
+import { requireTrust } from '../../run/require-trust.ts';
+import { exitCodeOf, listenForStops } from '../../process/signals.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
 import { probeAgent } from './probe.ts';
@@ -33,7 +34,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
       ...(asked.has('harness') ? [] : [sourceOf('harness')]),
       ...chosen.map(({ harness }) => sourceOf(`harnesses.${harness.name}`)),
     ]);
-    await requireTrust({ project, config, needed, call: { env, terminal }, mayAsk: !json && options.interactive });
+    await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });
   }
 
   const wanted = new Set(chosen.map(({ harness }) => harness.name));

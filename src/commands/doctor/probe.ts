@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAgent } from '../../harness/agent.ts';
+import { runAgent } from '../../harness/session.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { passed } from '../../passed-environment.ts';
+import { passed } from '../../process/passed-environment.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { watchIteration } from '../../ralph/iteration.ts';
-import { createRedactor } from '../../redact.ts';
-import { oneLine } from '../../report/format.ts';
-import type { Stops } from '../ralph/signals.ts';
+import { createRedactor } from '../../secrets/redact.ts';
+import { oneLine } from '../../text/format.ts';
+import type { Stops } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** Longer than any argument may be on Linux. */

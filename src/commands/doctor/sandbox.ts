@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Options } from '../../flags.ts';
-import { runShell } from '../../harness/shell.ts';
-import { createRedactor } from '../../redact.ts';
-import { type Sandbox, trySandbox } from '../../sandbox/sandbox.ts';
+import type { Options } from '../../config/flags.ts';
+import { runShell } from '../../process/shell.ts';
+import { createRedactor } from '../../secrets/redact.ts';
+import type { Sandbox } from '../../process/sandbox.ts';
+import { trySandbox } from '../../sandbox/sandbox.ts';
 import type { Call } from '../command.ts';
-import { widenedBy } from '../ralph/sandbox.ts';
-import type { Stops } from '../ralph/signals.ts';
+import { widenedBy } from '../../run/sandbox.ts';
+import type { Stops } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface SandboxQuestion {

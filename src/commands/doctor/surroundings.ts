@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { removeOwn, writeOwn } from '../../files/own.ts';
 import { git } from '../../git/git.ts';
-import { type Project, stateFolder } from '../../project/find.ts';
-import { hideStateFromGit } from '../../project/state-folder.ts';
+import { type Project, stateFolder } from '../../store/project.ts';
+import { hideStateFromGit } from '../../store/folders.ts';
 import type { Terminal } from '../../report/terminal.ts';
-import { commandLine } from '../../shell-words.ts';
+import { commandLine } from '../../text/shell-words.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** All that a loop needs besides an agent. */

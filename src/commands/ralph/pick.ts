@@ -1,7 +1,7 @@
 import { userError } from '../../errors.ts';
-import type { Project } from '../../project/find.ts';
-import { readTasks } from '../../project/task-file.ts';
-import { countTasks } from '../../project/tasks.ts';
+import type { Project } from '../../store/project.ts';
+import { readTasks } from '../../changes/task-file.ts';
+import { countTasks } from '../../changes/tasks.ts';
 import { ask, askSeveral, type Choice } from '../../report/ask.ts';
 
 const several = 'several of them';

@@ -1,16 +1,16 @@
-import { safeJson } from '../../controls.ts';
-import { commandLine } from '../../shell-words.ts';
+import { safeJson } from '../../text/controls.ts';
+import { commandLine } from '../../text/shell-words.ts';
 import { relative } from 'node:path';
-import { checkTyped, resolveOptions, type TypedFlags } from '../../config.ts';
+import { checkTyped, resolveOptions, type TypedFlags } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
-import { flagOf, type Options } from '../../flags.ts';
+import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { listArchived, listChanges } from '../../project/changes.ts';
-import { configFile, findProject, type Project } from '../../project/find.ts';
-import { lastRecords } from '../../project/history.ts';
-import { loopOwner, readRun } from '../../project/state.ts';
+import { listArchived, listChanges } from '../../changes/changes.ts';
+import { configFile, findProject, type Project } from '../../store/project.ts';
+import { lastRecords } from '../../store/history.ts';
+import { loopOwner, readRun } from '../../store/state.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
-import { limitEnvironment } from '../../passed-environment.ts';
+import { limitEnvironment } from '../../process/passed-environment.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Call } from '../command.ts';
 import { chooseTargets } from './target.ts';
@@ -35,14 +35,14 @@ export const run = async (call: Call): Promise<number> => {
       return 0;
     case 'addContext': {
       await refuseAgents('ralph --add-context');
-      const { addContext } = await import('../../project/context.ts');
+      const { addContext } = await import('../../store/context.ts');
       for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
       call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     }
     case 'clearContext': {
       await refuseAgents('ralph --clear-context');
-      const { clearContext } = await import('../../project/context.ts');
+      const { clearContext } = await import('../../store/context.ts');
       for (const change of changes) clearContext({ project, change, env: call.env });
       call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
@@ -51,22 +51,8 @@ export const run = async (call: Call): Promise<number> => {
       limitEnvironment(passLists);
       await checkSettled(project, settled);
       const find = await checkAgents(changes.map(forChange), own);
-      const { trustRuns } = await import('./trust.ts');
-      const runs = { project, asked, fileFor, find, call };
-      const trusted = await trustRuns({
-        ...runs,
-        changes,
-        config,
-        optionsOf: forChange,
-        parallel: options.parallel,
-      });
-      const request = { ...runs, trusted };
-      if (changes.length > 1) {
-        const { runMany } = await import('./many.ts');
-        return runMany({ ...request, changes, optionsOf: forChange, parallel: options.parallel });
-      }
-      const { startRun } = await import('./run.ts');
-      return startRun({ ...request, change: changes[0]!, options: forChange(changes[0]!) });
+      const { startRuns } = await import('./start.ts');
+      return startRuns({ project, asked, fileFor, find, call, changes, config, options, optionsOf: forChange });
     }
   }
 };
@@ -79,7 +65,7 @@ const confirmed = async (
   change: string,
   { saved, terminal, env }: Pick<Call, 'terminal' | 'env'> & { saved: RunView },
 ): Promise<RunView> => {
-  const { asRecorded, isKnown, recordFolder } = await import('../../project/record.ts');
+  const { asRecorded, isKnown, recordFolder } = await import('../../store/record.ts');
   const folder = recordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
     terminal.say(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
@@ -91,7 +77,10 @@ const confirmed = async (
 
 /** The harness of a name; an error when one that is asked for is none. Loaded when an agent is meant: most actions need none. */
 const checkAgents = async (all: readonly Options[], own: readonly Harness[]): Promise<(name: string) => Harness> => {
-  const [{ findHarness }, { agentsOf }] = await Promise.all([import('../../harness/index.ts'), import('./plan.ts')]);
+  const [{ findHarness }, { agentsOf }] = await Promise.all([
+    import('../../harness/registry.ts'),
+    import('../../run/plan.ts'),
+  ]);
   const find = (name: string) => findHarness(name, own);
   for (const { harness } of all.flatMap(agentsOf)) find(harness);
   return find;
@@ -113,7 +102,7 @@ const checkSettled = async (project: Project, settled: readonly string[]): Promi
 
 /** The context is what persons add; an agent that could add to it would speak for them. */
 const refuseAgents = async (command: string): Promise<void> => {
-  const { isInside } = await import('../../processes.ts');
+  const { isInside } = await import('../../process/tree.ts');
   if (isInside()) throw userError('in-iteration', command);
 };
 

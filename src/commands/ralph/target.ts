@@ -1,9 +1,9 @@
 import { userError } from '../../errors.ts';
-import type { Options } from '../../flags.ts';
-import { changesOfModule, listChanges, resolveChange } from '../../project/changes.ts';
-import type { Project } from '../../project/find.ts';
-import { moduleOf } from '../../project/ids.ts';
-import { listModules, moduleIdOf, resolveModule } from '../../project/modules.ts';
+import type { Options } from '../../config/flags.ts';
+import { changesOfModule, listChanges, resolveChange } from '../../changes/changes.ts';
+import type { Project } from '../../store/project.ts';
+import { moduleOf } from '../../changes/ids.ts';
+import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
 /** The changes that are meant. Asks only when a person is there and no flag says it. */

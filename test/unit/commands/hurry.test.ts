@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRunEnd } from '../../../src/commands/ralph/hurry.ts';
+import { createRunEnd } from '../../../src/run/hurry.ts';
 
 const stops = (stop: AbortSignal, kill: AbortSignal) => ({
   stop,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isNamedLikeSecret } from '../../../src/git/secret-names.ts';
+import { isNamedLikeSecret } from '../../../src/secrets/file-names.ts';
 
 test.each([
   ['.env', ''],

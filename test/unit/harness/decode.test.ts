@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
-import { opencode } from '../../../src/harness/opencode.ts';
+import { opencode } from '../../../src/harness/adapters/opencode.ts';
 import { type AgentEvent, nothingKnown, type Usage } from '../../../src/ralph/events.ts';
 import { chunkSizes, cut } from '../chunks.ts';
 

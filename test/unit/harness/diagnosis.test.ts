@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
-import { harnesses } from '../../../src/harness/index.ts';
+import { harnesses } from '../../../src/harness/registry.ts';
 import { denied } from '../../../src/harness/problem.ts';
 import type { AgentEvent, Ended } from '../../../src/ralph/events.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
-import { harnesses } from '../../../src/harness/index.ts';
+import { harnesses } from '../../../src/harness/registry.ts';
 import type { AgentEvent, Ended, IterationRecord } from '../../../src/ralph/events.ts';
 import { watchIteration } from '../../../src/ralph/iteration.ts';
 import { agents } from '../../model/agents.mjs';

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decidersOf, readDecider } from '../../../src/project/deciders/deciders.ts';
-import { keyName } from '../../../src/project/deciders/parts.ts';
-import type { Files } from '../../../src/project/deciders/scope.ts';
+import { decidersOf, readDecider } from '../../../src/guard/deciders/deciders.ts';
+import { keyName } from '../../../src/guard/deciders/parts.ts';
+import type { Files } from '../../../src/guard/deciders/scope.ts';
 
 /** Files by path. */
 const filesOf = (texts: Readonly<Record<string, string>>): Files => ({

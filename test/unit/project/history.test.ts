@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { lastRecords, linesFromEnd } from '../../../src/project/history.ts';
+import { lastRecords, linesFromEnd } from '../../../src/store/history.ts';
 import { recordWith } from '../ralph/records.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spool-history-'));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeNumber, isSlug, matchId, moduleOf, toSlug } from '../../../src/project/ids.ts';
+import { changeNumber, isSlug, matchId, moduleOf, toSlug } from '../../../src/changes/ids.ts';
 
 const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];
 

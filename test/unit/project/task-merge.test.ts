@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergeTasks } from '../../../src/project/task-merge.ts';
+import { mergeTasks } from '../../../src/changes/task-merge.ts';
 
 /** Where lines overlap, nothing is merged. */
 const refuses = async () => null;

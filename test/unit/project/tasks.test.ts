@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countTasks, missingTasks, openTasks, parseTasks, taskTitles } from '../../../src/project/tasks.ts';
+import { countTasks, missingTasks, openTasks, parseTasks, taskTitles } from '../../../src/changes/tasks.ts';
 
 /** `x` for a task that is done, `-` for an open one, `?` behind it for an optional one, then its title. */
 const tasksIn = (markdown: string) =>

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { format } from 'prettier';
 import { describe, expect, test } from 'vitest';
-import { wordingOf } from '../../../src/project/wording.ts';
+import { wordingOf } from '../../../src/changes/wording.ts';
 
 describe('the wording', () => {
   test.each([

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseValue } from '../../../src/values.ts';
+import { parseValue } from '../../../src/config/values.ts';
 import { watchIteration } from '../../../src/ralph/iteration.ts';
 import {
   buildPromptPreamble,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { cut, duration, widthOf } from '../../../src/report/format.ts';
-import { withoutControls } from '../../../src/controls.ts';
+import { cut, duration, widthOf } from '../../../src/text/format.ts';
+import { withoutControls } from '../../../src/text/controls.ts';
 
 test.each([
   [0, '0 ms'],

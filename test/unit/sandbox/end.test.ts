@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { processStart } from '../../../src/process-start.ts';
+import { processStart } from '../../../src/process/start-time.ts';
 import { awaitEnd } from '../../../src/sandbox/end.ts';
 
 test('what does not end in time is known, and what ends is ended', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { harnesses } from '../../../src/harness/index.ts';
+import { harnesses } from '../../../src/harness/registry.ts';
 import { hostsOf, isHost, type PolicyRequest, policyOf } from '../../../src/sandbox/policy.ts';
 
 const opencode = harnesses.find(({ name }) => name === 'opencode')!;

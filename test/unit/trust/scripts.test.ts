@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Files } from '../../../src/project/deciders/scope.ts';
+import type { Files } from '../../../src/guard/deciders/scope.ts';
 import { checksIn, filesIn, scriptsIn } from '../../../src/trust/scripts.ts';
 
 const there = new Set([

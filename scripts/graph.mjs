@@ -1,0 +1,138 @@
+// npm run graph: which room of src/ imports which, types included. Fails when an import goes against the direction, or
+// in a circle. With --check it prints nothing else; with --docs it writes the graph into docs/architecture.md.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** The rooms, from the ground up: each may import those above it in this list, and no other. */
+const rooms = [
+  ['text', 'strings: names, formats, quoting, JSON'],
+  ['errors', 'every error that a user can cause'],
+  ['files', 'opens what is below .spool, safely'],
+  ['ralph', 'decides: loop, policy, promise, prompt, events, view'],
+  ['secrets', 'finds keys and passwords in what is written'],
+  ['process', 'one process to its end, shells, process trees'],
+  ['git', 'every git question'],
+  ['store', 'what a run leaves on disk: state, history, locks, records'],
+  ['changes', 'changes, modules, tasks, requirements'],
+  ['harness', 'what an agent is; an adapter for each'],
+  ['config', 'flags, variables, config.json'],
+  ['guard', 'what decides whether a change is done, and who changed it'],
+  ['trust', 'what of a project the user lets run'],
+  ['sandbox', 'where agents cannot reach the rest of the machine'],
+  ['run', 'one run, from its start to its result; several at a time'],
+  ['land', 'brings a branch to its base'],
+  ['report', 'terminal, JSON, board, status'],
+  ['commands', 'one file or folder for each command'],
+  ['cli', 'argv to exit code'],
+];
+
+/** Rooms that may not import others, though those are below them. */
+const closed = {
+  ralph: ['text', 'errors', 'files'],
+  run: ['report'],
+  land: ['report'],
+  report: ['run', 'land', 'process', 'harness', 'config', 'sandbox', 'guard', 'files'],
+  cli: ['run', 'land', 'git', 'harness', 'store', 'changes'],
+};
+
+/** @param {string} file A path below src/. */
+export const roomOf = (file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, ''));
+
+/** Every file below src/ with those that it imports: `static` ones, types among them, and those that it loads when it needs them. */
+export const readImports = (folder = join(root, 'src')) => {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
+  const files = names.filter((name) => name.endsWith('.ts')).toSorted();
+  const pattern = /(?:^(import|export) (type )?[^;]*?from |import\()'(\.[^']+)'/gm;
+  return new Map(
+    files.map((file) => {
+      const found = [...readFileSync(join(folder, file), 'utf8').matchAll(pattern)].map((match) => ({
+        to: posix.normalize(posix.join(posix.dirname(file), match[3] ?? '')),
+        kind: match[1] === undefined ? 'dynamic' : match[2] === undefined ? 'static' : 'type',
+      }));
+      return [file, found];
+    }),
+  );
+};
+
+/** @typedef {ReturnType<typeof readImports>} Imports */
+
+/** @param {Imports} imports */
+export const problemsIn = (imports) => {
+  const order = rooms.map(([name]) => name);
+  const unknown = [...imports.keys()].filter((file) => !order.includes(roomOf(file)));
+  const wrong = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter(({ to }) => {
+        const [own, other] = [roomOf(from), roomOf(to)];
+        const below = order.indexOf(other) < order.indexOf(own);
+        return own !== other && (!below || closed[/** @type {keyof typeof closed} */ (own)]?.includes(other));
+      })
+      .map(({ to }) => `${from} imports ${to}: ${roomOf(from)} may not import ${roomOf(to)}`),
+  );
+  return [
+    ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
+    ...wrong,
+    ...circlesIn(imports).map((circle) => `a circle: ${circle.join(' → ')}`),
+  ];
+};
+
+/**
+ * Files that import each other, types included. What is loaded when it is needed makes no circle.
+ * @param {Imports} imports
+ */
+const circlesIn = (imports) => {
+  /** @type {string[][]} */
+  const circles = [];
+  const done = new Set();
+  /** @param {string} file @param {readonly string[]} way */
+  const walk = (file, way) => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file]);
+    if (way.includes(file) || done.has(file)) return;
+    for (const { to, kind } of imports.get(file) ?? []) if (kind !== 'dynamic') walk(to, [...way, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) walk(file, []);
+  return circles;
+};
+
+/** @param {Imports} imports */
+const render = (imports) => {
+  const lines = rooms.toReversed().map(([name = '', what]) => {
+    const targets = new Set(
+      [...imports]
+        .filter(([file]) => roomOf(file) === name)
+        .flatMap(([, found]) => found.map(({ to }) => roomOf(to)))
+        .filter((other) => other !== name),
+    );
+    const files = [...imports.keys()].filter((file) => roomOf(file) === name).length;
+    const to = rooms
+      .map(([other = '']) => other)
+      .toReversed()
+      .filter((other) => targets.has(other));
+    return `| \`${name}\` | ${what} | ${files} | ${to.join(', ')} |`;
+  });
+  return ['| room | what it does | files | imports |', '| --- | --- | ---: | --- |', ...lines].join('\n');
+};
+
+/** @param {Imports} imports */
+export const graphOf = (imports) => `<!-- graph -->\n\n${render(imports)}\n\n<!-- end of graph -->`;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const imports = readImports();
+  const problems = problemsIn(imports);
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  if (problems.length > 0) process.exitCode = 1;
+  else if (!process.argv.includes('--check')) process.stdout.write(`${render(imports)}\n`);
+  if (process.argv.includes('--docs')) {
+    const page = join(root, 'docs', 'architecture.md');
+    const { format, resolveConfig } = await import('prettier');
+    const text = readFileSync(page, 'utf8').replace(
+      /<!-- graph -->[\s\S]*<!-- end of graph -->/,
+      graphOf(imports).replaceAll('$', '$$$$'),
+    );
+    writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: 'markdown' }));
+  }
+}

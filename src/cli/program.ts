@@ -1,0 +1,38 @@
+import { existsSync, fstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Call } from '../commands/command.ts';
+import { userFolder } from '../files/home.ts';
+import type { Outputs } from '../report/outputs.ts';
+import { parse } from './parse.ts';
+import { createTerminal, type Terminal } from '../report/terminal.ts';
+
+export interface Surroundings extends Pick<Call, 'cwd' | 'env'> {
+  readonly outputs: Outputs;
+}
+
+/** Finds the command that was typed and runs it; answers with the exit code. */
+export const runCommandLine = async (argv: readonly string[], { cwd, env, outputs }: Surroundings): Promise<number> => {
+  const parsed = parse(argv);
+  if (parsed.kind === 'help') {
+    const { renderHelp } = await import('./help.ts');
+    outputs.answer(renderHelp(parsed.about, columnsOf(outputs)));
+    return 0;
+  }
+  const { run } = await parsed.command.load();
+  const terminal = createTerminal(env, outputs);
+  await settleSandboxes(env, terminal);
+  return run({ cwd, env, ...parsed.given, terminal });
+};
+
+/** Before git runs, which would use a repository that was planted. Loaded only where a sandbox was used. */
+const settleSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
+  if (!existsSync(join(userFolder(env), 'sandbox'))) return;
+  const { settleLeftovers } = await import('../sandbox/leftover.ts');
+  for (const line of settleLeftovers(env)) terminal.say(`${line}\n`);
+};
+
+/** Asked of the stream only where it can be a screen: making one takes time. */
+const columnsOf = (outputs: Outputs): number => {
+  const maybeScreen = fstatSync(1).isCharacterDevice();
+  return (maybeScreen && outputs.stdout.columns) || 80;
+};

@@ -1,0 +1,32 @@
+import { systemProblem, UserError } from '../errors.ts';
+import { exitCodeOf, type StopSignal } from '../process/signals.ts';
+import type { StopReason } from '../ralph/events.ts';
+
+/** What a run that ended like this exits with. `signal` is what interrupted it. */
+export const exitCodeFor = (reason: StopReason, signal: StopSignal | null): number => {
+  switch (reason) {
+    case 'complete':
+      return 0;
+    case 'failed':
+      return 1;
+    case 'limit':
+      return 3;
+    case 'blocked':
+      return 4;
+    case 'interrupted':
+      return exitCodeOf(signal ?? 'SIGTERM');
+  }
+};
+
+/** What the user or the system did is one line; a bug of ours comes with its stack. */
+export const describeError = (error: unknown): { readonly code: number; readonly text: string } => {
+  if (error instanceof UserError) return { code: error.exitCode, text: error.message };
+  const { syscall, stack } = error as NodeJS.ErrnoException;
+  return syscall === undefined && stack ? { code: 70, text: stack } : { code: 1, text: systemProblem(error) };
+};
+
+/** From the worst to the best. */
+const severity = [70, 1, 2, 4, 3, 0];
+
+export const worst = (codes: readonly number[]): number =>
+  severity.find((code) => codes.includes(code)) ?? Math.max(0, ...codes);

@@ -1,0 +1,200 @@
+import { parseJsonText } from '../../text/json.ts';
+
+/**
+ * A part of a file that decides something: `package.json::scripts.test`, `pyproject.toml::[tool.pytest`,
+ * `Makefile::rule test`; or, without a part, the whole file.
+ */
+export const partKey = (path: string, part: string): string => `${path}::${part}`;
+
+export const splitKey = (key: string): { path: string; part: string | null } => {
+  const at = key.indexOf('::');
+  return at === -1 ? { path: key, part: null } : { path: key.slice(0, at), part: key.slice(at + 2) };
+};
+
+/** As a person would call it: `"test" in package.json`. */
+export const keyName = (key: string): string => {
+  const { path, part } = splitKey(key);
+  if (part === null) return path;
+  const name = part.replace(/^(?:scripts|tasks)\./, '').replace(/^rule /, '');
+  if (part === 'shell settings') return `the script shell in ${path}`;
+  if (part.endsWith(':')) return `"${part.slice(0, -1)}" in ${path}`;
+  return part.startsWith('[') ? `${part}] in ${path}` : `"${name || 'the first rule'}" in ${path}`;
+};
+
+/** The text of a part; null when the file does not have it. */
+export const partOf = (text: string, part: string | null): string | null => {
+  if (part === null) return text;
+  if (part.startsWith('[')) return tablesOf(text, part);
+  if (part === 'shell settings') return shellSettings(text);
+  if (part.endsWith(':') && !part.includes('.')) return blockOf(text, part);
+  if (part.startsWith('rule ')) return rulesOf(text, part.slice('rule '.length)).text;
+  return valueOf(text, part);
+};
+
+/** `scripts.test`: the name behind the first dot may have dots in it. */
+const valueOf = (text: string, part: string): string | null => {
+  const json = parseJson(text);
+  if (json === null) return text;
+  const [first = '', ...rest] = part.split('.');
+  const value = json[first];
+  if (rest.length === 0) return value === undefined ? null : JSON.stringify(value);
+  const inner = value && typeof value === 'object' ? (value as Record<string, unknown>)[rest.join('.')] : undefined;
+  return inner === undefined ? null : JSON.stringify(inner);
+};
+
+/** null for what is no object in JSON; comments on lines of their own are let through. */
+export const parseJson = (text: string): Record<string, unknown> | null => {
+  try {
+    const value: unknown = parseJsonText(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
+    return value && typeof value === 'object' ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+};
+
+const shellSetting =
+  /^\s*(?:export\s+)?(?:script-?shell|shell(?:-?emulator|flags)?|\.shellflags|node-?options|ignore-?scripts|if-?present|yarn-?path|(?:gnu)?makeflags|makefiles|path)["']?\s*(?::?=|:|\s)/i;
+
+/** The lines of a file of settings, or of variables, that say how commands are run. */
+const shellSettings = (text: string): string | null => {
+  const lines = text
+    .split(/\r?\n/)
+    .filter((line) => shellSetting.test(line))
+    .map((line) => line.trim());
+  return lines.length === 0 ? null : lines.join('\n');
+};
+
+/** A key of YAML at the start of a line, with all below it. */
+const blockOf = (text: string, key: string): string | null => {
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*(?:#|$)/.test(line));
+  const start = lines.findIndex((line) => line.startsWith(key));
+  if (start === -1) return null;
+  const end = lines.findIndex((line, index) => index > start && /^[^\s-]/.test(line));
+  return lines
+    .slice(start, end === -1 ? undefined : end)
+    .map((line) => line.trim())
+    .join('\n');
+};
+
+/** All tables, of TOML or of an INI file, whose name begins so. */
+const tablesOf = (text: string, start: string): string | null => {
+  const lines: string[] = [];
+  let inside = false;
+  for (const line of text.split(/\r?\n/)) {
+    const header = /^\s*\[+\s*(.*)$/s.exec(line);
+    if (header) inside = `[${header[1]}`.startsWith(start);
+    if (inside && line.trim() !== '') lines.push(line.trimEnd());
+  }
+  return lines.length === 0 ? null : lines.join('\n');
+};
+
+export interface Rules {
+  /** What decides a target: its rule, those that it needs, and what stands outside of rules, but for unused variables. */
+  readonly text: string | null;
+  /** The commands that they run. */
+  readonly recipes: string;
+}
+
+/** A file of make or just. Where includes, conditions or patterns make it unclear, all of it decides. */
+export const rulesOf = (text: string, target: string): Rules => {
+  const whole = {
+    text,
+    recipes: recipesIn(
+      text,
+      text.split(/\r?\n/).filter((line) => /^\s/.test(line)),
+    ),
+  };
+  if (/^[ \t]*(?:-?include|sinclude|define|ifn?eq|ifn?def|else|import|mod)\b/m.test(text)) return whole;
+  const { rules, around } = cut(text);
+  const wanted = target || [...rules.keys()].find((name) => !name.startsWith('.'));
+  if (wanted === undefined || !rules.has(wanted) || [...rules.keys()].some((name) => /[%$]/.test(name))) return whole;
+  const needed = new Set<string>([wanted]);
+  for (const name of needed) for (const other of rules.get(name)?.needs ?? []) if (rules.has(other)) needed.add(other);
+  const lines = [...needed].flatMap((name) => rules.get(name)!.lines);
+  return { text: [...usedOf(around, lines), ...lines].join('\n'), recipes: recipesIn(text, lines) };
+};
+
+const assignment = /^([\w.-]+)\s*[:?+!]*=/;
+/** Variables that decide how any recipe is run. */
+const usedByMake = /^(?:\.\w+|SHELL|MAKEFLAGS|GNUMAKEFLAGS|MAKEFILES|VPATH|PATH|NODE_OPTIONS|PYTEST_ADDOPTS)$/;
+
+/** Less the variables that these lines do not use, nor the variables in them. */
+const usedOf = (around: readonly string[], lines: readonly string[]): readonly string[] => {
+  const isComputed = [...around, ...lines].some((line) => /\$[({](?:[^)}]*\$|(?:call|eval|foreach)\b)/.test(line));
+  if (isComputed || around.some((line) => /^(?:export\s*$|\.EXPORT_ALL|set\s+export)/.test(line))) return around;
+  const used = new Set<string>(around.filter((line) => usedByMake.test(assignment.exec(line)?.[1] ?? '.OTHER')));
+  for (const text of [...lines, ...used]) addUsed(text, around, used);
+  return around.filter((line) => used.has(line));
+};
+
+const addUsed = (text: string, around: readonly string[], used: Set<string>): void => {
+  const words = new Set(text.split(/[^\w.-]+/));
+  for (const line of around) {
+    const name = assignment.exec(line)?.[1];
+    if (name === undefined || !words.has(name) || used.has(line)) continue;
+    used.add(line);
+    addUsed(line.slice(name.length), around, used);
+  }
+};
+
+/** The names of the makefiles that one includes, as they are written. */
+export const includesIn = (text: string): string[] =>
+  [...text.matchAll(/^ *(?:-?include|sinclude|import\??|mod\??)[ \t]+([^#\n]+)/gm)].flatMap(([, names = '']) =>
+    names
+      .replaceAll(/\$\(([\w.-]+)\)/g, '$${$1}')
+      .replaceAll(/['"]/g, '')
+      .trim()
+      .split(/\s+/),
+  );
+
+interface Rule {
+  readonly needs: string[];
+  readonly lines: string[];
+}
+
+const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
+  const rules = new Map<string, Rule>();
+  const around: string[] = [];
+  let current: Rule[] = [];
+  for (const line of text.replaceAll(/\\\r?\n/g, ' ').split(/\r?\n/)) {
+    if (line.trim() === '' || /^(?:#|\[.*\]$)/.test(line)) continue;
+    if (/^\s/.test(line)) {
+      for (const rule of current) rule.lines.push(line.trimEnd());
+      continue;
+    }
+    const header = /^@?([^\s:=#][^:#]*)::?(?!=)(.*)$/s.exec(line);
+    if (!header || assignment.test(line) || /^\.[A-Z_]+\b/.test(line)) {
+      current = [];
+      if (!line.startsWith('.PHONY')) around.push(line.trimEnd());
+      continue;
+    }
+    // In just, what follows the name are parameters.
+    const names = header[1]!.trimEnd().split(/\s+/);
+    current = names.map((name) => {
+      const rule = rules.get(name) ?? { needs: [], lines: [] };
+      for (const need of header[2]!.split(/[\s()&|]+/).filter(Boolean)) rule.needs.push(need);
+      rule.lines.push(line.trimEnd());
+      rules.set(name, rule);
+      return rule;
+    });
+  }
+  return { rules, around };
+};
+
+const recipesIn = (text: string, lines: readonly string[]): string => {
+  const variables = new Map(
+    [...text.matchAll(/^([\w.-]+)\s*[:?]*=\s*(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  return lines
+    .filter((line) => /^\s/.test(line))
+    .map((line) =>
+      line
+        .trim()
+        .replace(/^[@+-]+/, '')
+        .replaceAll(/\$[({]([\w.-]+)[)}]/g, (_, name: string) =>
+          name === 'MAKE' ? 'make' : (variables.get(name) ?? ''),
+        )
+        .replaceAll('$$', '$'),
+    )
+    .join('\n');
+};

@@ -1,0 +1,76 @@
+import { join, sep } from 'node:path';
+import type { Harness, Surroundings } from '../harness.ts';
+import { field, listAt, textAt } from '../json.ts';
+import { createStreamJsonDecoder } from '../stream-json.ts';
+
+/** Claude Code 2.x. `stream-json` needs `--verbose`. */
+export const claude: Harness = {
+  name: 'claude',
+  title: 'Claude Code',
+  binary: 'claude',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
+  isGranted,
+  args: ({ model, allowAll, root }) => [
+    '--print',
+    '--verbose',
+    '--output-format',
+    'stream-json',
+    ...(model === null ? [] : [`--model=${model}`]),
+    ...(allowAll ? permissions(root) : []),
+  ],
+  sandbox: {
+    data: (home, env) => [env.CLAUDE_CONFIG_DIR || `${home}/.claude`, `${home}/.claude.json`],
+    settings: (home, env) =>
+      [
+        'settings.json',
+        'settings.local.json',
+        'CLAUDE.md',
+        'hooks',
+        'agents',
+        'commands',
+        'skills',
+        'output-styles',
+        'local',
+      ].map((name) => `${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/${name}`),
+    created: (home, env) => [`${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/plugins`],
+    hosts: ['api.anthropic.com', 'claude.ai', 'console.anthropic.com', 'platform.claude.com'],
+  },
+  advice: {
+    auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
+    model: 'choose another with --model',
+    permission: (tools) =>
+      `add ${rulesFor(tools)} to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts`,
+  },
+  decoder: createStreamJsonDecoder,
+};
+
+/** `Edit` does not allow `Write`: each tool has a rule of its own. */
+const rulesFor = (tools: readonly string[]): string =>
+  (tools.length === 0 ? ['Bash', 'Edit', 'Write'] : tools).map((tool) => `"${tool}"`).join(', ');
+
+/** The settings of a project hold only in a folder that was trusted in an interactive session. */
+function isGranted({ root, env, readJson }: Surroundings): boolean {
+  const home = env.HOME ?? '';
+  const folders = field(readJson(join(env.CLAUDE_CONFIG_DIR || home, '.claude.json')), 'projects') ?? {};
+  const trusted = Object.entries(folders).some(
+    ([folder, facts]) =>
+      field(facts, 'hasTrustDialogAccepted') === true && `${root}${sep}`.startsWith(`${folder}${sep}`),
+  );
+  const files = [
+    join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+    ...(trusted ? ['settings.json', 'settings.local.json'].map((name) => join(root, '.claude', name)) : []),
+  ];
+  return files.map(readJson).some(allowsSomething);
+}
+
+const allowsSomething = (settings: unknown): boolean =>
+  listAt(settings, 'permissions', 'allow').length > 0 ||
+  ['acceptEdits', 'auto', 'bypassPermissions'].includes(textAt(settings, 'permissions', 'defaultMode') ?? '');
+
+/** Claude Code refuses to skip permissions as root, but takes a list of tools. */
+const permissions = (root: boolean): string[] =>
+  root ? ['--allowedTools', everyTool] : ['--dangerously-skip-permissions'];
+
+const everyTool = 'Bash,Edit,Glob,Grep,LS,MultiEdit,NotebookEdit,Read,Task,TodoWrite,WebFetch,WebSearch,Write';

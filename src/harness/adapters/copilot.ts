@@ -1,0 +1,110 @@
+import type { AgentEvent } from '../../ralph/events.ts';
+import { aboutOf } from '../tool-input.ts';
+import type { Decoder, Harness } from '../harness.ts';
+import { field, numberAt, parseObject, textAt } from '../json.ts';
+import { denied, problemEvent, truncated } from '../problem.ts';
+
+/** GitHub Copilot CLI. It takes the prompt from stdin only without `-p`. */
+export const copilot: Harness = {
+  name: 'copilot',
+  title: 'Copilot',
+  binary: 'copilot',
+  install: 'npm install -g @github/copilot',
+  reports: ['text', 'tools', 'denials'],
+  args: ({ model, allowAll }) => [
+    '--output-format',
+    'json',
+    '--no-color',
+    ...(model === null ? [] : [`--model=${model}`]),
+    ...(allowAll ? ['--allow-all'] : []),
+  ],
+  sandbox: {
+    // It unpacks itself into the second.
+    data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`, `${env.XDG_CACHE_HOME || `${home}/.cache`}/copilot`],
+    settings: (home, env) =>
+      ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
+        (name) => `${env.COPILOT_HOME || `${home}/.copilot`}/${name}`,
+      ),
+    hosts: ['api.github.com', '*.githubcopilot.com'],
+  },
+  advice: {
+    auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
+    model: 'choose another with --model',
+    permission: () => 'approve it for this folder in an interactive "copilot"',
+  },
+  decoder: (title) => createDecoder(title),
+};
+
+/** Every line has a type with a dot in it, but for the last, `result`. Deltas repeat what whole messages say. */
+const createDecoder = (title: string): Decoder => {
+  const tools = new Map<string, string>();
+  let started = false;
+  let finished = false;
+  let lastFailure: { message: string; status: number | null } | null = null;
+
+  const toolResult = (data: unknown): AgentEvent[] => {
+    const tool = tools.get(textAt(data, 'toolCallId') ?? '') ?? 'tool';
+    const refused = textAt(data, 'error', 'code') === 'denied';
+    const failed = field(data, 'success') === false;
+    return refused
+      ? [{ type: 'tool-result', tool, failed, denied: true }, denied(title, tool)]
+      : [{ type: 'tool-result', tool, failed }];
+  };
+
+  const decode = (line: string): readonly AgentEvent[] | null => {
+    const event = parseObject(line);
+    const type = textAt(event, 'type') ?? '';
+    const data = field(event, 'data');
+    switch (type) {
+      case 'assistant.message':
+        return messageEvents(data);
+      case 'assistant.reasoning':
+        return [{ type: 'reasoning', text: textAt(data, 'content') ?? '' }];
+      case 'tool.execution_start': {
+        const tool = textAt(data, 'toolName') ?? 'tool';
+        tools.set(textAt(data, 'toolCallId') ?? '', tool);
+        return [{ type: 'tool', tool, about: aboutOf(field(data, 'arguments')) }];
+      }
+      case 'tool.execution_complete':
+        return toolResult(data);
+      case 'session.error':
+        return [{ type: 'stderr', text: textAt(data, 'message') ?? textAt(data, 'error', 'message') ?? line }];
+      case 'model.call_failure':
+        lastFailure = { message: failureOf(data), status: numberAt(data, 'statusCode') };
+        return [];
+      case 'result':
+        finished = true;
+        return numberAt(event, 'exitCode') === 0
+          ? []
+          : [problemEvent(lastFailure ?? { message: 'it ended with an error' })];
+      default:
+        started ||= /^[a-z]+\./.test(type);
+        return silent.test(type) ? [] : null;
+    }
+  };
+
+  return {
+    stdout: decode,
+    end: () => (started && !finished ? [truncated(title, 'no result')] : []),
+  };
+};
+
+/** What says nothing that other events do not say. The words of the agent are never among them. */
+const silent =
+  /^(?:assistant\.(?:idle|intent|message_delta|message_start|reasoning_delta|streaming_delta|tool_call_delta|turn_\w+|usage)|(?:hook|model|permission|session|skill|subagent|system|tool|user)\.\w+)$/;
+
+/** Messages of subagents have a parent. */
+const messageEvents = (data: unknown): AgentEvent[] | null => {
+  const text = textAt(data, 'content');
+  if (text === null) return null;
+  if (text === '') return [];
+  return typeof field(data, 'parentToolCallId') === 'string'
+    ? [{ type: 'reasoning', text }]
+    : [{ type: 'text', text, plain: false }];
+};
+
+/** The provider's words, which may come as the JSON that it sent. */
+const failureOf = (data: unknown): string => {
+  const said = textAt(data, 'errorMessage') || 'the model could not be asked';
+  return textAt(parseObject(said), 'message') || said;
+};

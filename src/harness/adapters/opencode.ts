@@ -1,0 +1,193 @@
+import { dirname } from 'node:path';
+import type { AgentErrorKind, AgentEvent } from '../../ralph/events.ts';
+import type { Decoder, Harness } from '../harness.ts';
+import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
+import { denied, problemEvent, truncated } from '../problem.ts';
+import { providerHosts } from '../providers.ts';
+
+/** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
+export const opencode: Harness = {
+  name: 'opencode',
+  title: 'OpenCode',
+  binary: 'opencode',
+  install: 'npm install -g opencode-ai',
+  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  signIn: {
+    args: ['auth', 'list'],
+    signedOut: /\b0 credentials(?![\s\S]*Environment)/,
+    maybe: true,
+    fix: 'opencode auth login',
+  },
+  versioned: true,
+  ownData: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
+  args: ({ model, allowAll, title, version }) => [
+    'run',
+    '--format',
+    'json',
+    '--title',
+    title,
+    ...(model === null ? [] : [`--model=${model}`]),
+    ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
+  ],
+  sandbox: {
+    // It does not start when it cannot write to that of its settings.
+    data: (home, env) => [
+      configFolder(home, env),
+      `${env.XDG_DATA_HOME || `${home}/.local/share`}/opencode`,
+      `${env.XDG_STATE_HOME || `${home}/.local/state`}/opencode`,
+      `${env.XDG_CACHE_HOME || `${home}/.cache`}/opencode`,
+      ...(env.OPENCODE_DB ? [dirname(env.OPENCODE_DB)] : []),
+    ],
+    settings: (home, env) => runAtStart.map((name) => `${configFolder(home, env)}/${name}`),
+    hosts: ['opencode.ai', 'models.dev', ...providerHosts],
+  },
+  advice: {
+    auth: 'sign in with "opencode auth login"',
+    model: '"opencode models" lists the models',
+    permission: (tools) =>
+      `set "permission": { ${keysOf(tools)
+        .map((key) => `"${key}": "allow"`)
+        .join(', ')} } in opencode.json`,
+  },
+  decoder: (title) => createDecoder(title),
+};
+
+const configFolder = (home: string, env: NodeJS.ProcessEnv) => `${env.XDG_CONFIG_HOME || `${home}/.config`}/opencode`;
+
+const runAtStart = [
+  'opencode.json',
+  'opencode.jsonc',
+  'config.json',
+  'AGENTS.md',
+  'node_modules',
+  ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
+];
+
+/** The keys of "permission" that these tools need: one key is for everything that changes files. */
+const keysOf = (tools: readonly string[]): readonly string[] =>
+  tools.length === 0
+    ? ['*']
+    : [...new Set(tools.map((tool) => (/^(?:write|edit|multiedit|patch|apply_patch)$/.test(tool) ? 'edit' : tool)))];
+
+/**
+ * A permission that nobody grants is named on stderr only, while the tool that needed it fails on stdout. It ends the
+ * run of OpenCode with exit code 0 in the middle of a step, or the agent goes on, depending on its settings.
+ * A rule that forbids a tool is an error of the tool, with which the agent goes on.
+ */
+const createDecoder = (title: string): Decoder => {
+  /** Why the last step ended; "open" while it has not, null before the first. */
+  let lastStep: string | null = null;
+  let named = false;
+  let unnamed: string | null = null;
+
+  const refusal = (tool: string, error: string): readonly AgentEvent[] => {
+    if (rule.test(error)) {
+      named = true;
+      return [denied(title, tool, { byRule: true })];
+    }
+    unnamed = tool;
+    return [];
+  };
+
+  const decode = (line: string): readonly AgentEvent[] | null => {
+    const event = parseObject(line);
+    const part = field(event, 'part');
+    switch (field(event, 'type')) {
+      case 'step_start':
+        lastStep = 'open';
+        return [];
+      case 'text':
+        return wrap(textAt(part, 'text'), (text) => ({ type: 'text', text, plain: false }));
+      case 'reasoning':
+        return wrap(textAt(part, 'text'), (text) => ({ type: 'reasoning', text }));
+      case 'tool_use':
+        return toolEvents(textAt(part, 'tool'), field(part, 'state'), refusal);
+      case 'step_finish':
+        lastStep = textAt(part, 'reason') ?? 'stop';
+        return [usageEvent(part)];
+      case 'error':
+        return [errorEvent(field(event, 'error'))];
+      default:
+        return null;
+    }
+  };
+
+  return {
+    stdout: decode,
+    stderr: (line) => {
+      const permission = /permission requested: (\S+)/.exec(line)?.[1];
+      if (permission === undefined) return [];
+      named = true;
+      return [denied(title, permission)];
+    },
+    end: () => [
+      ...(unnamed === null || named ? [] : [denied(title, unnamed)]),
+      ...(lastStep !== null && unfinished.has(lastStep) ? [truncated(title, lastStep)] : []),
+    ],
+  };
+};
+
+/** What a tool says when the user, or a rule of the user's, has refused it. */
+const refusals = /rejected permission|specified a rule which prevents/;
+const rule = /specified a rule which prevents/;
+
+/** What a last step ends with when the agent had more to do or to say. */
+const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);
+
+const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
+
+const toolEvents = (
+  tool: string | null,
+  state: unknown,
+  refusal: (tool: string, error: string) => readonly AgentEvent[],
+): readonly AgentEvent[] | null => {
+  if (tool === null) return null;
+  const about = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
+  const failed = field(state, 'status') === 'error';
+  const error = textAt(state, 'error') ?? '';
+  if (!refusals.test(error))
+    return [
+      { type: 'tool', tool, about },
+      { type: 'tool-result', tool, failed },
+    ];
+  return [{ type: 'tool', tool, about }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
+};
+
+/** OpenCode counts cached tokens apart from the input, and reasoning apart from the output. */
+const usageEvent = (part: unknown): AgentEvent => {
+  const tokens = field(part, 'tokens');
+  const cacheReadTokens = numberAt(tokens, 'cache', 'read');
+  const cacheWriteTokens = numberAt(tokens, 'cache', 'write');
+  const reasoningTokens = numberAt(tokens, 'reasoning');
+  return {
+    type: 'usage',
+    inputTokens: sum(numberAt(tokens, 'input'), cacheReadTokens, cacheWriteTokens),
+    outputTokens: sum(numberAt(tokens, 'output'), reasoningTokens),
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens,
+    costUsd: numberAt(part, 'cost'),
+  };
+};
+
+const errorEvent = (error: unknown): AgentEvent => {
+  const name = textAt(error, 'name') || 'error';
+  const message = `${textAt(error, 'data', 'message') || name}${name === 'UnknownError' ? opaque : ''}`;
+  const status = numberAt(error, 'data', 'statusCode');
+  return problemEvent({ message, status, kind: kinds.get(name) });
+};
+
+const kinds = new Map<string, AgentErrorKind>([
+  ['ProviderAuthError', 'auth'],
+  ['ProviderModelNotFoundError', 'model'],
+  ['UnknownError', 'unknown'],
+]);
+
+/** An unknown model and a provider without a key both come as the same error that names neither. */
+const opaque = '; check the model with "opencode models" and the key with "opencode auth list"';
+
+/** Whether the first version in the text is older than the other; false when there is none in it. */
+const isBefore = (text: string | null, other: string): boolean => {
+  const version = /(?<!\d)\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
+  return version !== undefined && version.localeCompare(other, 'en', { numeric: true }) < 0;
+};

@@ -1,0 +1,40 @@
+import type { Harness } from '../harness.ts';
+import { providerHosts } from '../providers.ts';
+import { createStreamJsonDecoder } from '../stream-json.ts';
+
+/** Qwen Code. Without --yolo its tools that write are not offered to the model at all. */
+export const qwen: Harness = {
+  name: 'qwen',
+  title: 'Qwen Code',
+  binary: 'qwen',
+  install: 'npm install -g @qwen-code/qwen-code',
+  reports: ['text', 'tools', 'tokens'],
+  unlessAllowed: 'it cannot edit files or run commands',
+  args: ({ model, allowAll }) => [
+    '--output-format',
+    'stream-json',
+    ...(model === null ? [] : [`--model=${model}`]),
+    ...(allowAll ? ['--yolo'] : []),
+  ],
+  sandbox: {
+    data: (home) => [`${home}/.qwen`],
+    settings: (home) =>
+      ['settings.json', 'QWEN.md', 'trustedFolders.json', 'commands'].map((name) => `${home}/.qwen/${name}`),
+    created: (home) => ['extensions', 'skills'].map((name) => `${home}/.qwen/${name}`),
+    hosts: [
+      'chat.qwen.ai',
+      'portal.qwen.ai',
+      'dashscope.aliyuncs.com',
+      'dashscope-intl.aliyuncs.com',
+      'coding.dashscope.aliyuncs.com',
+      ...providerHosts,
+    ],
+  },
+  advice: {
+    auth: 'sign in with "qwen" and then /auth',
+    model: 'choose another with --model',
+    permission: (tools) =>
+      `add ${tools.length === 0 ? 'it' : tools.map((tool) => `"${tool}"`).join(', ')} to permissions.allow in .qwen/settings.json`,
+  },
+  decoder: createStreamJsonDecoder,
+};

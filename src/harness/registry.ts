@@ -1,0 +1,37 @@
+import { type UserError, userError } from '../errors.ts';
+import { onPath } from '../process/which.ts';
+import { amp } from './adapters/amp.ts';
+import { claude } from './adapters/claude.ts';
+import { codex } from './adapters/codex.ts';
+import { copilot } from './adapters/copilot.ts';
+import { cursorAgent } from './adapters/cursor-agent.ts';
+import { gemini } from './adapters/gemini.ts';
+import type { Harness } from './harness.ts';
+import { opencode } from './adapters/opencode.ts';
+import { pi } from './adapters/pi.ts';
+import { qwen } from './adapters/qwen.ts';
+
+export const harnesses: readonly Harness[] = [opencode, claude, codex, copilot, gemini, cursorAgent, pi, qwen, amp];
+
+export const findHarness = (name: string, own: readonly Harness[]): Harness => {
+  const all = [...harnesses, ...own];
+  const harness = all.find((known) => known.name === name);
+  if (harness) return harness;
+  throw userError(
+    'unknown-harness',
+    name,
+    all.map((known) => known.name),
+  );
+};
+
+/** The error that says what is missing and what there is instead; null when the agent is there. */
+export const missingBinary = (harness: Harness, path: string): UserError | null => {
+  if (onPath(harness.binary, path)) return null;
+  const others = harnesses.filter((other) => other !== harness && onPath(other.binary, path));
+  return userError(
+    'missing-binary',
+    harness.binary,
+    harness.install,
+    others.map((other) => other.name),
+  );
+};

@@ -1,0 +1,42 @@
+import type { Project } from '../store/project.ts';
+import { asRecorded, isKnown, recordFolder } from '../store/record.ts';
+import { loopOwner, readState } from '../store/state.ts';
+import { countTasks } from '../changes/tasks.ts';
+import { currentTasks } from '../changes/work-copy.ts';
+import { currentStatus, type RunView } from '../ralph/view.ts';
+
+/** Why the change on a branch is not complete; null when its last run is. */
+export const whyIncomplete = async (
+  project: Project,
+  { change, branch, env }: { readonly change: string; readonly branch: string; readonly env: NodeJS.ProcessEnv },
+): Promise<string | null> => {
+  const saved = await readState(project, change);
+  if (saved === null) return 'it was never run';
+  const folder = recordFolder(project, change, env);
+  if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
+  const view = asRecorded(folder, saved);
+  if (view.place !== null && view.place.branch !== branch) return `its last run was not on ${branch}`;
+  const tasks = await currentTasks(project, change, view);
+  const { done, all } = countTasks(tasks ?? []);
+  const isOpen = view.gate.requireTasks && done < all;
+  const stop = stopOf(view, loopOwner(project, change) !== null);
+  if (stop === null && !isOpen) return null;
+  return [...(all === 0 ? [] : [`${done} of ${all} tasks`]), ...(stop === null ? [] : [stop])].join(', ');
+};
+
+/** null when it is complete. */
+const stopOf = (view: RunView, alive: boolean): string | null => {
+  const status = currentStatus(view, alive);
+  switch (status) {
+    case 'complete':
+      return null;
+    case 'limit':
+      return `stopped at --${view.cause}`;
+    case 'blocked':
+      return view.cause === 'max-stalled' ? 'stopped at --max-stalled' : 'blocked';
+    case 'failed':
+    case 'interrupted':
+    case 'running':
+      return status;
+  }
+};

@@ -1,0 +1,89 @@
+import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { dirname, join } from 'node:path';
+import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
+import { readable } from '../git/git.ts';
+import { baseOf, bytesOf, filesAmong, keptWork, type Merged, mergeCopies } from '../changes/copies.ts';
+import { worktreePath } from '../store/project.ts';
+import { planned } from '../changes/planned.ts';
+import type { Landing } from './landing.ts';
+
+/** What becomes of the project's own copy of the change when the branch lands in its folder. */
+export interface Edits {
+  /** Changed and not committed there, and changed by the branch too; from the root of the repository. */
+  readonly modified: readonly string[];
+  /** What files should be that a commit alone does not bring home, by their paths in the project. */
+  readonly merged: ReadonlyMap<string, Buffer>;
+}
+
+/** A person may have edited the change, and a run may have ticked tasks, without a commit. Both are merged with the branch. */
+export const planEdits = async (landing: Landing, holder: string, commit: string): Promise<Edits> => {
+  const { project, change, prefix } = landing;
+  if (holder !== (await topOf(project.root))) return { modified: [], merged: new Map() };
+  const plans = await planned(project, change);
+  const work = await workRoot(landing);
+  const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(readable));
+  const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
+  const modified: string[] = [];
+  const merged = new Map<string, Buffer>();
+  for (const path of paths) {
+    const name = `${prefix}${path}`;
+    const mine = bytesOf(join(project.root, path));
+    const before = await blobAt(holder, landing.baseTip, name);
+    const after = await blobAt(holder, commit, name);
+    const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
+    const shared = baseOf(project, change, path);
+    const landed = async (base: Buffer | null | undefined): Promise<Merged> => {
+      if (!isEdited) return { kind: 'merged', bytes: after ?? mine };
+      return mergeCopies(path, { base, mine, theirs: after });
+    };
+    const withoutShared = await landed(before ?? shared);
+    // What a run has taken over already is no edit any more; its copy has that, even where its branch has not.
+    const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
+    const withShared = isTaken ? await landed(shared) : withoutShared;
+    const best = await firstMerged([
+      () => withLooseWork(landing, path, { landed: withShared, work }),
+      () => withLooseWork(landing, path, { landed: withoutShared, work }),
+      async () => withoutShared,
+    ]);
+    if (best === null) continue;
+    if (isEdited && before !== null && !before.equals(after)) modified.push(name);
+    if (best.bytes !== null && !best.bytes.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, best.bytes);
+  }
+  const staged = modified.length > 0 ? await stagedAmong(holder, modified) : new Set<string>();
+  return { modified: modified.filter((name) => !staged.has(name)), merged };
+};
+
+const firstMerged = async (attempts: readonly (() => Promise<Merged>)[]) => {
+  for (const attempt of attempts) {
+    const merged = await attempt();
+    if (merged.kind === 'merged') return merged;
+  }
+  return null;
+};
+
+/** What the copy of the run has and its branch has not, such as ticks in a file that git ignores. */
+const withLooseWork = async (
+  { project, change, prefix, tip }: Landing,
+  path: string,
+  { landed, work }: { landed: Merged; work: string | null },
+): Promise<Merged> => {
+  const theirs = work === null ? null : bytesOf(join(work, path));
+  if (landed.kind === 'conflict' || theirs === null) return landed;
+  const onBranch = await blobAt(project.root, tip, `${prefix}${path}`);
+  if (onBranch?.equals(theirs)) return landed;
+  const base = onBranch ?? baseOf(project, change, path);
+  return mergeCopies(path, { base, mine: landed.bytes, theirs });
+};
+
+/** Where the copy of the run is: in its worktree, or kept since that is gone. */
+const workRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
+  hasWorktree ? join(worktreePath(project, change), prefix) : keptWork(project, change, tip);
+
+export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
+  for (const [path, bytes] of merged) {
+    const file = join(project.root, path);
+    createFolder(dirname(file));
+    removeOwn(file);
+    writeOwn(file, bytes, 'create');
+  }
+};

@@ -1,0 +1,121 @@
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { createFolder } from '../files/own.ts';
+import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.ts';
+import { readable } from '../git/git.ts';
+import { runShell, type ShellResult } from '../process/shell.ts';
+import { familyAt, tagVariable } from '../process/tree.ts';
+import { passed } from '../process/passed-environment.ts';
+import { addContext, dropFromContext, loadContext } from '../store/context.ts';
+import { mergeCopies, tasksFile } from '../changes/copies.ts';
+import { ralphFolder } from '../store/state.ts';
+import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
+import { createRedactor } from '../secrets/redact.ts';
+import { oneLine } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { setUp } from '../run/workspace.ts';
+import { openFor } from '../run/sandbox.ts';
+import { exitCodeOf, type Stops } from '../process/signals.ts';
+import type { Landing } from './landing.ts';
+
+/** Rebased and verified; answers with the commit to which the base can be moved. */
+export const tryOut = async (landing: Landing): Promise<string> => {
+  const { project, branch, base, tip, trial, stops } = landing;
+  const stoppable = { kill: stops.stop, env: { [tagVariable]: `${familyAt(trial)}/git` } };
+  hideWorktreesFromGit(project);
+  endIfStopped(stops);
+  const added = await addDetached(project.root, [trial, tip], stoppable);
+  endIfStopped(stops);
+  if (!added.ok) throw userError('bad-branch', branch, added.why);
+  const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveConflict(landing) });
+  endIfStopped(stops);
+  if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
+  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', '));
+  await verify(landing);
+  endIfStopped(stops);
+  return rebased.commit;
+};
+
+/**
+ * Ticks of the agent and tasks that were added on the base meanwhile are no conflict, and neither are commits on the way
+ * to a file that the base has by now.
+ */
+const resolveConflict =
+  ({ project, change, prefix, tip, baseTip }: Landing) =>
+  async (file: string, { base, upstream, own }: Conflict): Promise<Buffer | null> => {
+    const [before, after] = [await blobAt(project.root, baseTip, file), await blobAt(project.root, tip, file)];
+    if (before !== null && after?.equals(before)) return before;
+    if (file !== `${prefix}${tasksFile(change)}` || upstream === null || own === null) return null;
+    const merged = await mergeCopies(file, { base, mine: upstream, theirs: own });
+    return merged.kind === 'merged' ? merged.bytes : null;
+  };
+
+/** From the moment the base is moved, nothing is cut short any more. */
+const endIfStopped = (stops: Stops): void => {
+  const signal = stops.received();
+  if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
+};
+
+/** The next run is told, once. */
+const conflict = ({ project, change, branch, base, env, settings }: Landing, files: string): never => {
+  const of = { project, change, env };
+  const note = oneLine(
+    `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
+    Infinity,
+  );
+  dropFromContext(of, (line) => isConflictNote(line) && line !== note);
+  const told = loadContext(of).text?.split('\n').includes(note);
+  if (!told) addContext(of, note);
+  const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
+  throw userError('land-conflict', base, files, commandLine('spool', 'ralph', '--change', change, ...flags));
+};
+
+export const isConflictNote = (line: string): boolean =>
+  line.startsWith('Landing on ') &&
+  line.includes(' failed: the work conflicts with it in ') &&
+  line.endsWith(' and verify the work again.');
+
+/** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
+const verify = async (landing: Landing): Promise<void> => {
+  const { project, change, env, cwd, say, stops, trial, prefix } = landing;
+  const { options, commands, sandbox: isConfined } = landing.settings;
+  if (commands.length === 0) return;
+  makeRalphFolder(project, change);
+  const logFile = join(ralphFolder(project, change), 'land.log');
+  const log = relative(project.root, logFile);
+  const family = familyAt(trial);
+  const root = join(trial, prefix);
+  createFolder(root);
+  const sandbox = isConfined ? await openFor({ project, options, cwd, env }, family, []) : null;
+  const redactor = createRedactor(env);
+  const place = { env: passed(env), logFile, stops, redactor, sandbox };
+  const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
+    const result = await outcome;
+    endIfStopped(stops);
+    return result === 'passed';
+  };
+
+  const setUpAndVerify = async () => {
+    if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
+    if (!(await passes(setUp({ ...place, project, options, root, family }))))
+      throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
+    for (const command of commands) {
+      say(`Verifying: ${redactor.text(command)}`);
+      const result = runShell({
+        ...place,
+        command,
+        cwd: root,
+        tag: `${family}/verify`,
+        timeoutMs: options.verifyTimeout,
+        stopGraceMs: options.stopGrace,
+      });
+      if (!(await passes(result.then(({ outcome }) => outcome))))
+        throw userError('land-red', redactor.text(command), log);
+    }
+  };
+  try {
+    await setUpAndVerify();
+  } finally {
+    await sandbox?.close();
+  }
+};

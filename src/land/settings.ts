@@ -1,0 +1,65 @@
+import type { Options } from '../config/flags.ts';
+import { resolveOptions, type TypedFlags } from '../config/resolve.ts';
+import { userError } from '../errors.ts';
+import type { Project } from '../store/project.ts';
+import { asAskedFor, recognise, recordFolder } from '../store/record.ts';
+import { readRun } from '../store/state.ts';
+import { limitEnvironment } from '../process/passed-environment.ts';
+import type { RunView } from '../ralph/view.ts';
+import { mask } from '../secrets/redact.ts';
+import { includeSource } from '../trust/settings.ts';
+import { sourceFor } from '../run/trust.ts';
+import { type Consent, requireTrust } from '../run/require-trust.ts';
+import type { LandSettings } from './landing.ts';
+
+interface SettingsRequest {
+  readonly project: Project;
+  readonly change: string;
+  readonly typed: TypedFlags;
+  readonly env: NodeJS.ProcessEnv;
+  readonly consentFor: (options: Options) => Consent;
+}
+
+/** The settings of a landing. What it would run of the project is trusted, or nothing is landed. */
+export const trustLanding = async ({
+  project,
+  change,
+  typed,
+  env,
+  consentFor,
+}: SettingsRequest): Promise<LandSettings> => {
+  const { forChange, asked, config, passLists } = await resolveOptions({ typed, env, project });
+  limitEnvironment(passLists);
+  const options = forChange(change);
+  const { view } = await readRun(project, change);
+  const folder = recordFolder(project, change, env);
+  const isKnown = view !== null && isOwn(folder, view);
+  const kept = view ? asAskedFor(folder, view).gate.verify : [];
+  const isKept = !asked.has('verify') && kept.length > 0;
+  const commands = isKept ? kept : options.verify;
+  const isFromFile = !asked.has('verify') && commands.join('\n') === options.verify.join('\n');
+  if (isKept && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
+  if (isKept && !isKnown && kept.some((command) => command.includes(mask)))
+    throw userError('redacted-run', change, '--verify');
+  const needed = [
+    ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
+    ...(asked.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
+    includeSource,
+  ];
+  // Without a command to verify it, nothing is set up either.
+  if (commands.length > 0)
+    await requireTrust({ project, config, env, needed: new Set(needed), consent: consentFor(options) });
+  return { options, commands, sandbox: options.sandbox || (view?.sandbox ?? false) };
+};
+
+/** What of the last run decides how its branch lands. */
+const deciding: ReadonlySet<string> = new Set(['gate', 'sandbox', 'place']);
+
+/** Whether the last run is known here; an error when it is, and what it says now is something else. */
+const isOwn = (folder: string, view: RunView): boolean => {
+  const recognised = recognise(folder, view);
+  if (recognised === 'unknown') return false;
+  const changed = recognised === 'same' ? [] : recognised.filter((name) => deciding.has(name));
+  if (changed.length > 0) throw userError('changed-last-run', view.change, changed);
+  return true;
+};

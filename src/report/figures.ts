@@ -1,0 +1,27 @@
+import { failed, type IterationRecord, type Usage } from '../ralph/events.ts';
+import { grouped } from '../ralph/usage.ts';
+
+/** `2,000 tokens in (200 cached), 100 out (20 reasoning), $0.0022`; empty when the agent said nothing. */
+export const usageText = (usage: Usage | null | undefined): string => {
+  if (!usage) return '';
+  const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens, costUsd } = usage;
+  return [
+    ...(inputTokens === null ? [] : [`${grouped(inputTokens)} tokens in${part(cacheReadTokens, 'cached')}`]),
+    ...(outputTokens === null ? [] : [`${grouped(outputTokens)} out${part(reasoningTokens, 'reasoning')}`]),
+    ...(costUsd === null ? [] : [costOf(usage)]),
+  ].join(', ');
+};
+
+const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
+
+export const tokensOf = ({ inputTokens, outputTokens }: Usage): string =>
+  inputTokens === null && outputTokens === null ? '-' : grouped((inputTokens ?? 0) + (outputTokens ?? 0));
+
+export const costOf = ({ costUsd }: Usage): string =>
+  costUsd === null ? '-' : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
+
+export const outcome = (record: IterationRecord): string => {
+  if (record.completionFound) return 'promised';
+  if (record.end === 'interrupted') return 'interrupted';
+  return failed(record) ? 'failed' : 'went on';
+};

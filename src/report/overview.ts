@@ -1,0 +1,86 @@
+import { commitsBeyondBase } from '../git/branches.ts';
+import type { Usage } from '../ralph/events.ts';
+import { totalUsage } from '../ralph/usage.ts';
+import { currentStatus, type RunView } from '../ralph/view.ts';
+import { listChanges } from '../changes/changes.ts';
+import type { Project } from '../store/project.ts';
+import { moduleOf } from '../changes/ids.ts';
+import { readLanded } from '../store/landed.ts';
+import { moduleFolderName } from '../changes/modules.ts';
+import { asRecorded, recordFolder } from '../store/record.ts';
+import { loopOwner } from '../store/state.ts';
+import { countTasks } from '../changes/tasks.ts';
+import { currentTasks, lastSaved } from '../changes/work-copy.ts';
+
+/** One active change at a glance. What there is none of is null. */
+export interface ChangeOverview {
+  readonly id: string;
+  readonly module: string | null;
+  readonly tasks: { readonly done: number; readonly all: number } | null;
+  readonly lastRun: {
+    readonly run: string | null;
+    /** `unreadable` when state.json is of a newer version; then the rest is null. */
+    readonly status: string;
+    readonly iteration: number | null;
+    readonly startedAt: string | null;
+    readonly endedAt: string | null;
+    readonly usage: Usage | null;
+    /** Whether the branch of the run is on its base; null when it has none, or nothing on it. */
+    readonly landed: boolean | null;
+  } | null;
+  /** One line about a state.json that is damaged; null when it is not. */
+  readonly damage: string | null;
+}
+
+export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
+  Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
+
+export const overview = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<ChangeOverview> => {
+  const moduleId = moduleOf(id);
+  const saved = await lastSaved(project, id);
+  const tasks = await currentTasks(project, id, saved?.view ?? null);
+  return {
+    id,
+    module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
+    tasks: tasks && countTasks(tasks),
+    lastRun:
+      saved === null
+        ? unreadable
+        : saved.view && (await describe(project, id, asRecorded(recordFolder(project, id, env), saved.view))),
+    damage: saved?.damage ?? null,
+  };
+};
+
+const describe = async (project: Project, id: string, view: RunView): Promise<ChangeOverview['lastRun']> => {
+  const { run, iteration, startedAt, endedAt } = view;
+  const status = currentStatus(view, loopOwner(project, id) !== null);
+  return {
+    run,
+    status,
+    iteration,
+    startedAt,
+    endedAt,
+    usage: totalUsage(view),
+    landed: await hasLanded(project, view),
+  };
+};
+
+const unreadable = {
+  run: null,
+  status: 'unreadable',
+  iteration: null,
+  startedAt: null,
+  endedAt: null,
+  usage: null,
+  landed: null,
+};
+
+const hasLanded = async (project: Project, { change, run, place }: RunView): Promise<boolean | null> => {
+  const branch = place?.branch ?? null;
+  if (branch === null) return null;
+  const landed = await readLanded(project, change);
+  const onto = landed?.run === run && landed.branch === branch ? landed.base : null;
+  const ahead = await commitsBeyondBase(project.root, branch, onto);
+  if (ahead !== null && ahead > 0) return false;
+  return onto === null ? null : true;
+};

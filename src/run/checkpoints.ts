@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
+import { findWorkTree, type WorkTree } from '../git/worktree.ts';
+import { checkpointRecorder, isKnown, recogniseCheckpoint, recordedPlace, recordFolder } from '../store/record.ts';
+import { isPlaceOf, type Project, stateFolder } from '../store/project.ts';
+import { ralphFolder, runFolder } from '../store/state.ts';
+import { hideStateFromGit, newScratch } from '../store/folders.ts';
+import { folderNames, readIfThere } from '../files/read.ts';
+
+/** A run of a change, with what was kept of it. */
+export interface Kept {
+  readonly project: Project;
+  readonly tree: WorkTree;
+  /** Where the run worked; it may be gone. */
+  readonly place: string;
+  readonly change: string;
+  readonly run: string;
+  /** Where it is written down what was kept. */
+  readonly recordFolder: string;
+  readonly record: (checkpoint: Checkpoint) => void;
+  /** By name. */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+export interface KeptRequest {
+  readonly project: Project;
+  readonly change: string;
+  /** The run that is meant; undefined for the last one. */
+  readonly wanted: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  /** Called with what the user should know. */
+  readonly say: (line: string) => void;
+}
+
+/** The checkpoints of one run. */
+export const findKept = async ({ project, change, wanted, env, say }: KeptRequest): Promise<Kept> => {
+  const home = await openTree(project, project.root);
+  const all = await listCheckpoints(home, change);
+  // Another folder of the same repository may have runs of the same change; they are not ours to touch.
+  const ours = new Set(await folderNames(join(ralphFolder(project, change), 'runs')));
+  const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
+  const folder = recordFolder(project, change, env);
+  const isOwn = (id: string) => isKnown(folder, { run: id });
+  // A run that somebody made up must not pass for the last one.
+  const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
+  if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
+  if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
+  const place = await placeOf({ project, change, run, folder });
+  const tree = place !== null && existsSync(place) ? await openTree(project, place) : home;
+  const own = all.filter((checkpoint) => checkpoint.run === run);
+  return {
+    project,
+    tree,
+    place: place ?? project.root,
+    change,
+    run,
+    recordFolder: folder,
+    record: checkpointRecorder(project, change, env),
+    checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+  };
+};
+
+/** An error that lists what there is when it is not there. */
+export const pick = ({ change, checkpoints, recordFolder: folder }: Kept, name: string): Checkpoint => {
+  const found = checkpoints.get(name);
+  if (!found) throw userError('no-checkpoint', change, name, [...checkpoints.keys()].toSorted(byNumber));
+  if (recogniseCheckpoint(folder, found) === 'changed') throw userError('forged-checkpoint', change, name);
+  return found;
+};
+
+const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+
+/** The number of the last iteration that was kept. */
+export const lastIteration = ({ checkpoints }: Kept): number =>
+  Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
+
+const openTree = async (project: Project, root: string): Promise<WorkTree> => {
+  hideStateFromGit(project);
+  const found = await findWorkTree(root, newScratch(stateFolder(project)));
+  if (found.kind === 'found') return found.tree;
+  throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
+};
+
+interface PlacedRun {
+  readonly project: Project;
+  readonly change: string;
+  readonly run: string;
+  /** That of the records of the change. */
+  readonly folder: string;
+}
+
+/** Where a run worked; null when that is not known. Of a run that was started here the record says it. */
+const placeOf = async ({ project, change, run, folder }: PlacedRun): Promise<string | null> => {
+  const file = join(runFolder(project, change, run), 'place');
+  const written = (await readIfThere(file))?.trim() ?? null;
+  const recorded = recordedPlace(folder, run);
+  const refuse = (problem: string) => userError('bad-state', relative(project.root, file), problem);
+  if (recorded !== null && written !== null && written !== recorded)
+    throw refuse('names another folder than the one in which the run was started');
+  const place = recorded ?? written;
+  if (place === null || isPlaceOf(project, change, place)) return place;
+  throw refuse('names a folder that is neither the project nor the worktree of the change');
+};

@@ -1,0 +1,151 @@
+import { type Difference, namesOf } from '../git/diff.ts';
+import type { Checkpoints } from '../git/checkpoint.ts';
+import { type CommitResult, commitFiles, tellingLine } from '../git/commit.ts';
+import { readable } from '../git/git.ts';
+import { between } from '../git/raw.ts';
+import { findWithheld } from '../git/withheld.ts';
+import { isDetached, unfinished, type WorkTree } from '../git/worktree.ts';
+import type { Work } from '../ralph/loop.ts';
+import { lineChanges, count, oneLine, someOf } from '../text/format.ts';
+
+import type { WorldParts } from './context.ts';
+import type { IndexKeeper } from './refresh.ts';
+import type { Snapshot, Snapshots } from './snapshots.ts';
+import type { Ledger } from './uncommitted.ts';
+
+/** An iteration whose work may be committed. */
+export interface IterationWork extends Pick<
+  WorldParts,
+  'plan' | 'options' | 'stops' | 'emit' | 'redactor' | 'sandbox'
+> {
+  readonly snapshots: Snapshots;
+  readonly checkpoints: Checkpoints;
+  readonly tree: WorkTree;
+  readonly index: IndexKeeper;
+  readonly ledger: Ledger;
+  readonly iteration: number;
+  readonly before: Snapshot;
+  /** Files that were reported as not committed, each once. */
+  readonly named: Set<string>;
+  /** What was uncommitted when the run started, as it was then. An agent that stashes it brings it back like that. */
+  readonly dirtyAtStart: ReadonlyMap<string, string>;
+  /** Commits that were created on a HEAD that the agent has detached. */
+  readonly loose: LooseCommit[];
+}
+
+interface LooseCommit {
+  readonly commit: string;
+  readonly names: readonly string[];
+}
+
+/** Commits what an iteration has changed, and what earlier ones owe. */
+export const commitWork = async (
+  work: IterationWork,
+  after: Snapshot,
+  { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
+): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
+  const { tree, options, plan, iteration, stops, emit, redactor, ledger, index, dirtyAtStart } = work;
+  const undone = await index.beforeCommit();
+  if (!plan.commit) return { commit: null, commitProblem: null };
+  ledger.add(undone, { why: 'a later commit reverted it', owed: true });
+  const owed = ledger.owed();
+  if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
+  const busy = unfinished(tree);
+  if (busy !== null) {
+    const why = `${busy} is in progress`;
+    emit({ type: 'notice', text: `No commit: ${why}.` });
+    ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
+    return { commit: null, commitProblem: why };
+  }
+  // What is owed may have become a secret since, or was withheld before Spool was restarted.
+  const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
+  const withheld = await findWithheld(tree, [...open], redactor);
+  for (const { name, why } of withheld) withhold(work, name, why);
+  const nested = changes.filter(isNewNested).map(({ name }) => name);
+  for (const name of nested) withhold(work, name, 'nested repository');
+  const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
+  const own = namesOf(changes.filter(({ name, after: now }) => !kept.has(name) && dirtyAtStart.get(name) !== now));
+  const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
+  const result = await commitFiles(tree, {
+    names,
+    treeId: after.id,
+    message: fillIn(options.commitMessage, {
+      change: plan.change,
+      run: plan.run,
+      iteration: String(iteration),
+      summary: `${count(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
+    }),
+    kill: stops.kill,
+    tag: `${plan.run}/${iteration}`,
+    sandbox: work.sandbox,
+  });
+  if (result.kind === 'refused') {
+    const why = redactor.text(oneLine(tellingLine(result.why)));
+    emit({ type: 'notice', text: `No commit: ${why}` });
+    ledger.add(names, { why, owed: true });
+    return { commit: null, commitProblem: result.why };
+  }
+  const earlier = new Set(ledger.all());
+  ledger.remove(names);
+  if (result.kind === 'nothing') return { commit: null, commitProblem: null };
+  work.snapshots.committed();
+  const commit = await work.snapshots.askHead();
+  index.afterCommit(commit, result.index);
+  if (commit !== null && isDetached(tree)) sayLoose(work, commit, [...result.replaced.keys()]);
+  const yours = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
+  if (yours.length > 0)
+    emit({
+      type: 'notice',
+      text: `Your uncommitted changes to ${someOf(yours.map(readable))} are in commit ${commit?.slice(0, 8)}.`,
+    });
+  return { commit, commitProblem: null };
+};
+
+const sayLoose = (work: IterationWork, commit: string, names: readonly string[]): void => {
+  work.loose.push({ commit, names });
+  work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}` });
+};
+
+/** The command that keeps a commit that is on no branch. */
+export const howToKeep = (commit: string): string =>
+  `To keep it: git branch ralph-${commit.slice(0, 8)} ${commit.slice(0, 8)}`;
+
+interface Commit {
+  readonly changes: readonly Difference[];
+  readonly after: Snapshot;
+  readonly result: CommitResult & { kind: 'committed' };
+}
+
+/** The files of the commit that were not as in HEAD when the iteration began. */
+const changesOfPersons = async (
+  { tree, before }: IterationWork,
+  { changes, after, result: { replaced } }: Commit,
+): Promise<string[]> => {
+  const inCommit = changes.filter(({ name, from }) => replaced.has(from ?? name));
+  if (before.head === after.head)
+    return inCommit
+      .filter((change) => change.before !== replaced.get(change.from ?? change.name))
+      .map(({ name }) => name);
+  // Where the agent has committed as well, HEAD is not what it was.
+  const dirty = before.head === null ? null : await between(tree.root, before.head, before.id);
+  return inCommit.filter(({ name, from }) => dirty?.has(from ?? name)).map(({ name }) => name);
+};
+
+const withhold = (work: IterationWork, name: string, why: string): void => {
+  work.ledger.add([name], { why, owed: false });
+  sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
+};
+
+export const sayOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {
+  if (named.has(name)) return;
+  named.add(name);
+  emit({ type: 'notice', text });
+};
+
+const fillIn = (template: string, facts: Readonly<Record<string, string>>): string =>
+  template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
+    Object.hasOwn(facts, name) ? facts[name]! : placeholder,
+  );
+
+/** A repository inside of the repository that is not tracked yet. */
+export const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';

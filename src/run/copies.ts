@@ -1,0 +1,62 @@
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { changedAmong } from '../git/branches.ts';
+import { type Copies, oneCopy, openCopies, type Synced } from '../changes/copies.ts';
+import type { Project } from '../store/project.ts';
+import type { Guard } from '../guard/guard.ts';
+import type { Emit, Place } from '../ralph/events.ts';
+import { commandLine } from '../text/shell-words.ts';
+import type { WorldParts } from './context.ts';
+import type { Ledger } from './uncommitted.ts';
+
+export interface PlaceCopies {
+  readonly project: Project;
+  readonly change: string;
+  readonly place: Place;
+  readonly guard: Guard;
+  readonly emit: Emit;
+}
+
+/** Brings a worktree up to date with the change as the project has it; an error when the two cannot be merged. */
+export const openPlaceCopies = async ({ project, change, place, guard, emit }: PlaceCopies): Promise<Copies> => {
+  if (place.worktree === null) return oneCopy;
+  const copies = openCopies({ project, change, root: place.root });
+  const told = new Set<string>();
+  const bringIn = () => guard.takeOver(() => copies.sync());
+  const { taken, conflicts } = await bringIn();
+  const how = (path: string) => commandLine('cp', path, relative(project.root, join(place.root, path)));
+  if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
+  tellTaken(taken, emit);
+  return {
+    takeSettled: () => copies.takeSettled(),
+    async sync(): Promise<Synced> {
+      const synced = await bringIn();
+      tellTaken(synced.taken, emit);
+      const sentences = synced.conflicts.map(
+        (path) => `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${how(path)}`,
+      );
+      for (const text of sentences.filter((sentence) => !told.has(sentence))) emit({ type: 'notice', text });
+      for (const text of sentences) told.add(text);
+      return { ...synced, conflicts: sentences };
+    },
+  };
+};
+
+/**
+ * Edits of the person that a worktree has got go into its next commit where git tracks the file: otherwise its branch
+ * would stand against them when it lands. The config file is not part of the work.
+ */
+export const oweSettled = async ({ copies, place }: Pick<WorldParts, 'copies' | 'place'>, ledger: Ledger) => {
+  const { worktree, root } = place;
+  const settled = copies.takeSettled().filter((path) => path !== join('.spool', 'config.json'));
+  if (worktree === null || settled.length === 0) return;
+  const names = await changedAmong(
+    worktree,
+    settled.map((path) => relative(worktree, join(root, path))),
+  );
+  ledger.add(names, { why: 'it was taken over from the project', owed: true });
+};
+
+const tellTaken = (taken: readonly string[], emit: Emit): void => {
+  if (taken.length > 0) emit({ type: 'notice', text: `Copied your changes to the worktree: ${taken.join(', ')}.` });
+};

@@ -1,0 +1,99 @@
+import { lstatSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { changesBetween } from '../git/diff.ts';
+import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
+import { tellingLine } from '../git/commit.ts';
+import { readable, statsOf } from '../git/git.ts';
+import { between } from '../git/raw.ts';
+import type { WorkTree } from '../git/worktree.ts';
+import { lastRecords } from '../store/history.ts';
+import { oneLine, someOf } from '../text/format.ts';
+import { isNewNested } from './commit-work.ts';
+import { fileOf, type WorldParts } from './context.ts';
+import type { Ledger } from './uncommitted.ts';
+
+/** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
+export const recallWhatIsOpen = async (
+  { project, plan, emit }: Pick<WorldParts, 'project' | 'plan' | 'emit'>,
+  tree: WorkTree,
+  ledger: Ledger,
+): Promise<void> => {
+  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, mostRecalled);
+  const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
+  for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
+    if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
+    const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
+    const known = new Set(ledger.all());
+    const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
+    const why = oneLine(tellingLine(commitProblem));
+    ledger.add(
+      names.filter((name) => !known.has(name)),
+      { why, owed: true },
+    );
+  }
+  for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
+    emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
+};
+
+/** Says what an iteration that was cut off has left uncommitted, and sees to it that its own work is committed. */
+export const noteLeftBehind = async (
+  {
+    plan,
+    folder,
+    tree,
+    ledger,
+    emit,
+  }: Pick<WorldParts, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
+  last: string,
+  now: string,
+): Promise<void> => {
+  const { own, unsure } = await leftBehind({ plan, folder }, tree, { last, now });
+  const open = own.length + unsure.length === 0 ? null : await between(tree.root, 'HEAD', now);
+  const isOpen = (name: string) => open === null || open.has(name);
+  const which = `iteration ${plan.firstIteration}`;
+  const say = (names: readonly string[], text: string) => {
+    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(readable))) });
+  };
+  ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
+  say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
+  say(unsure.filter(isOpen), `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`);
+};
+
+/** Of how many iterations the work is made up for when only the history knows it. */
+const mostRecalled = 50;
+
+/** What has changed since an iteration began that was cut off; names as git gave them. */
+interface LeftBehind {
+  /** Changed while Spool watched the agent. */
+  readonly own: readonly string[];
+  /** Changed later, by an agent that outlived Spool or by a person. */
+  readonly unsure: readonly string[];
+}
+
+/**
+ * `last` is the tree of the last checkpoint, `now` that of the work tree. A file whose last change, which nobody can
+ * date back, is older than the last that Spool wrote into the log was changed while the agent worked.
+ */
+const leftBehind = async (
+  { plan, folder }: Pick<WorldParts, 'plan' | 'folder'>,
+  tree: WorkTree,
+  { last, now }: { last: string; now: string },
+): Promise<LeftBehind> => {
+  const checkpoints = await listCheckpoints(tree, plan.change, plan.run);
+  const before = checkpoints.find(({ name }) => name === `before-${plan.firstIteration}`);
+  const began = (before && (await treeOf(tree, before.commit))) ?? last;
+  const changes = began === now ? [] : ((await changesBetween(tree, [began, now], { renames: false })) ?? []);
+  const names = changes.filter(({ nested }) => !nested).map(({ name }) => name);
+  const log = statSync(join(folder, fileOf(plan.firstIteration, 'log')), { throwIfNoEntry: false });
+  const isOwn = (name: string) => log !== undefined && statsNear(tree.root, name).ctimeMs <= log.mtimeMs;
+  return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
+};
+
+/** Of a file, or of the folder from which it was deleted. */
+const statsNear = (root: string, name: string): Stats => {
+  const stats = statsOf(root, name);
+  if (stats !== undefined) return stats;
+  const folder = dirname(name);
+  return folder === '.' ? lstatSync(root) : statsNear(root, folder);
+};

@@ -1,0 +1,68 @@
+import type { Project } from '../store/project.ts';
+import { writeStart, writeState } from '../store/save-state.ts';
+import type { Emit } from '../ralph/events.ts';
+import { publicView, type RunView } from '../ralph/view.ts';
+import { initialView, reduceView } from '../ralph/fold.ts';
+import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import type { Report } from '../ralph/view.ts';
+import type { Planned } from './plan.ts';
+
+export interface Emitter {
+  readonly emit: Emit;
+  view(): RunView;
+  dispose(): void;
+}
+
+export interface EmitterParts {
+  readonly project: Project;
+  readonly planned: Planned;
+  readonly report: Report;
+  readonly elapsedMs: () => number;
+  /** Called before a run is written down as started or ended, with the run and with what is written of it. */
+  readonly record: (view: RunView, written: RunView) => void;
+  readonly redactor: Redactor;
+}
+
+/** How often time and usage are written down, so that a kill costs no more of them. */
+export const beatMs = 10_000;
+
+/** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
+const isWrittenLater = new Set(['agent', 'iteration-finished']);
+
+/** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
+export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
+  const { plan, previous, settings } = planned;
+  const at = new Date().toISOString();
+  const startedAt = previous?.view.startedAt ?? at;
+  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, settings, at });
+  const clean = createRemembering<RunView>(redactor);
+  let started = false;
+  const keep = (next: RunView) => {
+    view = { ...next, elapsedMs: elapsedMs() };
+    writeState(project, publicView(view, clean));
+    started = true;
+  };
+  const timer = setInterval(() => {
+    try {
+      if (started) keep(view);
+    } catch {
+      // A full disk: the next event says so.
+    }
+  }, beatMs).unref();
+  return {
+    emit: (event) => {
+      const next = reduceView(view, event);
+      if (event.type === 'run-started' || event.type === 'run-ended') record(next, publicView(next, clean));
+      if (isWrittenLater.has(event.type)) view = next;
+      else if (next !== view) keep(next);
+      if (event.type === 'run-started') writeStart(project, publicView(view, clean));
+      try {
+        report(event, view);
+      } catch {
+        // A terminal that is gone.
+      }
+    },
+    view: () => view,
+    dispose: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,74 @@
+import { userError } from '../errors.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { Emit, IterationRecord, RunPlan, Usage } from '../ralph/events.ts';
+
+interface Measured {
+  readonly limit: 'maxCostUsd' | 'maxTokens';
+  readonly flag: string;
+  /** What an agent has to report, and what it is called in messages. */
+  readonly report: 'cost' | 'tokens';
+  readonly isKnown: (usage: Usage) => boolean;
+}
+
+/** The limits that only an agent's own numbers can enforce. */
+const measured: readonly Measured[] = [
+  { limit: 'maxCostUsd', flag: '--max-cost', report: 'cost', isKnown: hasPrice },
+  {
+    limit: 'maxTokens',
+    flag: '--max-tokens',
+    report: 'tokens',
+    isKnown: ({ inputTokens, outputTokens }) => inputTokens !== null || outputTokens !== null,
+  },
+];
+
+/** Agents report a cost of 0 for a model whose price they do not know. */
+function hasPrice({ costUsd, inputTokens, outputTokens }: Usage): boolean {
+  return costUsd !== null && (costUsd > 0 || (inputTokens ?? 0) + (outputTokens ?? 0) === 0);
+}
+
+type Find = (name: string) => Harness;
+type Limited = Pick<RunPlan, 'agents' | 'limits'>;
+
+/** A notice for each limit that does not hold for some of the agents; an error for one that holds for none. */
+export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] => {
+  const harnesses = [...new Set(agents.map(({ harness }) => find(harness)))];
+  return measured
+    .filter(({ limit }) => limits[limit] < Infinity)
+    .flatMap(({ flag, report }) => {
+      const silent = harnesses.filter(({ reports }) => !reports.includes(report));
+      const titles = silent.map(({ title }) => title).join(' and ');
+      const lacks = `${silent.length === 1 ? 'reports' : 'report'} no ${report}`;
+      if (silent.length === 0) return [];
+      if (silent.length < harnesses.length)
+        return [`${flag} is not enforced for ${titles}: ${silent.length === 1 ? 'it' : 'they'} ${lacks}.`];
+      throw userError('unchecked-limit', flag, `${titles} ${lacks}`, insteadOf(report, harnesses));
+    });
+};
+
+const insteadOf = (report: Measured['report'], harnesses: readonly Harness[]): string =>
+  report === 'cost' && harnesses.every(({ reports }) => reports.includes('tokens'))
+    ? '--max-tokens or --max-duration'
+    : '--max-duration or --max-iterations';
+
+/** Adds a notice, once, when an agent that should report what a limit needs has finished without doing so. */
+export const watchLimits = ({ limits }: Limited, find: Find, emit: Emit): Emit => {
+  const told = new Set<string>();
+  return (event) => {
+    emit(event);
+    if (event.type !== 'iteration-finished' || event.record.error !== null) return;
+    const { iteration, harness: name } = event.record;
+    const { title, reports } = find(name);
+    for (const { limit, flag, report, isKnown } of measured) {
+      const applies = limits[limit] < Infinity && reports.includes(report);
+      if (!applies || wasReported(event.record, isKnown) || told.has(`${name} ${flag}`)) continue;
+      told.add(`${name} ${flag}`);
+      emit({
+        type: 'notice',
+        text: `${title} reported no ${report} for iteration ${iteration}, so ${flag} cannot be checked.`,
+      });
+    }
+  };
+};
+
+const wasReported = ({ usage }: IterationRecord, isKnown: Measured['isKnown']): boolean =>
+  usage !== null && isKnown(usage);

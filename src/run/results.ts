@@ -1,0 +1,104 @@
+import { existsSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { readOwn, writeOwn } from '../files/own.ts';
+import { filesNamedBy } from '../git/branches.ts';
+import { readable } from '../git/git.ts';
+import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/ignored-files.ts';
+import { gitFolderOf } from '../git/worktree.ts';
+import { readJson } from '../files/read.ts';
+import type { Project } from '../store/project.ts';
+import { isAmong, planned } from '../changes/planned.ts';
+import { mapOf, object, type Shape, text, validItems, wrongIs } from '../text/shape.ts';
+import { someOf } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
+
+/** A worktree, and the folder of the project in it. */
+export interface Workspace {
+  readonly worktree: string;
+  readonly root: string;
+}
+
+/** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
+const setupFileOf = async (worktree: string): Promise<string | null> => {
+  const folder = await gitFolderOf(worktree);
+  return folder === null ? null : join(folder, 'spool-furnished');
+};
+
+export const isSetUp = async (worktree: string): Promise<boolean> => {
+  const file = await setupFileOf(worktree);
+  return file !== null && existsSync(file);
+};
+
+/** Called when everything is there and no agent has worked yet. */
+export const noteSetUp = async (project: Project, workspace: Workspace, hasSetup: boolean): Promise<void> => {
+  const file = await setupFileOf(workspace.worktree);
+  if (file === null) return;
+  const include = includeFile(project);
+  const isBare = !hasSetup && include === null;
+  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(readable);
+  const prefix = relative(workspace.worktree, workspace.root);
+  const included = new Set(names.map((name) => join(prefix, name)));
+  const baseline = isBare ? none : await takeBaseline(workspace.worktree, (path) => included.has(path));
+  writeOwn(file, JSON.stringify(baseline));
+};
+
+/** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
+export const resultsIn = async (project: Project, change: string, workspace: Workspace): Promise<string[]> => {
+  const file = await setupFileOf(workspace.worktree);
+  const plans = await planned(project, change);
+  const isKept = isPlannedCopy(project, workspace, plans);
+  return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
+};
+
+/** What goes with a worktree although nobody has looked into it, a line for each kind. Asked before it is removed. */
+export const deletedWith = async (worktree: string): Promise<string[]> => {
+  const file = await setupFileOf(worktree);
+  const outputs = await outputsIn(worktree);
+  const large = file === null ? [] : baselineIn(file).folders.filter((folder) => existsSync(join(worktree, folder)));
+  const line = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`Deleted with the worktree, ${what}: ${someOf(names)}.`];
+  return [
+    ...line('as build output', outputs),
+    ...line('created by its setup and too large to look for changes in', large),
+  ];
+};
+
+/** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */
+export const isPlannedCopy =
+  (project: Project, { worktree, root }: Workspace, plans: readonly string[]) =>
+  (path: string): boolean => {
+    const name = relative(root, join(worktree, path));
+    return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
+  };
+
+export const staysFor = (results: readonly string[], where: string): string =>
+  `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: ${commandLine('git', 'worktree', 'remove', '--force', where)}`;
+
+/** .worktreeinclude; null when there is none. */
+export const includeFile = (project: Project): string | null => {
+  const file = join(project.root, '.worktreeinclude');
+  return existsSync(file) ? file : null;
+};
+
+const isCopy = (original: string, path: string): boolean => {
+  const sizeOf = (file: string) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats?.isFile() ? stats.size : null;
+  };
+  const size = sizeOf(original);
+  return (
+    size !== null &&
+    size === sizeOf(path) &&
+    Boolean(readOwn(original, Infinity)?.equals(readOwn(path, Infinity) ?? Buffer.alloc(0)))
+  );
+};
+
+const none: Baseline = { folders: [], files: {} };
+
+/** A worktree of an older Spool has an empty file. */
+const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? none;
+
+const baseline: Shape<Baseline> = object<Baseline>({
+  folders: wrongIs([], validItems(text)),
+  files: wrongIs({}, mapOf(text)),
+});

@@ -1,0 +1,52 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import type { Options } from '../config/flags.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { AgentChoice, RunPlan } from '../ralph/events.ts';
+import type { Sandbox } from '../process/sandbox.ts';
+import type { RunRequest } from './request.ts';
+
+/** The sandbox of a run. */
+export interface RunSandbox {
+  /** Opened and tried out with the first plan that asks for it; null for a plan without one. */
+  open(plan: Pick<RunPlan, 'sandbox' | 'run'>, agents: readonly AgentChoice[]): Promise<Sandbox | null>;
+  close(): Promise<void>;
+}
+
+/** A run is planned again under its lock: what the last plan says is what holds. */
+export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find'>): RunSandbox => {
+  let opened: Sandbox | null = null;
+  return {
+    open: async ({ sandbox, run }, agents) => {
+      if (!sandbox) return null;
+      opened ??= await openFor(
+        request,
+        run,
+        agents.map(({ harness }) => request.find(harness)),
+      );
+      return opened;
+    },
+    close: async () => opened?.close(),
+  };
+};
+
+type SandboxedRequest = Pick<RunRequest, 'project' | 'options' | 'cwd' | 'env'>;
+
+/** With what the user allows in it. */
+export const openFor = async (
+  { project, options, cwd, env }: SandboxedRequest,
+  run: string,
+  agents: readonly Harness[],
+): Promise<Sandbox> => {
+  const { openSandbox } = await import('../sandbox/sandbox.ts');
+  return openSandbox({ root: project.root, env, run, agents, ...widenedBy(options, { cwd, env }) });
+};
+
+/** What the user allows in a sandbox. */
+export const widenedBy = (
+  { sandboxAllow, sandboxWrite }: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
+  { cwd, env }: Pick<RunRequest, 'cwd' | 'env'>,
+) => ({
+  allow: sandboxAllow,
+  write: sandboxWrite.map((path) => resolve(cwd, path.replace(/^~(?=\/|$)/, env.HOME || homedir()))),
+});

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import type { Difference } from '../git/diff.ts';
+import { createFolderWatch } from '../git/folder-watch.ts';
+import { pathOf, readable } from '../git/git.ts';
+import { openIgnoredBefore } from '../git/ignored-before.ts';
+import { covers, type LeftOut, leftOutIn, type LeftOutKind, stillLeftOut, withTimes } from '../git/left-out.ts';
+import { createNestedWatch, type NestedFiles } from '../git/nested.ts';
+import { createTreeTaker, type TakerOptions } from '../git/trees.ts';
+import { createHeadWatch, type WorkTree } from '../git/worktree.ts';
+import { count, oneLine, someOf } from '../text/format.ts';
+import { createOwnOutput } from './own-output.ts';
+import { keepState, type WorldParts } from './context.ts';
+
+/** A work tree at one moment. */
+export interface Snapshot {
+  readonly id: string;
+  readonly head: string | null;
+  /** What is in the repositories inside of it. */
+  readonly nested: NestedFiles;
+}
+
+export interface Snapshots {
+  /** The work tree as it is now; null when git cannot tell. What it leaves out is named once, and kept with the run. */
+  take(): Promise<Snapshot | null>;
+  askHead(): Promise<string | null>;
+  /** As TreeTaker has it. */
+  committed(): void;
+  problem(): string | null;
+  /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
+  inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
+  /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
+  isLeftOut(name: string): boolean;
+  /** Less the secrets that were there before the run. */
+  leftOut(): readonly LeftOut[];
+}
+
+/** `since` is the last tree of a run that was interrupted. */
+export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
+  // What was too large, or what git refused, may not be so any more.
+  let listed: readonly LeftOut[] = leftOutIn(parts.notes.read('left-out.json'));
+  const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
+  const ignored = openIgnoredBefore(tree, parts.notes);
+  const trees = createTreeTaker(tree, {
+    leftOut: before,
+    ownOutput: createOwnOutput(),
+    redactor: parts.redactor,
+    ignored,
+    since: since ?? null,
+  });
+  const nested = createNestedWatch(tree.root);
+  const folders = createFolderWatch(tree);
+  const askHead = createHeadWatch(tree);
+  const named = new Set(before.map(({ name }) => name));
+  let written = '[]';
+  /** Secrets that were there before the run are not what it has left uncommitted. */
+  let own: ReadonlySet<string> | null = parts.plan.firstIteration === 1 ? null : new Set();
+
+  const isThere = (name: string) => existsSync(pathOf(tree.root, name));
+
+  const tell = (treeId: string | null): void => {
+    const list = trees.leftOut();
+    if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
+    own ??= new Set(list.map(({ name }) => name));
+    const text = JSON.stringify(listed);
+    if (text === written) return;
+    written = text;
+    keepState(parts);
+    parts.notes.write('left-out.json', `${JSON.stringify(listed, null, 2)}\n`);
+    const fresh = list.filter(({ name }) => !named.has(name));
+    for (const { name } of fresh) named.add(name);
+    const isCommitted = (name: string) => parts.plan.commit && !own?.has(name);
+    for (const text of sentences(fresh, isCommitted)) parts.emit({ type: 'notice', text });
+  };
+
+  /** What is left out as a whole may be where somebody works now. */
+  const tellNewInFolders = async (): Promise<void> => {
+    const whole = trees.leftOut().filter(({ name }) => name.endsWith('/'));
+    const names = await folders.look(whole.map(({ name }) => name));
+    if (names.length === 0) return;
+    const why = 'in a folder that was ignored before the ignore rules changed';
+    parts.emit({ type: 'notice', text: `Excluded from commits and checkpoints: ${namesOf(names)} (${why}).` });
+  };
+
+  return {
+    async take() {
+      const [id, head] = await Promise.all([trees.take(), askHead()]);
+      tell(id);
+      // Old rules are needed until what they ignored is on the list of what is left out.
+      if (id !== null) await ignored.keep(() => keepState(parts));
+      await tellNewInFolders();
+      return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
+    },
+    askHead,
+    committed: trees.committed,
+    problem: trees.problem,
+    inside: ([from, to], changes) => {
+      const counted = new Set(changes.map(({ name }) => name));
+      return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
+    },
+    leftOut: () => trees.leftOut().filter(({ kind, name }) => kind !== 'secret' || !own?.has(name)),
+    isLeftOut: (name) => isThere(name) && trees.leftOut().some((each) => covers(each, name)),
+  };
+};
+
+const mostNamed = 10;
+
+/** `isCommitted`: it would be, if it were not left out. */
+const sentences = (fresh: readonly LeftOut[], isCommitted: (name: string) => boolean): string[] => {
+  const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
+  const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
+  const refused = of('refused');
+  const more =
+    refused.length > mostNamed ? [`Skipped ${count(refused.length - mostNamed, 'more file')}: git add failed.`] : [];
+  return [
+    ...together.map(
+      (list) => `Excluded from commits and checkpoints: ${namesOf(list.map(({ name }) => name))} (${list[0]!.why}).`,
+    ),
+    ...of('secret').map(
+      ({ name, why }) => `Not ${isCommitted(name) ? 'committed' : 'in checkpoints'}: ${nameOf(name)} (${why}).`,
+    ),
+    ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
+    ...refused.slice(0, mostNamed).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),
+    ...more,
+  ];
+};
+
+const namesOf = (names: readonly string[]): string => someOf(names.map(readable), names.length, mostNamed);
+
+const nameOf = (name: string) => oneLine(readable(name));

@@ -1,0 +1,298 @@
+import { join } from 'node:path';
+import { systemProblem } from '../errors.ts';
+import { holdSettings } from '../git/settings.ts';
+import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { findWorkTree, gitFolderOf, type WorkTree } from '../git/worktree.ts';
+import { missingBinary } from '../harness/registry.ts';
+import { passed } from '../process/passed-environment.ts';
+import { endOrphans } from '../process/tree.ts';
+import { readProposal } from '../changes/changes.ts';
+import { readIfThere } from '../files/read.ts';
+import { forgetGoal, openGuard } from '../guard/guard.ts';
+import { type Project, stateFolder } from '../store/project.ts';
+import { moduleOf } from '../changes/ids.ts';
+import { recordEnd, recordFolder, recordRun } from '../store/record.ts';
+import { readModule } from '../changes/modules.ts';
+import { takeOverNotes } from '../store/notes.ts';
+import { ralphFolder, readState } from '../store/state.ts';
+import { type ChangeLock, lockChange } from '../store/run-lock.ts';
+import { replaceState } from '../store/save-state.ts';
+import { makeRunFolder, newScratch } from '../store/folders.ts';
+import type { Emit, Place, RunPlan } from '../ralph/events.ts';
+import { runLoop, type Standing } from '../ralph/loop.ts';
+import { emptyTally } from '../ralph/tally.ts';
+import type { RunView } from '../ralph/view.ts';
+import { count } from '../text/format.ts';
+import { createRedactor, type Redactor } from '../secrets/redact.ts';
+import type { Sandbox } from '../process/sandbox.ts';
+import { checkBrief } from './brief.ts';
+import { createEmitter, type Emitter } from './emitter.ts';
+import { createRunEnd, type RunEnd } from './hurry.ts';
+import { checkLimits, watchLimits } from './limits.ts';
+import { notify } from './notify.ts';
+import { openPlaceCopies } from './copies.ts';
+import { leavePlace, openPlace } from './workspace.ts';
+import { newRunId, type Planned, planRun } from './plan.ts';
+import { createRunSandbox, type RunSandbox } from './sandbox.ts';
+import type { Stops } from '../process/signals.ts';
+import type { Brief } from './context.ts';
+import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
+import { withNewUntil } from './until.ts';
+import { checkKnown, withKnownRun } from './known.ts';
+import { makeWorld } from './host.ts';
+import type { RunRequest, RunResult } from './request.ts';
+
+/** How many names of what is guarded are announced. */
+const mostGuarded = 50;
+
+/** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
+export const startRun = async (given: RunRequest): Promise<RunResult> => {
+  const request = { ...(await withNewUntil(await withKnownRun(given))), newRun: newRunId() };
+  const end = createRunEnd();
+  try {
+    return await startWithin({ ...request, end, began: performance.now() });
+  } finally {
+    end.dispose();
+  }
+};
+
+interface TimedRequest extends RunRequest {
+  readonly newRun: string;
+  readonly end: RunEnd;
+  /** When it was started, in the milliseconds of `performance`. */
+  readonly began: number;
+}
+
+const startWithin = async (request: TimedRequest): Promise<RunResult> => {
+  const { options, end } = request;
+  end.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
+  const brief = await readBrief(request);
+  const planned = await planRun(request);
+  if (planned.previous === null) await checkBrief(request, brief, planned.plan);
+  const { agents } = presentAgents(planned.plan, request);
+  const runSandbox = createRunSandbox(request);
+  try {
+    await runSandbox.open(planned.plan, agents);
+    return await runAlone({ ...request, brief, runSandbox }, planned);
+  } finally {
+    await runSandbox.close();
+  }
+};
+
+/** No other run works on this change, or in this work tree, at the same time. */
+const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned): Promise<RunResult> => {
+  const { project, change } = request;
+  const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
+  const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
+  const lock = lockChange(project, change, { treeFolder });
+  try {
+    return await runLocked({ ...request, lock });
+  } finally {
+    lock.release();
+  }
+};
+
+interface LockedRequest extends TimedRequest {
+  readonly brief: Brief;
+  readonly lock: ChangeLock;
+  readonly runSandbox: RunSandbox;
+}
+
+const runLocked = async (request: LockedRequest): Promise<RunResult> => {
+  const { project, change, find, env, reporter, lock } = request;
+  const found = await planRun(request);
+  const { plan: wanted, previous, cutOff } = found;
+  if (previous) checkKnown(request, previous.saved);
+  request.trusted.check({ ...request, ...found });
+  const { agents, notices } = presentAgents(wanted, request);
+  const narrowed = narrowedEnvironment(env);
+  const planned = { ...found, plan: { ...wanted, agents } };
+  const sandbox = await request.runSandbox.open(wanted, agents);
+  const folder = makeRunFolder(project, change, wanted.run);
+  const redactor = createRedactor(env);
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - request.began);
+  request.end.within(wanted.limits, elapsedMs());
+  const emitter = createEmitter({
+    project,
+    planned,
+    report: reporter.onEvent,
+    elapsedMs,
+    record: (view, written) => {
+      const folder = recordFolder(project, change, env);
+      if (view.status === 'running') recordRun(folder, view, written);
+      else recordEnd(folder, view);
+    },
+    redactor,
+  });
+  const emit = watchLimits(planned.plan, find, emitter.emit);
+  sandbox?.tell((text) => emit({ type: 'notice', text }));
+  const damaged = found.damage === null ? [] : [replaceDamaged(request, found.damage)];
+  for (const text of [...damaged, ...narrowed, ...notices, ...found.notices]) emit({ type: 'notice', text });
+  const dead =
+    lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
+  let leftovers = 0;
+  for (const run of new Set([cutOff, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
+  const stops = request.listenForStops((signal) =>
+    emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
+  );
+  request.end.endWith(stops);
+  try {
+    return await runPlanned({
+      ...request,
+      ...planned,
+      sandbox,
+      folder,
+      redactor,
+      elapsedMs,
+      emitter,
+      emit,
+      stops,
+      leftovers,
+    });
+  } finally {
+    emitter.dispose();
+    stops.dispose();
+  }
+};
+
+interface PlannedRequest extends LockedRequest, Planned {
+  /** null where the run has none. */
+  readonly sandbox: Sandbox | null;
+  readonly folder: string;
+  readonly redactor: Redactor;
+  readonly elapsedMs: () => number;
+  readonly emitter: Emitter;
+  readonly emit: Emit;
+  readonly stops: Stops;
+  /** How many processes of a run that was cut off were still there. */
+  readonly leftovers: number;
+}
+
+const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
+  const { project, change, options, plan, previous, folder, emitter, emit } = request;
+  const exclusive = request.batch?.exclusive ?? ((task: () => Promise<Place>) => task());
+  const opening = exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
+  const place = await opening.catch(request.end.rethrow);
+  const work = { root: place.root };
+  writeOwn(join(folder, 'place'), `${place.root}\n`);
+  const tree = await openWorkTree({ ...request, work }, emit);
+  const kept = recordFolder(project, change, request.env);
+  createFolder(kept);
+  const notes = takeOverNotes({ run: plan.run, folder, record: kept });
+  if (options.fresh) forgetGoal(kept);
+  // Before Spool commits anything: what was committed since the last run was cut off is a person's.
+  const guard = await openGuard({
+    project: work,
+    change,
+    commands: plan.gate.verify,
+    folder: kept,
+    committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
+  });
+  const copies = await openPlaceCopies({ project, change, place, guard, emit });
+  const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
+  const usageOfOthers = request.batch?.usageOfOthers ?? (() => null);
+  const wasCutOff = previous !== null && isCutOff(previous.view);
+  const apart = request.batch?.apart ?? false;
+  const parts = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
+  const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
+  const commands = request.trusted.originsOf(request);
+  emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
+  if (!plan.gate.allowTampering) await sayUnsettled(parts);
+  request.end.giveGrace(options.stopGrace);
+  try {
+    const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
+    // What the agent may change begins anew with the next goal.
+    if (reason === 'complete') forgetGoal(kept);
+    const left = await leavePlace({ project, change, place, done: reason === 'complete' });
+    for (const text of left) emit({ type: 'notice', text });
+    if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
+    const view = emitter.view();
+    return { reason, cause: view.cause, detail: view.detail ?? '', view };
+  } catch (error) {
+    // The run can be resumed, so its state stays; but whoever waits for its end is told.
+    const view = { ...emitter.view(), status: 'failed', cause: null, detail: systemProblem(error) } as const;
+    if (options.notify !== null) await notify(options.notify, { ...parts, view });
+    throw error;
+  } finally {
+    if (tree) removeOwn(tree.scratch);
+  }
+};
+
+/** The agents that are there, and what to say of the others; an error when there is none. */
+const presentAgents = (plan: RunPlan, { find, env }: RunRequest) => {
+  const looked = plan.agents.map((agent) => ({
+    agent,
+    problem: missingBinary(find(agent.harness), env.PATH ?? ''),
+  }));
+  const agents = looked
+    .filter(({ problem }) => problem === null)
+    .map(({ agent }) => (find(agent.harness).ownModel ? { ...agent, model: null } : agent));
+  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).ownModel);
+  const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  if (agents.length === 0 && missing[0]) throw missing[0];
+  const ignored = modelled.map(
+    ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
+  );
+  const unchecked = checkLimits({ agents, limits: plan.limits }, find);
+  return { agents, notices: [...missing.map(({ message }) => message), ...ignored, ...unchecked] };
+};
+
+/** An agent that misses a variable fails in ways that do not say so. */
+const narrowedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
+  const [all, some] = [Object.keys(env).length, Object.keys(passed(env)).length];
+  return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
+};
+
+/** null where there is no git, which is fine, or where git refuses, which is said. */
+const openWorkTree = async (
+  { project, work, change }: RunRequest & { work: Project },
+  emit: Emit,
+): Promise<WorkTree | null> => {
+  const found = await findWorkTree(work.root, newScratch(ralphFolder(project, change)));
+  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
+  if (found.kind !== 'found') return null;
+  await holdSettings(found.tree);
+  return found.tree;
+};
+
+const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
+  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
+
+/** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
+const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
+  const ended = await endOrphans(run);
+  if (ended > 0)
+    emit({
+      type: 'notice',
+      text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.`,
+    });
+  return ended;
+};
+
+/** The user's prompt is kept with the run, so that it is there when the run is resumed without one. */
+const keepPrompt = async (folder: string, userPrompt: string): Promise<string> => {
+  const file = join(folder, 'user-prompt.md');
+  if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
+  writeOwn(file, userPrompt);
+  return userPrompt;
+};
+
+const readBrief = async ({ project, change, prompt }: RunRequest): Promise<Brief> => {
+  const moduleId = moduleOf(change);
+  return {
+    proposal: await readProposal(project, change),
+    module: moduleId === null ? null : await readModule(project, moduleId),
+    userPrompt: prompt,
+  };
+};
+
+/** What it waited while nobody ran it does not count. */
+const standingOf = ({ previous, resting }: Planned): Standing => {
+  const { view = null, last = null } = previous ?? {};
+  const tally = view ? { ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() } : emptyTally;
+  return { tally, last, restingUntil: new Map(Object.entries(resting)), pending: view?.pending ?? null };
+};
+
+/** In the middle of an iteration; one whose agent has ended was not. */
+const isCutOff = ({ status, iteration, finished, pending }: RunView): boolean =>
+  status === 'running' && iteration > finished && pending === null;

@@ -1,0 +1,136 @@
+import { type Config, prefixFor } from '../config/resolve.ts';
+import { userError } from '../errors.ts';
+import type { FlagName, Options } from '../config/flags.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { CommandOrigin, RunPlan } from '../ralph/events.ts';
+import { renderSettings } from '../trust/render.ts';
+import { judge, type Judged } from '../trust/judge.ts';
+import {
+  type CommandKey,
+  hashOfAll,
+  includeSource,
+  type Setting,
+  settingsOf,
+  sourceOf,
+  withFiles,
+} from '../trust/settings.ts';
+import { type Consent, requireTrust } from './require-trust.ts';
+import { agentsOf, type Planned, planRun, type PlanRequest } from './plan.ts';
+
+export interface TrustedRuns {
+  /** Throws when a run, as it is planned in the end, would take something from the project that was not asked about. */
+  check(run: OneRun): void;
+  /** Where each command of a run comes from. */
+  originsOf(run: OneRun): readonly CommandOrigin[];
+  /** The scripts behind a command of the config file that are not what they were when it was trusted. */
+  changedScripts(change: string, key: CommandKey): readonly string[];
+}
+
+interface OneRun {
+  readonly change: string;
+  readonly options: Options;
+  readonly plan: Pick<RunPlan, 'agents' | 'gate'>;
+  /** The run that it goes on with. */
+  readonly previous: Planned['previous'];
+}
+
+interface RunsRequest extends Omit<PlanRequest, 'change' | 'options'> {
+  readonly changes: readonly string[];
+  readonly optionsOf: (change: string) => Options;
+  /** How many run at the same time, each in a worktree. */
+  readonly parallel: number;
+  readonly config: Config;
+  readonly find: (name: string) => Harness;
+  readonly consent: Consent;
+  /** How the user has asked for a setting: by which flag or variable. */
+  readonly askedBy: (name: FlagName) => string;
+}
+
+/** What these runs take from the project is trusted, or nothing is started. */
+export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
+  const { project, config, changes, env, consent } = request;
+  const runs = await Promise.all(changes.map((change) => planned(request, change)));
+  const needed = new Set(runs.flatMap((run) => neededBy(request, run)));
+  const settings = settingsOf(project, config);
+  const trusted = await requireTrust({ project, config, env, needed, consent });
+  const isTrusted = ({ source, hash }: Setting) =>
+    trusted.some((setting) => setting.source === source && setting.hash === hash);
+  return {
+    check: (run) => {
+      const sources = neededBy(request, run);
+      const open = settings.filter((setting) => sources.includes(setting.source) && !isTrusted(setting));
+      if (open.length === 0) return;
+      consent.say(renderSettings(judge(open, [])));
+      throw userError('untrusted-project', project.root, hashOfAll(settings), false);
+    },
+    originsOf: (run) => originsOf(request, trusted, run),
+    changedScripts: (change, key) => {
+      if (request.asked.has(key)) return [];
+      const now = withFiles(settingsOf(project, config), new Set([sourceFor(config, change, key)]));
+      return now.filter((setting) => !isTrusted(setting)).map(({ source }) => source);
+    },
+  };
+};
+
+/** What is wrong with a run is said when it starts. */
+const planned = async (request: RunsRequest, change: string): Promise<OneRun> => {
+  const options = request.optionsOf(change);
+  const { plan, previous } = (await planRun({ ...request, change, options }).catch(() => null)) ?? {
+    plan: { agents: agentsOf(options), gate: options },
+    previous: null,
+  };
+  return { change, options, plan, previous };
+};
+
+/** The sources of what a run takes from the project. */
+const neededBy = (request: RunsRequest, { change, options, plan, previous }: OneRun): string[] => {
+  const { config, asked, changes, parallel } = request;
+  const isApart = options.worktree || (changes.length > 1 && parallel > 1) || Boolean(previous?.view.place?.worktree);
+  const uses: Readonly<Record<CommandKey, boolean>> = {
+    harness: true,
+    // A resumed run keeps its own commands, unless the file has others now.
+    verify: JSON.stringify(plan.gate.verify) === JSON.stringify(options.verify),
+    worktreeSetup: isApart,
+    notify: true,
+  };
+  return [
+    ...(Object.keys(uses) as CommandKey[])
+      .filter((key) => uses[key] && !asked.has(key))
+      .map((key) => sourceFor(config, change, key)),
+    ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
+    ...(isApart ? [includeSource] : []),
+  ];
+};
+
+/** What the file says of a change wins over what it says of all. */
+export const sourceFor = ({ changes }: Config, change: string, key: CommandKey): string => {
+  const prefix = prefixFor(changes, change);
+  const isSpecial = prefix !== undefined && changes.get(prefix)!.values[key] !== undefined;
+  return sourceOf(key, isSpecial ? prefix : undefined);
+};
+
+const originsOf = (request: RunsRequest, trusted: readonly Judged[], run: OneRun): CommandOrigin[] => {
+  const { config, asked, askedBy, find } = request;
+  const { change, options, plan } = run;
+  const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
+  const origin = (key: CommandKey, command: string): CommandOrigin => {
+    if (asked.has(key)) return { key, command, source: askedBy(key), hash: null, trusted: null };
+    const setting = fromFile(sourceFor(config, change, key));
+    if (!setting?.commands.includes(command))
+      return { key, command, source: 'the last run', hash: null, trusted: null };
+    return { key, command, ...trustOf(setting) };
+  };
+  const ownAgents = plan.agents.flatMap(({ harness }) => {
+    const { own } = find(harness);
+    const setting = fromFile(sourceOf(`harnesses.${harness}`));
+    return own && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
+  });
+  return [
+    ...ownAgents,
+    ...plan.gate.verify.map((command) => origin('verify', command)),
+    ...(options.worktreeSetup === null ? [] : [origin('worktreeSetup', options.worktreeSetup)]),
+    ...(options.notify === null ? [] : [origin('notify', options.notify)]),
+  ];
+};
+
+const trustOf = ({ source, hash, since }: Judged) => ({ source, hash, trusted: since ?? 'SPOOL_TRUST' });

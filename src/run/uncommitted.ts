@@ -1,0 +1,61 @@
+import { readable } from '../git/git.ts';
+import type { Notes } from '../store/notes.ts';
+import { flag, object, pairOf, required, text, validItems } from '../text/shape.ts';
+import type { Uncommitted } from '../ralph/events.ts';
+
+/** Work of a run that is in no commit, by the names that git gave. It is kept with the run, for when that is resumed. */
+export interface Ledger {
+  /** What goes into the next commit that succeeds. */
+  owed(): string[];
+  all(): string[];
+  add(names: readonly string[], about: Reason): void;
+  remove(names: readonly string[]): void;
+  /** What there is to say of these. */
+  report(names: ReadonlySet<string>): Uncommitted[];
+}
+
+interface Reason {
+  readonly why: string;
+  /** It is the run's own work, and nothing but this was in the way of committing it. */
+  readonly owed: boolean;
+}
+
+/** More are counted, but not named. */
+const mostNamed = 20;
+
+export const openLedger = (notes: Notes): Ledger => {
+  const open = new Map(entries(notes.read('uncommitted.json')));
+  const save = () => {
+    try {
+      if (open.size === 0) notes.remove('uncommitted.json');
+      else notes.write('uncommitted.json', JSON.stringify([...open]));
+    } catch {
+      // A disk that is full: what is written next says so.
+    }
+  };
+  return {
+    owed: () => [...open].filter(([, { owed }]) => owed).map(([name]) => name),
+    all: () => [...open.keys()],
+    add: (names, about) => {
+      const isNew = (name: string) => open.get(name)?.why !== about.why || open.get(name)?.owed !== about.owed;
+      const added = names.filter(isNew);
+      for (const name of added) open.set(name, about);
+      if (added.length > 0) save();
+    },
+    remove: (names) => {
+      const removed = names.filter((name) => open.delete(name));
+      if (removed.length > 0) save();
+    },
+    report: (names) => {
+      const files = new Map<string, string[]>();
+      for (const [name, { why }] of open) if (names.has(name)) files.set(why, [...(files.get(why) ?? []), name]);
+      return [...files].map(([why, each]) => ({
+        why,
+        files: each.map(readable).toSorted().slice(0, mostNamed),
+        count: each.length,
+      }));
+    },
+  };
+};
+
+const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(flag) })));

@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { runShell } from '../process/shell.ts';
+import { passed } from '../process/passed-environment.ts';
+import { readTasks } from '../changes/task-file.ts';
+import { describeMoved, type Moved } from '../guard/guard.ts';
+import { openTasks as openOf } from '../changes/tasks.ts';
+import { type GateReport, type GateRun, mostListed } from '../ralph/events.ts';
+import { passes } from '../ralph/gate.ts';
+import type { World } from '../ralph/loop.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { ceiling, fileOf, keepState, type WorldParts } from './context.ts';
+import { waysBack } from './restore.ts';
+
+/** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
+export const makeGate =
+  (parts: WorldParts): World['gate'] =>
+  async (iteration, { completionFound: promised, error }) => {
+    const { gate, change } = parts.plan;
+    const watches = promised && !gate.allowTampering;
+    const seen = parts.guard.after();
+    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
+    // What a person has changed meanwhile is part of the goal, and not the agent's doing.
+    const { conflicts } = await parts.copies.sync();
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
+    const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
+    const runs = cheap ? await runCommands(parts, iteration) : [];
+    keepState(parts);
+    // Once more: something that the agent left behind may have been at work in the meantime.
+    const moved = watches ? unique([...seen, ...parts.guard.after()]) : [];
+    const found = {
+      ...(await tamperingOf(parts, moved)),
+      openTasks: openTasks.slice(0, mostListed),
+      openTaskCount: openTasks.length,
+      conflicts: conflicts.slice(0, mostListed),
+      runs,
+    };
+    return { ...found, passed: passes(found) };
+  };
+
+const unique = (moved: readonly Moved[]): Moved[] => [
+  ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
+];
+
+/** What was changed, whoever did, and both ways to put that right. */
+const tamperingOf = async (parts: WorldParts, moved: readonly Moved[]) => {
+  const sentence = (each: Moved) =>
+    `${describeMoved(each)}${each.kind === 'task' ? '' : ' while the agent was running'}`;
+  return {
+    tampering: moved.slice(0, mostListed).map(sentence),
+    tamperingCount: moved.length,
+    restore: await waysBack(parts, moved),
+    accept: moved.length === 0 ? null : commandLine('spool', 'accept', parts.plan.change),
+  } satisfies Partial<GateReport>;
+};
+
+const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
+  const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
+  if (tasks === 'unreadable') return ['tasks.md cannot be read'];
+  if (tasks === null) return ['tasks.md is gone'];
+  if (tasks.every(({ optional }) => optional)) return ['tasks.md has no task that can be read'];
+  return openOf(tasks).map(({ title }) => (title.length > longestTitle ? `${title.slice(0, longestTitle)}…` : title));
+};
+
+const longestTitle = 200;
+
+const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
+  const { verify } = parts.plan.gate;
+  if (verify.length > 0) parts.emit({ type: 'gate-started', commands: verify });
+  const runs: GateRun[] = [];
+  for (const [index, command] of verify.entries())
+    runs.push(await runTwice(parts, command, fileOf(iteration, `verify-${index + 1}`)));
+  return runs;
+};
+
+/** A command that is red is run once more before it is believed. */
+const runTwice = async (parts: WorldParts, command: string, name: string): Promise<GateRun> => {
+  const started = performance.now();
+  const first = await runOnce(parts, command, name);
+  const red = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const again = red && leftMs(parts) > 0;
+  const last = again ? await runOnce(parts, command, `${name}-again`) : first;
+  const durationMs = Math.round(performance.now() - started);
+  const { exitCode } = last;
+  if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
+  return { command, outcome: again ? 'flaky' : 'passed', exitCode, durationMs, tail: again ? first.tail : '' };
+};
+
+/** What the limits of the run leave for a gate. */
+const leftMs = ({ plan: { limits }, elapsedMs }: WorldParts): number =>
+  Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
+
+const runOnce = (parts: WorldParts, command: string, name: string) => {
+  const { work, options, env, plan, folder, stops, redactor, sandbox } = parts;
+  return runShell({
+    command,
+    cwd: work.root,
+    env: { ...passed(env), ...ceiling(parts.place) },
+    tag: `${plan.run}/${name}`,
+    logFile: join(folder, `${name}.log`),
+    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),
+    stopGraceMs: options.stopGrace,
+    stops,
+    redactor,
+    sandbox,
+  });
+};

@@ -1,0 +1,213 @@
+import { existsSync } from 'node:fs';
+import { changesBetween, type Difference, summarise } from '../git/diff.ts';
+import { checkpointRecorder } from '../store/record.ts';
+import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
+import { isOnBranch } from '../git/branches.ts';
+import { readable, whyNoGit } from '../git/git.ts';
+import type { LeftOut } from '../git/left-out.ts';
+import { between } from '../git/raw.ts';
+import { commitsBetween, isDetached, isIntact, unfinished, type WorkTree } from '../git/worktree.ts';
+import type { Uncommitted } from '../ralph/events.ts';
+import type { Work, World } from '../ralph/loop.ts';
+import { oneLine } from '../text/format.ts';
+import { commitWork, howToKeep, type IterationWork, sayOnce } from './commit-work.ts';
+import { oweSettled } from './copies.ts';
+import { noteLeftBehind, recallWhatIsOpen } from './crashed.ts';
+import type { WorldParts } from './context.ts';
+import { keepIndex } from './refresh.ts';
+import { createSnapshots, type Snapshot, type Snapshots } from './snapshots.ts';
+import { openLedger } from './uncommitted.ts';
+
+const unreadable = (snapshots: Snapshots): string => {
+  const why = snapshots.problem();
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
+  return why === null ? text : `${text} git says: ${oneLine(why)}`;
+};
+const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
+
+export interface WorkWatch {
+  readonly watch: World['watchWork'];
+  readonly uncommitted: World['uncommitted'];
+  /** Somebody else may be at the files between two iterations: they are looked at again before the next one. */
+  disturbed(): void;
+}
+
+/** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
+export const makeWork = (parts: WorldParts): WorkWatch => {
+  const { tree, emit } = parts;
+  if (tree === null)
+    return { watch: async () => async () => nothing, uncommitted: async () => [], disturbed: () => {} };
+  if (parts.plan.commit) sayWhereCommitsGo(tree, emit);
+  const named = new Set<string>();
+  const index = keepIndex(tree, emit);
+  const ledger = openLedger(parts.notes);
+  const complain = complainer(tree, emit);
+  const touched = new Set<string>();
+  const loose: IterationWork['loose'] = [];
+  let opened: Opened | null = null;
+  let known: Snapshot | null = null;
+  let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
+  return {
+    disturbed: () => {
+      known = null;
+    },
+    watch: async (iteration) => {
+      await index.beforeAgent();
+      if (opened === null) {
+        if (parts.plan.commit) await recallWhatIsOpen(parts, tree, ledger);
+        opened = await open(parts, tree);
+        const { cutOffTree, unsureSince, snapshots } = opened;
+        known = await snapshots.take();
+        if (known !== null && unsureSince !== null)
+          await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
+        if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
+        // What an interrupted iteration left in a worktree is its work, not a person's.
+        if (known !== null && parts.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
+      }
+      const { checkpoints, snapshots } = opened;
+      const before = known ?? (await snapshots.take());
+      known = null;
+      if (before === null) {
+        await complain(snapshots);
+        return async () => nothing;
+      }
+      await checkpoints.before(iteration, before.id);
+      const shared = { tree, snapshots, index, checkpoints, named, ledger, touched, loose, dirtyAtStart };
+      const iterationWork = { ...parts, ...shared, iteration, before };
+      return async () => {
+        const after = await snapshots.take();
+        if (after !== null && parts.plan.commit) await oweSettled(parts, ledger);
+        const work = after && (await workSince(iterationWork, after));
+        if (work === null) {
+          await complain(snapshots);
+          return nothing;
+        }
+        // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
+        if (work.commit === null && work.commitProblem === null) known = after;
+        return work;
+      };
+    },
+    uncommitted: async () => {
+      if (isGone(tree)) return [];
+      await index.atEnd();
+      if (!parts.plan.commit || opened === null) return [];
+      const { snapshots } = opened;
+      const leftOut = uncommittedOf(snapshots.leftOut());
+      if (ledger.all().length + touched.size === 0) return leftOut;
+      const now = await snapshots.take();
+      const open = now && (await between(tree.root, now.head ?? now.id, now.id));
+      const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
+      const known = new Set(ledger.all());
+      const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
+      ledger.add(lost, { why: 'HEAD does not have it', owed: false });
+      return [...ledger.report(new Set(ledger.all().filter(isOpen))), ...leftOut, ...(await looseOf(tree, loose))];
+    },
+  };
+};
+
+/** What differs from HEAD, by name: `100644 <id>`. */
+const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
+  const open = head === null ? null : await between(tree.root, head, id);
+  return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
+};
+
+/** What git cannot add, what is too large for a checkpoint, and what looks like a secret, is in no commit either. */
+const uncommittedOf = (leftOut: readonly LeftOut[]): Uncommitted[] => {
+  const of = (kind: LeftOut['kind']) => leftOut.filter((each) => each.kind === kind);
+  const secrets = of('secret');
+  const reasons = [...new Set(secrets.map(({ why }) => why))];
+  return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
+    .filter(([first]) => first !== undefined)
+    .map((list) => ({
+      why: oneLine(list[0]!.why, 200),
+      files: list.slice(0, 20).map(({ name }) => readable(name)),
+      count: list.length,
+    }));
+};
+
+/** Commits of the run that no branch has. */
+const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<Uncommitted[]> => {
+  const found: Uncommitted[] = [];
+  for (const { commit, names } of loose) {
+    if (await isOnBranch(tree.root, commit)) continue;
+    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}`;
+    found.push({ why, files: names.slice(0, 20).map(readable), count: names.length });
+  }
+  return found;
+};
+
+/** An agent has deleted it. */
+const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder);
+
+/** Says that git cannot be asked; once when it will not be asked any more. */
+const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => Promise<void>) => {
+  let isSaid = false;
+  return async (snapshots) => {
+    const why = await whyNoGit();
+    const last = isGone(tree) ? gone : why && refused(why);
+    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
+    if (!isSaid) emit({ type: 'notice', text: last });
+    isSaid = true;
+  };
+};
+
+const refused = (why: string): string =>
+  `${oneLine(why)}: changes are no longer tracked or committed. Look at it, then start again.`;
+
+const gone = '.git was deleted: changes are no longer tracked or committed.';
+
+const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
+  // Without asking git. In the middle of a rebase nothing is committed.
+  if (!isDetached(tree) || unfinished(tree) !== null) return;
+  emit({
+    type: 'notice',
+    text: 'Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>',
+  });
+};
+
+interface Opened {
+  readonly snapshots: Snapshots;
+  readonly checkpoints: Checkpoints;
+  /** What an iteration that was cut off began with, where all that has changed since is its work; null otherwise. */
+  readonly cutOffTree: string | null;
+  /** The same, where a person may have changed something since. */
+  readonly unsureSince: string | null;
+}
+
+const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
+  const { plan, place, wasCutOff } = parts;
+  const checkpoints = await openCheckpoints(tree, {
+    ...plan,
+    finished: plan.firstIteration - 1,
+    record: checkpointRecorder(parts.project, plan.change, parts.env),
+  });
+  const last = wasCutOff ? checkpoints.lastTree() : null;
+  // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
+  const snapshots = createSnapshots(parts, tree, checkpoints.found);
+  if (place.worktree !== null) return { snapshots, checkpoints, cutOffTree: last, unsureSince: null };
+  return { snapshots, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
+};
+
+/** null when git cannot tell. */
+const workSince = async (
+  work: IterationWork & { readonly touched: Set<string> },
+  after: Snapshot,
+): Promise<Work | null> => {
+  const { tree, snapshots, before, checkpoints, iteration } = work;
+  const all = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
+  if (all === null) return null;
+  const changes = all.filter(({ name }) => !snapshots.isLeftOut(name));
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
+  const inside = snapshots.inside([before, after], changes);
+  const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
+  const checkpoint = await checkpoints.after(iteration, after.id);
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, nestedNotice(name));
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
+};
+
+const repositoriesOf = (inside: readonly Difference[], { nested }: Snapshot): string[] =>
+  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
+
+const nestedNotice = (name: string) => `Not committed: ${readable(name)} (nested repository).`;

@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import {
+  addWorktree,
+  branchExists,
+  type Checkout,
+  commitsBeyondBase,
+  currentBranch,
+  dirtyPaths,
+  filesNamedBy,
+  hasCommits,
+  headOf,
+  holdsRepositories,
+  isWorktree,
+  removeWorktree,
+  switchTo,
+} from '../git/branches.ts';
+import { git, readable } from '../git/git.ts';
+import { findWorkTree, isIntact, unfinished } from '../git/worktree.ts';
+import type { Options } from '../config/flags.ts';
+import { runShell, type ShellResult } from '../process/shell.ts';
+import { endRun, familyAt } from '../process/tree.ts';
+import { passed } from '../process/passed-environment.ts';
+import { bringWorkBack, keepWork, keptWork, takeOver } from '../changes/copies.ts';
+import { copy } from '../files/read.ts';
+import { type Project, worktreePath } from '../store/project.ts';
+import { branchOf } from '../changes/ids.ts';
+import { planned } from '../changes/planned.ts';
+import { hideWorktreesFromGit } from '../store/folders.ts';
+import type { Emit, Place } from '../ralph/events.ts';
+import type { Redactor } from '../secrets/redact.ts';
+import { oneLine } from '../text/format.ts';
+import type { Sandbox } from '../process/sandbox.ts';
+import { commandLine } from '../text/shell-words.ts';
+import {
+  deletedWith,
+  includeFile,
+  isPlannedCopy,
+  isSetUp,
+  noteSetUp,
+  resultsIn,
+  type Workspace,
+  staysFor,
+} from './results.ts';
+import type { RunRequest } from './request.ts';
+import { exitCodeOf, type Stops } from '../process/signals.ts';
+
+export interface PlaceRequest extends RunRequest {
+  /** Where the run was before it was interrupted. */
+  readonly previous: Place | null;
+  /** Where the prompts and the logs of this run go. */
+  readonly folder: string;
+  readonly stops: Stops;
+  readonly redactor: Redactor;
+  readonly emit: Emit;
+  readonly sandbox: Sandbox | null;
+}
+
+/** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
+export const openPlace = async (request: PlaceRequest): Promise<Place> => {
+  const { project, options, previous, change } = request;
+  if (options.worktree || previous?.worktree)
+    return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
+  const branch = options.branch ?? previous?.branch ?? null;
+  if (branch !== null) checkedOut(request, branch, await switchTo(project.root, branch));
+  return { root: project.root, branch, worktree: null };
+};
+
+const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout): void => {
+  if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
+  if (checkout.otherHooks !== null) {
+    const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
+    const text = `No hook was run for the checkout of ${branch}, as it has other hooks in ${checkout.otherHooks} than are here. See: ${look}`;
+    emit({ type: 'notice', text });
+  }
+  if (checkout.hookProblem === null) return;
+  const text = `${branch} is checked out, but the post-checkout hook failed: ${oneLine(checkout.hookProblem)}`;
+  emit({ type: 'notice', text });
+};
+
+const openWorktree = async (request: PlaceRequest, branch: string): Promise<Place> => {
+  const { project, change, emit } = request;
+  const worktree = worktreePath(project, change);
+  const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
+  if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
+  const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
+  let isNew = false;
+  if (!(await isWorktree(project.root, worktree))) {
+    if (existsSync(join(worktree, '.git')))
+      throw userError(
+        'bad-branch',
+        branch,
+        `${worktree} does not belong to this repository: look at it and move it away`,
+      );
+    isNew = !(await branchExists(project.root, branch));
+    if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
+    hideWorktreesFromGit(project);
+    checkedOut(request, branch, await addWorktree(project.root, worktree, branch));
+  }
+  const there = await currentBranch(worktree);
+  if (request.options.branch !== null && there !== branch)
+    throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
+  await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
+  emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
+  return { root, branch: there ?? branch, worktree };
+};
+
+interface NewPlace extends Workspace {
+  readonly branch: string;
+  /** The branch was made for it just now. */
+  readonly isNew: boolean;
+}
+
+/** Once all of it is there, that is noted where git keeps the worktree; a setup that was interrupted is run again. */
+const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
+  if (await isSetUp(place.worktree)) return;
+  // Whoever was killed may have left a setup running.
+  await endRun(familyAt(place.worktree));
+  await prepare(request, place);
+  await noteSetUp(request.project, place, request.options.worktreeSetup !== null);
+};
+
+/** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
+const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
+  const { project, change, options, folder, stops } = request;
+  const copied = { project, change, root };
+  const tip = await headOf(worktree);
+  // A Spool that was killed may have left a branch on which nobody has worked yet.
+  const isUntouched = keptWork(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
+  await (isNew || isUntouched ? takeOver(copied) : bringWorkBack(copied, tip));
+  const logFile = join(folder, 'setup.log');
+  const family = familyAt(worktree);
+  const outcome = await setUp({ ...request, env: passed(request.env), root, logFile, family });
+  if (outcome === 'interrupted')
+    throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
+  if (outcome !== 'passed')
+    throw userError(
+      'setup-failed',
+      request.redactor.text(options.worktreeSetup ?? ''),
+      relative(project.root, logFile),
+    );
+};
+
+export interface SetUp {
+  readonly project: Project;
+  readonly options: Pick<Options, 'worktreeSetup' | 'stopGrace'>;
+  readonly env: NodeJS.ProcessEnv;
+  /** The folder of the project in the new work tree. */
+  readonly root: string;
+  readonly logFile: string;
+  /** Under which its processes are found when Spool is killed. */
+  readonly family: string;
+  readonly stops: Stops;
+  readonly redactor: Redactor;
+  readonly sandbox: Sandbox | null;
+}
+
+/** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
+export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
+  const { project, options, root } = place;
+  const include = includeFile(project);
+  if (include !== null)
+    for (const name of (await filesNamedBy(project.root, include)).map(readable))
+      if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
+  if (options.worktreeSetup === null) return 'passed';
+  const { outcome } = await runShell({
+    ...place,
+    command: options.worktreeSetup,
+    cwd: root,
+    tag: `${place.family}/setup`,
+    timeoutMs: 30 * 60_000,
+    stopGraceMs: options.stopGrace,
+  });
+  return outcome;
+};
+
+export interface Leaving {
+  readonly project: Project;
+  readonly change: string;
+  readonly place: Place;
+  /** The run is complete. */
+  readonly done: boolean;
+}
+
+/** After success a work tree in which nothing is left is removed: its commits are on the branch. Otherwise it stays, and why. */
+export const leavePlace = async ({ project, change, place, done }: Leaving): Promise<string[]> => {
+  const { worktree, branch, root } = place;
+  if (worktree === null) return [];
+  const where = relative(project.root, worktree);
+  if (!done) return [`The work is in ${where}, on branch ${branch}.`];
+  const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
+  const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
+  if (why !== null) return [`Kept ${where}: ${why}.`];
+  const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
+  const results = await resultsIn(project, change, { worktree, root });
+  if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
+  await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
+  const deleted = await deletedWith(worktree);
+  const removed = await removeWorktree(project.root, worktree);
+  if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
+  return [...deleted, isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
+};
+
+interface Finished extends Omit<Leaving, 'done'> {
+  readonly place: Place & { readonly worktree: string };
+  /** The branch has no commits of its own: there is nothing to land. */
+  readonly isEmpty: boolean;
+}
+
+const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Promise<string | null> => {
+  const { root, branch, worktree } = place;
+  const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
+  if (found.kind === 'refused') return oneLine(found.why);
+  if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
+    return 'git does not know it any more';
+  const busy = unfinished(found.tree);
+  if (busy !== null) return `${busy} is in progress in it`;
+  const there = await currentBranch(worktree);
+  if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
+  if (await holdsRepositories(worktree)) return 'there are repositories inside it';
+  const dirty = await dirtyPaths(worktree);
+  if (dirty === null) return 'git cannot tell what is in it';
+  // The copy of the change itself is kept elsewhere, and comes home with what lands.
+  const plans = isEmpty ? [] : await planned(project, change);
+  const isHeld = isPlannedCopy(project, { worktree, root }, plans);
+  const left = dirty.map(readable).find((path) => !isHeld(path));
+  return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
+};

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { writeOwn } from '../files/own.ts';
+import { readJson } from '../files/read.ts';
+import type { Project } from './project.ts';
+import { object, oneOf, orNull, required, type Shape, text, wrongIs } from '../text/shape.ts';
+import { ralphFolder } from './state.ts';
+import { makeRalphFolder } from './folders.ts';
+
+/** The last landing of a change. */
+export interface Landed {
+  readonly v: 1;
+  /** The last run before it; null when there was none. */
+  readonly run: string | null;
+  readonly branch: string;
+  readonly base: string;
+  readonly commit: string;
+  readonly at: string;
+}
+
+const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
+
+export const writeLanded = (project: Project, change: string, landed: Landed): void => {
+  makeRalphFolder(project, change);
+  writeOwn(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
+};
+
+/** null when it never landed, or nobody can tell. */
+export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
+  return landed(readJson(landedFile(project, change))) ?? null;
+};
+
+const landed: Shape<Landed> = object<Landed>({
+  v: required(oneOf([1])),
+  run: wrongIs(null, orNull(text)),
+  branch: required(text),
+  base: required(text),
+  commit: wrongIs('', text),
+  at: wrongIs('', text),
+});

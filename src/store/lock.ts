@@ -1,0 +1,124 @@
+import { lstatSync } from 'node:fs';
+import { userError } from '../errors.ts';
+import { linkOwn, removeOwn, renameOwn, touchOwn, writeOwn } from '../files/own.ts';
+import { processStart } from '../process/start-time.ts';
+import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
+
+export type Locking =
+  | ({
+      readonly kind: 'held';
+      /** Whose lock it was, and who is dead; null when it was free. */
+      readonly replaced: LockOwner | null;
+    } & Lock)
+  | { readonly kind: 'taken'; readonly by: LockOwner };
+
+export interface Lock {
+  /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
+  keep(): LockOwner | null;
+  /** Shows to other machines that the owner lives. */
+  beat(): void;
+  release(): void;
+}
+
+/**
+ * A lock that one living process holds. It appears whole or not at all (a hard link to a finished file), and a dead
+ * owner's is replaced by exactly one of those who want it: whoever holds the lock on that very lock file.
+ */
+export const acquireLock = (path: string, purpose: string): Locking => {
+  const mine = newOwner(purpose);
+  for (;;) {
+    if (link(path, mine)) return held(path, mine, null);
+    const owner = readOwner(path);
+    if (owner === null && isLink(path)) throw userError('io', path, 'it is a symbolic link');
+    if (owner === null) continue;
+    if (isAlive(path, owner)) return { kind: 'taken', by: owner };
+    if (replaceDead(path, owner, mine)) return held(path, mine, owner);
+  }
+};
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
+const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Locking => {
+  let lastSeen: string | null = null;
+  const isMine = (): boolean => {
+    const version = settledVersion(path);
+    if (version !== null && version === lastSeen) return true;
+    const found = readOwner(path)?.id === mine.id;
+    lastSeen = found ? version : null;
+    return found;
+  };
+  return {
+    kind: 'held',
+    replaced,
+    keep: () => {
+      if (isMine()) return null;
+      const found = readOwner(path);
+      // Somebody wrote into it who is no Spool.
+      if (found?.id === unreadable) removeOwn(path);
+      if (found === null || found.id === unreadable) link(path, mine);
+      const owner = readOwner(path);
+      return owner?.id === mine.id ? null : owner;
+    },
+    beat: () => {
+      try {
+        touchOwn(path);
+      } catch {
+        // It is gone: `keep` puts it back.
+      }
+    },
+    release: () => {
+      if (readOwner(path)?.id === mine.id) removeOwn(path);
+    },
+  };
+};
+
+/** Longer than a tick of the clock that file systems use: two changes within one look the same. */
+const settleMs = 100;
+
+/** What tells one version of a file from another; null for none, and for one that is too new to be told apart. */
+const settledVersion = (path: string): string | null => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
+  return `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeMs}/${stats.ctimeMs}`;
+};
+
+/** False when the lock is there already. */
+const link = (path: string, mine: LockOwner): boolean => {
+  const draft = draftOf(path, mine);
+  try {
+    writeOwn(draft, JSON.stringify(mine), 'create');
+    linkOwn(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    removeOwn(draft);
+  }
+};
+
+const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
+
+/** False when somebody else was faster; then the lock has to be looked at again. */
+const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean => {
+  const turn = acquireLock(`${path}.${dead.id}`, mine.purpose);
+  if (turn.kind === 'taken') return false;
+  try {
+    if (readOwner(path)?.id !== dead.id) return false;
+    const draft = draftOf(path, mine);
+    writeOwn(draft, JSON.stringify(mine), 'create');
+    renameOwn(draft, path);
+    return true;
+  } finally {
+    turn.release();
+  }
+};
+
+const newOwner = (purpose: string): LockOwner => ({
+  id: crypto.randomUUID(),
+  pid: process.pid,
+  start: processStart(process.pid),
+  host: hostName(),
+  since: new Date().toISOString(),
+  purpose,
+});

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { createFolder, removeOwn, replaceOwn } from '../files/own.ts';
+import { readJson } from '../files/read.ts';
+import { isKnown } from './record.ts';
+
+/** What a run notes for when it is resumed or rewound. It decides what is counted, committed and rewound. */
+export interface Notes {
+  /** What is in it; undefined where there is none, or where it is damaged. */
+  read(name: NoteName): unknown;
+  write(name: NoteName, text: string): void;
+  remove(name: NoteName): void;
+}
+
+/** What the trees of a run do not have, what was ignored before its agents worked, and what is in no commit. */
+const noteNames = ['left-out.json', 'ignored.json', 'uncommitted.json'] as const;
+
+type NoteName = (typeof noteNames)[number];
+
+interface NotesOf {
+  readonly run: string;
+  /** That of the run, in the project. */
+  readonly folder: string;
+  /** That of the records of the change. */
+  readonly record: string;
+}
+
+/** The notes of a run: those in the record where it was started here, and those in the project of any other. */
+export const openNotes = (of: NotesOf): Notes => notesIn(of, isKnown(of.record, of) ? recordedIn(of) : of.folder);
+
+/** The same for who goes on with a run, called before that is recorded: from then on the notes in the record count. */
+export const takeOverNotes = (of: NotesOf): Notes => {
+  const recorded = recordedIn(of);
+  createFolder(recorded);
+  if (!isKnown(of.record, of))
+    for (const name of noteNames) {
+      const note = readJson(join(of.folder, name));
+      if (note !== undefined) replaceOwn(join(recorded, name), JSON.stringify(note));
+    }
+  return notesIn(of, recorded);
+};
+
+export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeOwn(recordedIn(of));
+
+const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
+
+/** They are written to the project as well, for another machine that shares it. */
+const notesIn = ({ folder, record, run }: NotesOf, readFrom: string): Notes => {
+  const folders = [recordedIn({ record, run }), folder];
+  return {
+    read: (name) => readJson(join(readFrom, name)),
+    write: (name, text) => {
+      for (const each of folders) replaceOwn(join(each, name), text);
+    },
+    remove: (name) => {
+      for (const each of folders) removeOwn(join(each, name));
+    },
+  };
+};

@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import type { IterationRecord } from '../ralph/events.ts';
+import { rebuildView, viewOfRecords } from '../ralph/rebuild.ts';
+import { folderNames } from '../files/read.ts';
+import { type Project, ralphFolder } from './project.ts';
+import { lastRunRecords } from './history.ts';
+import { readStart, type SavedRun } from './state.ts';
+
+/** The last run of a change whose state.json is damaged, from what it was started with and its records. */
+export const rebuildRun = async (project: Project, change: string, file: string): Promise<SavedRun> => {
+  const inHistory = lastRunRecords(project, change);
+  const run = await newestRun(project, change, inHistory);
+  const [first, ...others] = inHistory.filter((record) => record.run === run);
+  const start = run === null ? null : await readStart(project, change, run);
+  const own = start && { ...start, change };
+  if (!first) {
+    const damage = `${file} is damaged, and no iteration of its run is in the history: the next start is a new run.`;
+    return { view: own && rebuildView(own, []), damage, isWhole: false };
+  }
+  const records = [first, ...others] as const;
+  const found = `${file} is damaged; rebuilt from the history (${iterations(records.length)})`;
+  if (own) return { view: rebuildView(own, records), damage: `${found}.`, isWhole: true };
+  const damage = `${found}, but its settings are not known: the next start is a new run.`;
+  return { view: viewOfRecords(change, records), damage, isWhole: false };
+};
+
+/** The names of runs sort by time, to the second. The last one may have been cut off before its first record. */
+const newestRun = async (
+  project: Project,
+  change: string,
+  records: readonly IterationRecord[],
+): Promise<string | null> => {
+  const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
+  const recorded = records.slice(-1).map(({ run }) => run);
+  const runs = [...new Set([...folders, ...recorded])].toSorted();
+  const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));
+  if (sameSecond.length < 2) return runs.at(-1) ?? null;
+  const starts = await Promise.all(sameSecond.map((run) => readStart(project, change, run)));
+  const sorted = starts.filter((start) => start !== null).toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+  return sorted.at(-1)?.run ?? runs.at(-1)!;
+};
+
+/** `20261115-070312-9f3a01c2` → `20261115-070312` */
+const secondOf = (run: string) => run.slice(0, 15);
+
+const iterations = (count: number) => (count === 1 ? '1 iteration' : `${count} iterations`);

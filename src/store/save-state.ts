@@ -1,0 +1,27 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { linkOwn, renameOwn, replaceOwn } from '../files/own.ts';
+import type { RunView } from '../ralph/view.ts';
+import type { Project } from './project.ts';
+import { startFile, stateFile } from './state.ts';
+
+/** Keeps a damaged state.json under another name, which it answers with, and puts what is known in its place. */
+export const replaceState = (project: Project, changeId: string, view: RunView | null): string => {
+  const file = stateFile(project, changeId);
+  let number = 1;
+  while (existsSync(`${file}.damaged-${number}`)) number++;
+  const aside = `${file}.damaged-${number}`;
+  if (view === null || statSync(file).isDirectory()) renameOwn(file, aside);
+  else linkOwn(file, aside);
+  if (view) writeState(project, view);
+  return basename(aside);
+};
+
+/** Replaces the file as a whole: a reader, or a crash, sees the old or the new one. */
+export const writeState = (project: Project, view: RunView): void => replace(stateFile(project, view.change), view);
+
+/** Keeps with a run what it was asked for and where it works, so that state.json can be rebuilt. */
+export const writeStart = (project: Project, view: RunView): void =>
+  replace(startFile(project, view.change, view.run), view);
+
+const replace = (file: string, view: RunView): void => replaceOwn(file, `${JSON.stringify(view, null, 2)}\n`);

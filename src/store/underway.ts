@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { readJson } from '../files/read.ts';
+import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
+
+/** A landing that is about to move its base. What it leaves when it is killed is finished by the next one. */
+export interface Underway {
+  readonly v: 1;
+  readonly branch: string;
+  readonly base: string;
+  /** Where the branch is. */
+  readonly tip: string;
+  /** Where the base was, and where it goes. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** In the folder of the records of a change: who could write it could pass off as landed what is not. */
+const underwayFile = (record: string) => join(record, 'landing.json');
+
+export const writeUnderway = (record: string, present: Underway): void => {
+  createFolder(record);
+  writeOwn(underwayFile(record), `${JSON.stringify(present, null, 2)}\n`);
+};
+
+export const readUnderway = (record: string): Underway | null => underway(readJson(underwayFile(record))) ?? null;
+
+export const dropUnderway = (record: string): void => removeOwn(underwayFile(record));
+
+const underway: Shape<Underway> = object<Underway>({
+  v: required(oneOf([1])),
+  branch: required(text),
+  base: required(text),
+  tip: required(text),
+  from: required(text),
+  to: required(text),
+});

@@ -1,0 +1,130 @@
+import { parseJsonText } from './json.ts';
+
+/** Reads JSON of which nothing is known; undefined when it does not have the shape. JSON itself knows no undefined. */
+export type Shape<Type> = (value: unknown) => Type | undefined;
+
+/** What a text says as JSON; undefined for what is no JSON. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** One field of an object: what it is read as; `wrong` makes the whole object wrong, undefined leaves the field out. */
+type Field<Type> = (value: unknown) => Type | typeof wrong | undefined;
+
+const wrong = Symbol('wrong');
+
+/** A row for each field: a field without one does not compile. */
+export type Fields<Type> = { readonly [Name in keyof Type]-?: Field<Exclude<Type[Name], undefined>> };
+
+/** The object is wrong without it. */
+export const required =
+  <Type>(shape: Shape<Type>): Field<Type> =>
+  (value) => {
+    const read = shape(value);
+    return read === undefined ? wrong : read;
+  };
+
+/** It may be missing, as in a file of an older Spool, but not be wrong. */
+export const absentIs =
+  <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
+  (value) =>
+    value === undefined ? fallback : required(shape)(value);
+
+/** Nothing depends on it: one that is wrong is as good as none. */
+export const wrongIs =
+  <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
+  (value) => {
+    const read = shape(value);
+    return read === undefined ? fallback : read;
+  };
+
+/** The same for a field that is simply left out. */
+export const wrongIsLeftOut = <Type>(shape: Shape<Type>): Field<Type> => shape;
+
+/** Fields that have no row are dropped. */
+export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> => {
+  const rows = Object.entries<Field<unknown>>(fields);
+  return (value) => {
+    if (!isObject(value)) return undefined;
+    const result: Record<string, unknown> = {};
+    for (const [name, field] of rows) {
+      const read = field(Object.hasOwn(value, name) ? value[name] : undefined);
+      if (read === wrong) return undefined;
+      if (read !== undefined) result[name] = read;
+    }
+    return result as Type;
+  };
+};
+
+export const text: Shape<string> = (value) => (typeof value === 'string' ? value : undefined);
+export const flag: Shape<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
+export const number: Shape<number> = (value) => (Number.isFinite(value) ? (value as number) : undefined);
+
+/** A whole number from 0 on. */
+export const count: Shape<number> = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+
+/** In milliseconds since 1970, as far as dates go. */
+export const time: Shape<number> = (value) =>
+  Math.abs(number(value) ?? Infinity) <= 8.64e15 ? number(value) : undefined;
+
+/** A date and time as text. */
+export const moment: Shape<string> = (value) => (Number.isNaN(Date.parse(text(value) ?? '')) ? undefined : text(value));
+
+export const matching =
+  (pattern: RegExp): Shape<string> =>
+  (value) =>
+    pattern.test(text(value) ?? '') ? text(value) : undefined;
+
+export const oneOf =
+  <const Values extends readonly (string | number)[]>(values: Values): Shape<Values[number]> =>
+  (value) =>
+    values.find((known) => known === value);
+
+export const orNull =
+  <Type>(shape: Shape<Type>): Shape<Type | null> =>
+  (value) =>
+    value === null ? null : shape(value);
+
+/** A list all of whose items have the shape. */
+export const listOf =
+  <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
+  (value) => {
+    const items = validItems(shape)(value);
+    return Array.isArray(value) && items?.length === value.length ? items : undefined;
+  };
+
+/** The items of a list that have the shape. */
+export const validItems =
+  <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
+  (value) =>
+    Array.isArray(value) ? value.map(shape).filter((item) => item !== undefined) : undefined;
+
+/** A list of exactly these two. */
+export const pairOf =
+  <First, Second>(first: Shape<First>, second: Shape<Second>): Shape<readonly [First, Second]> =>
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) return undefined;
+    const [one, two] = [first(value[0]), second(value[1])];
+    return one === undefined || two === undefined ? undefined : [one, two];
+  };
+
+/** The entries of an object whose values have the shape. */
+export const mapOf =
+  <Type>(shape: Shape<Type>): Shape<Readonly<Record<string, Type>>> =>
+  (value) =>
+    isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value).flatMap(([name, item]) => {
+            const read = shape(item);
+            return read === undefined ? [] : [[name, read]];
+          }),
+        )
+      : undefined;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,60 @@
+import type { Judged } from './judge.ts';
+import type { Setting } from './settings.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { moment } from '../text/format.ts';
+import { visible } from '../text/visible.ts';
+
+/** Every command in full, one a line, behind where it is from; a changed one as a difference. */
+export const renderSettings = (settings: readonly Judged[]): string[] => {
+  const width = Math.max(...settings.map(({ source }) => source.length));
+  return settings.flatMap(({ source, commands, before }) => {
+    const label = visible(source);
+    if (before === null) return commands.map((command) => `  ${label.padEnd(width)}  ${visible(command)}`);
+    return [
+      `  ${label}  (changed)`,
+      ...differences(before, commands).map(([sign, command]) => `    ${sign} ${visible(command)}`),
+      ...(source.startsWith('./') ? [`    ${visible(howToSee(source))}`] : []),
+    ];
+  });
+};
+
+/** What two lists begin and end with is the same; what is between that has changed, also when it is only in another order. */
+const differences = (before: readonly string[], now: readonly string[]): [string, string][] => {
+  const shorter = Math.min(before.length, now.length);
+  let [first, last] = [0, 0];
+  while (first < shorter && before[first] === now[first]) first++;
+  while (last < shorter - first && before.at(-1 - last) === now.at(-1 - last)) last++;
+  const part = (sign: string, list: readonly string[]) => list.map((command): [string, string] => [sign, command]);
+  return [
+    ...part(' ', now.slice(0, first)),
+    ...part('-', before.slice(first, before.length - last)),
+    ...part('+', now.slice(first, now.length - last)),
+    ...part(' ', now.slice(now.length - last)),
+  ];
+};
+
+const howToSee = (path: string): string => {
+  const [edited, committed] = [
+    commandLine('git', 'diff', 'HEAD', '--', path),
+    commandLine('git', 'log', '-p', '--', path),
+  ];
+  return `see what changed with: ${edited}, or in commits: ${committed}`;
+};
+
+/** The same with what is trusted since when. */
+export const renderTrust = (settings: readonly Judged[]): string[] =>
+  settings.flatMap(({ source, commands, since, before }) => {
+    const state =
+      since === null ? (before === null ? 'not trusted' : 'changed, not trusted') : `trusted ${dayOf(since)}`;
+    return [`${visible(source)}  (${state})`, ...commands.map((command) => `  ${visible(command)}`)];
+  });
+
+export const toJson = ({ source, commands, hash, since }: Setting & Pick<Judged, 'since'>) => ({
+  source,
+  commands,
+  hash,
+  trusted: since,
+});
+
+/** `2026-11-16`, in local time. */
+export const dayOf = (iso: string): string => moment(iso).split(' ')[0]!;

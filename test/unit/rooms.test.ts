@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { graphOf, problemsIn, readImports } from '../../scripts/graph.mjs';
+import { root } from '../support/project.ts';
+
+const imports = readImports();
+
+/** The imports with one more. */
+const withImport = (from: string, to: string, kind = 'static') =>
+  new Map([...imports, [from, [...(imports.get(from) ?? []), { to, kind }]]]);
+
+test('every import goes one way, and none in a circle', () => {
+  expect(imports.size).toBeGreaterThan(200);
+  expect(problemsIn(imports)).toEqual([]);
+});
+
+test.each([
+  ['run/start.ts', 'commands/command.ts', 'static'],
+  ['run/start.ts', 'report/live.ts', 'dynamic'],
+  ['git/git.ts', 'store/state.ts', 'type'],
+  ['ralph/loop.ts', 'text/format.ts', 'static'],
+  ['commands/land.ts', 'cli/main.ts', 'type'],
+])('%s may not import %s', (from, to, kind) => {
+  expect(problemsIn(withImport(from, to, kind)).join()).toContain(`${from} imports ${to}`);
+});
+
+test('a circle of types is one, a new folder has to be placed', () => {
+  expect(problemsIn(withImport('ralph/events.ts', 'ralph/loop.ts', 'type')).join()).toContain('a circle: ');
+  expect(problemsIn(new Map([...imports, ['misc/thing.ts', []]]))).toEqual([
+    'misc/thing.ts is in no room: add the room to scripts/graph.mjs',
+  ]);
+});
+
+test('the page has the graph of today', () => {
+  const cells = (text: string) => text.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const rows = cells(graphOf(imports)).filter((line) => line.startsWith('| `'));
+  expect(cells(page)).toEqual(expect.arrayContaining(rows));
+});
