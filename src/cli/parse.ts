@@ -16,7 +16,7 @@ export const parse = (argv: readonly string[]): Parsed => {
   if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1).filter((word) => !isHelp(word))) };
   if (first.startsWith('-')) throw wrong(unknownOption(first, ['version', 'help']));
   if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
-  if (second === undefined) throw wrong('Which one?', first, ' ');
+  if (second === undefined) throw wrong(`Which one: ${namesIn(first).join(', ')}?`, first, ' ');
   if (isHelp(second)) return { kind: 'help', about: first };
   return parseCall(findInGroup(first, second), argv.slice(2));
 };
@@ -39,13 +39,11 @@ const findCommand = (word: string): Command => {
 const findInGroup = (group: string, word: string): Command => {
   const command = commands.find(({ name }) => name === `${group} ${word}`);
   if (command) return command;
-  const names = commands.map(({ name }) => name.split(' ')).filter(([name, rest]) => name === group && rest);
-  const meant = closest(
-    word,
-    names.map(([, rest]) => rest!),
-  );
-  throw wrong(`Unknown command '${word}'${hint(meant)}`, group);
+  throw wrong(`Unknown command '${word}'${hint(closest(word, namesIn(group)))}`, group);
 };
+
+const namesIn = (group: string): string[] =>
+  commands.flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
 
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));

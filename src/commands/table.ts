@@ -40,10 +40,10 @@ export const commands: readonly Command[] = [
     examples: [
       'spool ralph --change 002-01_add-ralph-loop',
       'spool ralph "Start with the parser" --change 002-01 --max-iterations 20',
-      'spool ralph --change 002-01 --verify "npm test" --require-tasks --allow-all',
+      'spool ralph --change 002-01 --verify "npm test" --require-tasks --allow-all --sandbox',
       'spool ralph --change 002-01 --until 07:00 --max-cost 20',
       'spool ralph --module 002 --parallel 3 --max-cost 50',
-      'spool ralph --change 002-01 --model anthropic/claude-sonnet --allow-all',
+      'spool ralph --change 002-01 --model anthropic/claude-sonnet',
       'spool ralph --change 002-01 --add-context "The API key is in 1Password"',
       'spool ralph --change 002-01 --status',
     ],

@@ -39,8 +39,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const confirm = confirmOn(terminal);
   if (!typed.yes && confirm === null) throw userError('yes-required', 'trusts what this project runs');
   if (!typed.yes && !(await confirm!(question))) {
-    terminal.out('Nothing was trusted.\n');
-    return 0;
+    throw userError('cancelled', 'the project is not trusted');
   }
   await addTrust(env, project, open);
   terminal.out(`Trusted ${count(open.length, 'setting')} of ${project.root}.\n`);

@@ -247,6 +247,8 @@ const configValue = (file: string, key: string, value: unknown): Value => {
   const name = configKeys.find((known) => known === key);
   if (!name) {
     const keys = [...configKeys, 'changes', 'env', 'harnesses'];
+    const flag = flagNames.find((known) => known === key);
+    if (flag) throw userError('bad-config', file, `"${key}" cannot be set there; give ${flagOf(flag)} with each run`);
     const near = closest(key, keys);
     const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  fchmodSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -183,6 +184,7 @@ export const replaceOwn = (path: string, data: string | Uint8Array): void => {
   const file = openOwn(draft, 'create');
   try {
     writeFileSync(file, data);
+    keepMode(file, path);
     fsyncSync(file);
     renameSync(draft, path);
   } catch (error) {
@@ -191,6 +193,12 @@ export const replaceOwn = (path: string, data: string | Uint8Array): void => {
   } finally {
     closeSync(file);
   }
+};
+
+/** A file of the user's keeps the mode that it had. */
+const keepMode = (file: number, path: string): void => {
+  const before = isPrivate(path) ? undefined : lstatSync(path, { throwIfNoEntry: false });
+  if (before?.isFile()) fchmodSync(file, before.mode & 0o777);
 };
 
 export const renameOwn = (from: string, to: string): void => {

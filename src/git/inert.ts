@@ -58,7 +58,27 @@ const settings = [
   'submodule.recurse=false',
 ];
 
-const noHooks = 'core.hooksPath=/dev/null';
+/** Hooks that the commands above can run. From git 2.54 on, settings can name hooks as well as files can. */
+const hookEvents = [
+  'applypatch-msg',
+  'commit-msg',
+  'fsmonitor-watchman',
+  'post-applypatch',
+  'post-checkout',
+  'post-commit',
+  'post-index-change',
+  'post-merge',
+  'post-rewrite',
+  'pre-applypatch',
+  'pre-auto-gc',
+  'pre-commit',
+  'pre-merge-commit',
+  'pre-rebase',
+  'prepare-commit-msg',
+  'reference-transaction',
+];
+
+const noHooks = ['core.hooksPath=/dev/null', ...hookEvents.map((event) => `hook.${event}.enabled=false`)];
 
 export interface InertOptions {
   /** Hooks of the repository run: the command does what its user would do as well. */
@@ -69,7 +89,7 @@ export interface InertOptions {
 
 /** All arguments of a git process. */
 export const inert = ([command, ...rest]: GitArguments, { hooks, config = [] }: InertOptions): string[] => [
-  ...[...settings, ...(hooks ? [] : [noHooks]), ...config].flatMap((setting) => ['-c', setting]),
+  ...[...settings, ...(hooks ? [] : noHooks), ...config].flatMap((setting) => ['-c', setting]),
   command,
   ...flags[command],
   ...rest,
@@ -100,11 +120,14 @@ const foreign = [
   'GIT_WORK_TREE',
 ];
 
-/** An environment in which no repository but that of the current folder is meant. */
+/** Nothing stands in for another object: `git replace` would change a checkpoint, and leave its id as it was. */
+const asStored = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+
+/** An environment in which no repository but that of the current folder is meant, with its objects as they are stored. */
 export const withoutForeign = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const own = { ...env };
   for (const name of foreign) delete own[name];
-  return own;
+  return { ...own, ...asStored };
 };
 
 /** For a git process that only looks, or that is in a nested repository: it fetches nothing, as remotes may name programs. */

@@ -11,7 +11,7 @@ import type { WorkTree } from './worktree.ts';
  * clone), or look at another folder. Those that start a program and are never needed are turned off in `inert`.
  */
 const decisive =
-  /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
+  /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|hook\..*|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
 
 const isInclude = /^include(?:if\..*)?\.path$/;
 

@@ -93,6 +93,10 @@ const createLast = <Result>(read: (text: string) => Result): ((text: string) => 
   return (text) => (last?.text === text ? last : (last = { text, result: read(text) })).result;
 };
 
+/** What the keys of a project stand for now. */
+export const hashesIn = (root: string, keys: Iterable<string>): Hashes =>
+  Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, root, createHasher())]));
+
 const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);
 
 /** The hash of what a key stands for, in a version of its file. */

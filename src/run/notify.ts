@@ -5,19 +5,36 @@ import { runShell } from '../process/shell.ts';
 import { passed } from '../process/passed-environment.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
+import type { Hashes } from '../guard/goal.ts';
+import { changedRunning, runningOf } from '../trust/running.ts';
 import type { WorldParts } from './context.ts';
 
 const longestMs = 30_000;
 
-/** Tells whoever asked to be told that the run has ended. That it cannot is said, and changes nothing. */
-export const notify = async (command: string, parts: WorldParts & { view: RunView }): Promise<void> => {
-  const { project, env, reporter, plan, folder, stops, redactor, trusted } = parts;
+/** Tells whoever asked to be told that a run has ended. That it cannot is said, and changes nothing. */
+export type Notify = (view: RunView) => Promise<void>;
+
+/**
+ * Called before an agent works. The command runs outside of whatever confines the agent, which must not choose what that
+ * is: nothing is run of which something was changed since.
+ */
+export const createNotify = (parts: WorldParts): Notify => {
+  const { project, options } = parts;
+  const command = options.notify;
+  if (command === null) return async () => {};
+  const before = runningOf(project, command);
+  return async (view) => notify(command, { ...parts, view, before });
+};
+
+const notify = async (command: string, parts: WorldParts & { view: RunView; before: Hashes }): Promise<void> => {
+  const { project, env, reporter, plan, folder, stops, redactor, trusted, before } = parts;
   const view = publicView(parts.view, redactor.data);
-  // It runs outside of whatever confines the agent, which must not choose what that is.
-  const changed = trusted.changedScripts(view.change, 'notify');
+  const untrusted = trusted.changedScripts(view.change, 'notify');
+  const changed = [...new Set([...untrusted, ...changedRunning(before, runningOf(project, command))])];
   if (changed.length > 0) {
-    const names = changed.map(visible).join(', ');
-    reporter.warn(`spool: notify was not run: ${names} was changed during the run. Trust it with "spool trust".`);
+    const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';
+    const [names, were] = [changed.map(visible).join(', '), changed.length === 1 ? 'was' : 'were'];
+    reporter.warn(`spool: notify was not run: ${names} ${were} changed during the run.${advice}`);
     return;
   }
   const result = await runShell({

@@ -29,7 +29,7 @@ import { checkBrief } from './brief.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import { createRunEnd, type RunEnd } from './hurry.ts';
 import { checkLimits, watchLimits } from './limits.ts';
-import { notify } from './notify.ts';
+import { createNotify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './workspace.ts';
 import { newRunId, type Planned, planRun } from './plan.ts';
@@ -194,6 +194,7 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.batch?.apart ?? false;
   const parts = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
+  const notify = createNotify(parts);
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   const commands = request.trusted.originsOf(request);
   emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
@@ -205,13 +206,13 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
     if (reason === 'complete') forgetGoal(kept);
     const left = await leavePlace({ project, change, place, done: reason === 'complete' });
     for (const text of left) emit({ type: 'notice', text });
-    if (options.notify !== null) await notify(options.notify, { ...parts, view: emitter.view() });
     const view = emitter.view();
+    await notify(view);
     return { reason, cause: view.cause, detail: view.detail ?? '', view };
   } catch (error) {
     // The run can be resumed, so its state stays; but whoever waits for its end is told.
     const view = { ...emitter.view(), status: 'failed', cause: null, detail: systemProblem(error) } as const;
-    if (options.notify !== null) await notify(options.notify, { ...parts, view });
+    await notify(view);
     throw error;
   } finally {
     if (tree) removeOwn(tree.scratch);

@@ -4,7 +4,7 @@ import { userError } from '../errors.ts';
 import { isTracked } from '../git/worktree.ts';
 import { createFolder, openOwn, readAll, readOwn, replaceOwn, writeOwn } from '../files/own.ts';
 import type { Project } from './project.ts';
-import { contextRecord, recordFolder } from './record.ts';
+import { contextRecord, hasOtherRuns, recordFolder } from './record.ts';
 import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './folders.ts';
 
@@ -65,14 +65,15 @@ export const clearContext = (of: ContextOf): void => {
 
 /**
  * Called before an agent works: what is there by then, and of which nothing is known yet, a person has written, unless it
- * came with the repository.
+ * came with the repository, or agents have worked in the project before.
  */
 export const adoptContext = async (of: ContextOf): Promise<void> => {
   if (textIn(recordFile(of)) !== null) return;
   const text = textIn(contextFile(of)) ?? '';
-  const isBrought = text !== '' && (await isTracked(of.project.root, contextFile(of)));
+  const isPersons =
+    text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, contextFile(of))));
   createFolder(dirname(recordFile(of)));
-  writeOwn(recordFile(of), isBrought ? '' : text);
+  writeOwn(recordFile(of), isPersons ? text : '');
 };
 
 /** Takes context.txt as it is for what a person has added; says whether it was something else before. */

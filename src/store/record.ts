@@ -1,8 +1,8 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { closeSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { createFolder, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
+import { createFolder, entriesOf, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
 import { userFolder } from '../files/home.ts';
 import { realPath } from '../process/which.ts';
 import type { RunView } from '../ralph/view.ts';
@@ -27,8 +27,14 @@ const nameOf = (project: Project): string => {
   const id = Buffer.from(sha256(Buffer.from(root)))
     .toString('hex')
     .slice(0, 16);
-  return `${basename(root)}-${id}`;
+  return `${shortened(basename(root))}-${id}`;
 };
+
+/** File systems take names of 255 bytes. */
+const longestName = 200;
+
+const shortened = (name: string): string =>
+  Buffer.byteLength(name) <= longestName ? name : name.slice(0, longestName / 4);
 
 /** What was asked for when a run was started, and where it works: none of it changes while it runs. */
 const settled = [
@@ -180,6 +186,12 @@ export const recogniseCheckpoint = (
   if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
   return isKnown(folder, { run }) || lines.some((line) => line.startsWith(`${run} `)) ? 'changed' : 'unknown';
 };
+
+/** Whether other changes of the same project were run here. */
+export const hasOtherRuns = (folder: string): boolean =>
+  entriesOf(dirname(folder)).some(
+    ({ name }) => name !== basename(folder) && existsSync(join(dirname(folder), name, 'runs')),
+  );
 
 /** The context as persons have left it. */
 export const contextRecord = (folder: string): string => join(folder, 'context.txt');

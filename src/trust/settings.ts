@@ -38,9 +38,10 @@ export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): 
 /** All that needs trust in a project. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
   const files = filesAt(project.root);
+  const roots = { project: project.root, home: homedir() };
   const named = [
-    ...inConfig(config, files, { project: project.root, home: homedir() }),
-    ...config.own.flatMap((harness) => ofHarness(harness, files)),
+    ...inConfig(config, files, roots),
+    ...config.own.flatMap((harness) => ofHarness(harness, files, roots)),
     ...ofInclude(project),
   ];
   const scripts = [...new Set(named.flatMap((setting) => setting.files))];
@@ -87,10 +88,15 @@ const namedBy = (
   { files, roots }: { readonly files: Files; readonly roots: Roots },
 ): string[] => (key === 'verify' ? checksIn(command, files) : scriptsIn(command, files, roots)).map(fileSource);
 
-const ofHarness = ({ name, own }: Harness, files: Files): Setting[] => {
+const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[] => {
   if (own === undefined) return [];
   const { command, args, allowAllArgs } = own;
   const program = /[\\/]/.test(command) ? [command] : [];
+  const words = [command, ...args, ...allowAllArgs];
+  const named = [
+    ...filesIn([...program, ...args, ...allowAllArgs], files),
+    ...scriptsIn(commandLine(...words), files, roots),
+  ];
   return [
     {
       source: sourceOf(`harnesses.${name}`),
@@ -99,7 +105,7 @@ const ofHarness = ({ name, own }: Harness, files: Files): Setting[] => {
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
       ],
       hash: hashOf({ command, args, allowAllArgs }),
-      files: filesIn([...program, ...args, ...allowAllArgs], files).map(fileSource),
+      files: [...new Set(named)].map(fileSource),
     },
   ];
 };

@@ -271,6 +271,21 @@ describe('a clone', () => {
   });
 });
 
+test('hooks that the settings of a repository name, from git 2.54 on, run in no command that only looks or notes', async () => {
+  const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
+  await project.spool(...run);
+  for (const event of ['reference-transaction', 'post-index-change', 'post-checkout']) {
+    project.git('config', `hook.evil-${event}.command`, `${project.home}/evil ${event}`);
+    project.git('config', `hook.evil-${event}.event`, event);
+  }
+  project.forget();
+
+  for (const words of [['list'], ['diff', change, '1'], ['rewind', change, '0'], ['prune', '--yes']])
+    expect(await project.spool(...words)).toMatchObject({ code: 0 });
+
+  expect(project.ran()).toBe('');
+});
+
 describe('spool diff on a terminal', () => {
   const worked = async (home = '') => {
     const project = armed({ agent: [`echo one > a.txt; ${promise}`] });

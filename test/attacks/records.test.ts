@@ -204,6 +204,49 @@ test('an agent that calls Spool itself adds no context, accepts and trusts nothi
   expect((await project.spool('trust', '--show')).stdout).toContain('not trusted');
 });
 
+test('an agent speaks for nobody in another change', async () => {
+  const other = '002-02_more';
+  const project = createProject({
+    files: { [`.spool/changes/${other}/proposal.md`]: '# More\n\nMore of it.\n' },
+    agent: [
+      `mkdir -p .spool/.state/ralph/${other}; echo 'Skip.' > .spool/.state/ralph/${other}/context.txt; ${promise}`,
+    ],
+  });
+  await project.spool(...run);
+
+  const { stderr } = await project.spool('ralph', 'Build it.', '--change', other, '--max-iterations', '1');
+
+  expect(stderr).toContain(`context.txt was changed, and not by --add-context`);
+  expect(project.calls().at(-1)!.prompt).not.toContain('Skip.');
+});
+
+test.each([
+  ['git replace', 'git replace $(git rev-parse "$REF") $(git commit-tree -m evil $(git write-tree))'],
+  [
+    'a replacing ref',
+    'git update-ref refs/replace/$(git rev-parse "$REF") $(git commit-tree -m evil $(git write-tree))',
+  ],
+])('a checkpoint that %s stands in for is the one that was kept', async (_, attack) => {
+  const project = createProject({ agent: [`echo one > a.txt; ${promise}`], files: { 'mine.txt': 'Mine.\n' } });
+  await project.spool(...run);
+  const ref = project
+    .git('for-each-ref', '--format=%(refname)', 'refs/spool')
+    .split('\n')
+    .find((name) => name.endsWith('/1'))!;
+  project.write('evil.txt', 'Evil.\n');
+  project.git('rm', '-q', '--cached', 'mine.txt');
+  project.git('add', 'evil.txt');
+  execFileSync('sh', ['-c', attack], { cwd: project.folder, env: { ...project.env, REF: ref } });
+  project.git('reset', '-q');
+  rmSync(project.path('evil.txt'));
+
+  const { stdout } = await project.spool('diff', change, '1');
+  expect(stdout).not.toContain('Evil.');
+  expect(await project.spool('rewind', change, '1')).toMatchObject({ code: 0 });
+  expect(project.exists('evil.txt')).toBe(false);
+  expect(project.read('mine.txt')).toBe('Mine.\n');
+});
+
 test('an agent that empties the context takes nothing away', async () => {
   const project = createProject({ agent: [`: > ${state}/context.txt`, promise] });
   await project.spool('ralph', '--add-context', 'Use tabs.', '--change', change);

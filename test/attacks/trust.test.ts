@@ -248,6 +248,10 @@ describe('trust', () => {
   test.each([
     ['an agent', { harness: 'mine', harnesses: { mine: { command: './tools/agent' } } }],
     ['an agent for an interpreter', { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['tools/agent'] } } }],
+    [
+      'an agent for a shell',
+      { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['-c', 'exec ./tools/agent'] } } },
+    ],
     ['notify', { notify: 'FOO=1 sh tools/agent; true' }],
     ['notify in a folder', { notify: 'cd tools && timeout 5 ./agent' }],
     ['the setup', { worktree: { setup: 'npm --version && sh -c "./tools/agent x"' } }],
@@ -343,6 +347,23 @@ describe('trust', () => {
 
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain('notify was not run: ./tools/tell.sh was changed during the run.');
+    expect(isHit(project)).toBe(false);
+  });
+
+  test.each([
+    ['of the config file', { notify: 'npm run tell' }, []],
+    ['of a flag', {}, ['--notify', 'npm run tell']],
+  ])('does not cover a script of package.json that notify %s runs and the agent edits', async (_, settings, flags) => {
+    const edited = JSON.stringify({ scripts: { tell: evil } });
+    const project = createProject({
+      agent: [`cat > package.json <<'EOF'\n${edited}\nEOF\n${promise}`],
+      files: { [config]: JSON.stringify(settings), 'package.json': '{"scripts":{"tell":"true"}}\n' },
+    });
+
+    const result = await project.spool(...run, ...flags);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('notify was not run: "tell" in package.json was changed during the run.');
     expect(isHit(project)).toBe(false);
   });
 

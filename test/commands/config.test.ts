@@ -66,7 +66,8 @@ describe('spool config set', () => {
     [['maxIterations', 'many'], '"maxIterations" takes a whole number from 1 on, or "unlimited", not "many"'],
     [['sandbox', 'maybe'], '"sandbox" takes true or false, not "maybe"'],
     [['maxIteration', '3'], 'unknown key "maxIteration" (did you mean "maxIterations"?)'],
-    [['allowAll', 'true'], 'unknown key "allowAll"'],
+    [['allowAll', 'true'], '"allowAll" cannot be set there; give --allow-all with each run'],
+    [['verify', '["npm test"'], 'verify takes a list as JSON'],
     [['minIterations', '60'], '--min-iterations 60 is above --max-iterations 50'],
     [['iterationTimeout', '0s'], '--iteration-timeout takes a time above zero'],
     [['harness', 'nobody'], 'nobody'],
@@ -129,7 +130,7 @@ describe('what is set by spool config set', () => {
     ['notify', 'touch "$HOME/ran"', []],
   ])('is trusted by that: %s %s %j', async (key, value, more) => {
     const project = withConfig('{}', { agent: [promise] });
-    expect((await set(project, key, value, ...more)).stdout).toContain('You trust it by that.');
+    expect((await set(project, key, value, ...more)).stdout).toContain('Trusted: you set it yourself.');
 
     expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
     expect(existsSync(join(project.home, 'ran'))).toBe(true);

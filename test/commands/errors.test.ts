@@ -176,8 +176,14 @@ const rows: Row[] = [
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: unknown key "allowAll". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
+    says: '.spool/config.json: "allowAll" cannot be set there; give --allow-all with each run',
     files: { '.spool/config.json': '{ "allowAll": true }' },
+  },
+  {
+    name: 'an unknown key in config',
+    args: run,
+    says: '.spool/config.json: unknown key "zzz". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
+    files: { '.spool/config.json': '{ "zzz": true }' },
   },
   {
     name: 'an own harness without a command',
@@ -256,7 +262,7 @@ const rows: Row[] = [
     args: ['create', 'module', 'Größe & Art'],
     says: '"Größe & Art" is not a slug (lower-case words joined by "-"): try "gro-e-art".',
   },
-  { name: 'create what?', args: ['create'], says: 'Which one? See "spool create --help".' },
+  { name: 'create what?', args: ['create'], says: 'Which one: module, change? See "spool create --help".' },
   {
     name: 'show nothing known',
     args: ['show', 'xyz'],

@@ -76,7 +76,7 @@ test.each([
   [['--hlp'], `Unknown option '--hlp' (did you mean --help?). See "spool --help".`],
   [['ralf'], `Unknown command 'ralf' (did you mean ralph?). See "spool --help".`],
   [['help', 'nothing'], `Unknown command 'nothing'. See "spool --help".`],
-  [['create'], 'Which one? See "spool create --help".'],
+  [['create'], 'Which one: module, change? See "spool create --help".'],
   [['create', 'modul'], `Unknown command 'modul' (did you mean module?). See "spool create --help".`],
   [
     ['list', 'x'],

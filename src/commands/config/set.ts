@@ -1,6 +1,6 @@
 import type { Config } from '../../config/resolve.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
-import { addTrust } from '../../trust/store.ts';
+import { addTrust, readTrusted } from '../../trust/store.ts';
 import type { Call } from '../command.ts';
 import { type OpenConfig, openConfig, refuseAgents, writeConfig } from './file.ts';
 import { valueOf, withValue } from './text.ts';
@@ -10,12 +10,14 @@ export const run = async (call: Call): Promise<number> => {
   refuseAgents('config set');
   const open = await openConfig(call);
   const value = valueOf(open.path, call.second!);
+  // One that is damaged is an error, and must be one before anything is written.
+  readTrusted(call.env, open.project);
   const config = await writeConfig(open, withValue(open.settings, open.path, value));
   const trusted = settingsAt(open, config);
   if (trusted.length > 0) await addTrust(call.env, open.project, trusted);
   sayShadowed(open, call);
   const said = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(value)}`;
-  call.terminal.out(`${said}${trusted.length > 0 ? '\nYou trust it by that.' : ''}\n`);
+  call.terminal.out(`${said}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}\n`);
   return 0;
 };
 

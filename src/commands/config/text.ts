@@ -24,7 +24,7 @@ export const pathOf = (key: string, section: string | null, settings: JsonObject
 /** A value as it is typed, as it is written into the file. Whether it is a good one is for the reader of the file to say. */
 export const valueOf = (path: Path, raw: string): unknown => {
   if (path[0] === 'harnesses' && path.length > 1) return harnessIn(path, raw);
-  if (path.join('.') === 'env.pass') return listIn(raw) ?? raw.split(',').map((name) => name.trim());
+  if (path.join('.') === 'env.pass') return listIn(path, raw) ?? raw.split(',').map((name) => name.trim());
   const name = configKeys.find((key) => key === path.at(-1));
   switch (name && flags[name].kind) {
     case 'switch':
@@ -34,7 +34,7 @@ export const valueOf = (path: Path, raw: string): unknown => {
     case 'money':
       return /^\d{1,15}(?:\.\d{1,15})?$/.test(raw) ? Number(raw) : raw;
     case 'commands':
-      return listIn(raw) ?? raw;
+      return listIn(path, raw) ?? raw;
     default:
       return raw;
   }
@@ -46,9 +46,12 @@ const harnessIn = (path: Path, raw: string): unknown => {
   throw userError('bad-value', path.join('.'), 'takes a JSON object, such as {"command": "my-agent"}', raw);
 };
 
-const listIn = (raw: string): unknown[] | null => {
-  const value = raw.trimStart().startsWith('[') ? jsonIn(raw) : null;
-  return Array.isArray(value) ? value : null;
+/** null for what is no list. A test of the shell begins with `[` as well, and a blank. */
+const listIn = (path: Path, raw: string): unknown[] | null => {
+  if (!/^\s*\[(?!\s)/.test(raw)) return null;
+  const value = jsonIn(raw);
+  if (Array.isArray(value)) return value;
+  throw userError('bad-value', path.join('.'), 'takes a list as JSON, such as ["npm test", "npm run lint"]', raw);
 };
 
 const jsonIn = (raw: string): unknown => {

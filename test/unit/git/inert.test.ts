@@ -24,5 +24,6 @@ test('hooks run only where they are asked for, and the rest is off everywhere', 
 test('variables for another repository are dropped, those of the user stay', () => {
   const own = { GIT_CONFIG_COUNT: '0', GIT_AUTHOR_NAME: 'A', PATH: '/bin' };
 
-  expect(withoutForeign({ ...own, GIT_DIR: '/x', GIT_EXTERNAL_DIFF: 'x' })).toEqual(own);
+  expect(withoutForeign({ ...own, GIT_DIR: '/x', GIT_EXTERNAL_DIFF: 'x' })).toMatchObject(own);
+  expect(Object.keys(withoutForeign({ GIT_DIR: '/x' }))).toEqual(['GIT_NO_REPLACE_OBJECTS', 'GIT_GRAFT_FILE']);
 });

@@ -1,0 +1,19 @@
+import { homedir } from 'node:os';
+import { decidersOf } from '../guard/deciders/deciders.ts';
+import { keyName, splitKey } from '../guard/deciders/parts.ts';
+import { filesAt, hashesIn, type Hashes } from '../guard/goal.ts';
+import type { Project } from '../store/project.ts';
+import { scriptsIn } from './scripts.ts';
+
+/** What a command would run of a project, as it is now. */
+export const runningOf = ({ root }: Project, command: string): Hashes => {
+  const files = filesAt(root);
+  const scripts = scriptsIn(command, files, { project: root, home: homedir() });
+  return hashesIn(root, new Set([...scripts, ...decidersOf([command], files)]));
+};
+
+/** The names of what is not as it was, or was not there. */
+export const changedRunning = (before: Hashes, now: Hashes): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(now)])]
+    .filter((key) => (before[key] ?? null) !== (now[key] ?? null))
+    .map((key) => (splitKey(key).part === null ? `./${key}` : keyName(key)));
