@@ -13,106 +13,24 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
-import { change, createProject, root, type TestProject } from '../support/project.ts';
+import {
+  createVictim,
+  inTurn,
+  oneLine,
+  plantsByAgents,
+  plantsLeftBehind,
+  precious,
+  staysByAgent,
+  staysLeftBehind,
+} from '../support/plants.ts';
+import { change, createProject, root } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
-const precious = 'Precious.\n';
 
-/** A file outside of the project that must stay as it is. */
-const createVictim = (project: TestProject) => {
-  const file = join(project.home, 'precious.txt');
-  writeFileSync(file, precious);
-  return { file, now: () => readFileSync(file, 'utf8') };
-};
+test.each(inTurn(plantsByAgents))('an agent puts $plant in the place of $target', staysByAgent);
 
-const oneLine = (what: string) => expect.stringMatching(new RegExp(`(?:^|\\n)spool: [^\\n]*${what}[^\\n]*\\n$`));
-
-/** What agents can put in the place of a file that Spool writes to. */
-const plants = {
-  'a link': (path: string) => `rm -rf ${path}; ln -s "$HOME/precious.txt" ${path}`,
-  'a hard link': (path: string) => `rm -rf ${path}; ln "$HOME/precious.txt" ${path}`,
-  'a link to nothing': (path: string) => `rm -rf ${path}; ln -s "$HOME/created.txt" ${path}`,
-  'a FIFO': (path: string) => `rm -rf ${path}; mkfifo ${path}`,
-};
-
-const targets = {
-  'history.jsonl': `${state}/history.jsonl`,
-  'state.json': `${state}/state.json`,
-  'the log of the next iteration': `$(echo ${state}/runs/*)/0002.log`,
-  'the prompt of the next iteration': `$(echo ${state}/runs/*)/0002.prompt.md`,
-  'the log of a verify command': `$(echo ${state}/runs/*)/0001.verify-1.log`,
-  'what is not committed': `$(echo ${state}/runs/*)/uncommitted.json`,
-  'what is left out': `$(echo ${state}/runs/*)/left-out.json`,
-  'the log of notify': `$(echo ${state}/runs/*)/notify.log`,
-  'the note on the index': '.git/spool-index.json',
-};
-
-test.each(
-  Object.entries(targets).flatMap(([target, path]) =>
-    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path) })),
-  ),
-)('an agent puts $plant in the place of $target', async ({ script }) => {
-  const project = createProject({ agent: [`${script}; echo work >> work.txt; ${promise}`, promise] });
-  const victim = createVictim(project);
-
-  const result = await project.spool(
-    ...run,
-    '--verify',
-    'echo evil; test -f done || { touch done; exit 1; }',
-    '--notify',
-    'echo evil',
-  );
-
-  expect(victim.now()).toBe(precious);
-  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
-  // It goes on where it can, and otherwise says what is in the way.
-  if (result.code !== 0) expect(result).toMatchObject({ code: 2, stderr: oneLine('so Spool does not use it') });
-  expect(result.stderr).not.toContain('bug in Spool');
-});
-
-/** The first call of Spool, after which something is planted, and the second one, which would write there. */
-const resumes = { agent: ['kill -9 $PPID', promise], first: run, next: run, mine: 'mine.txt' };
-const setsUp = { ...resumes, first: [...run, '--worktree', '--worktree-setup', 'echo evil'] };
-const lands = {
-  agent: [`echo work >> work.txt; ${promise}`],
-  first: [...run, '--worktree'],
-  next: ['land', change, '--verify', 'echo evil'],
-  mine: 'mine.txt',
-};
-
-const laterTargets = {
-  place: { ...resumes, path: `$(echo ${state}/runs/*)/place` },
-  'user-prompt.md': { ...resumes, path: `$(echo ${state}/runs/*)/user-prompt.md` },
-  'start.json': { ...resumes, path: `$(echo ${state}/runs/*)/start.json` },
-  'the log of a setup': { ...setsUp, next: setsUp.first, path: `$(echo ${state}/runs/*)/setup.log` },
-  'the log of a landing': { ...lands, path: `${state}/land.log` },
-  'landed.json': { ...lands, path: `${state}/landed.json` },
-  // A landing has to make way first for what is uncommitted.
-  'landing.json': { ...lands, mine: 'work.txt', path: `${state}/landing.json` },
-  'the copies of a change': { ...lands, next: lands.first, path: `${state}/copies` },
-  'the tip of the copies': { ...lands, next: lands.first, path: `${state}/copies/tip` },
-};
-
-test.each(
-  Object.entries(laterTargets).flatMap(([target, { path, ...calls }]) =>
-    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path), ...calls })),
-  ),
-)('$plant is left in the place of $target', async ({ script, agent, first, next, mine }) => {
-  const project = createProject({ files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' }, agent });
-  const victim = createVictim(project);
-  await project.spool(...first);
-  if (first === setsUp.first) project.git('worktree', 'remove', '--force', `.spool/worktrees/${change}`);
-  project.write(mine, 'mine\n');
-  project.write(`.spool/changes/${change}/tasks.md`, '- [ ] 1.1 One\n- [ ] 1.2 Two\n');
-  execFileSync('sh', ['-c', script], { cwd: project.folder, env: project.env });
-
-  const { stderr } = await project.spool(...next);
-
-  expect(victim.now()).toBe(precious);
-  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
-  expect(stderr).not.toContain('bug in Spool');
-});
+test.each(inTurn(plantsLeftBehind))('$plant is left in the place of $target', staysLeftBehind);
 
 test.each([
   ['the folder of the change', state],
