@@ -145,10 +145,10 @@ test('--probe says why the agent does not work', async () => {
 });
 
 test('the command for a repository that git refuses is quoted for the shell', async () => {
-  const project = createProject({ files: { "it's/a.txt": '' } });
-  const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
+  const { project, env } = healthy({ files: { "it's/a.txt": '' } });
+  const refusing = { ...env, GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
 
-  const { stdout } = await project.start(['doctor'], { cwd: "it's", env }).result;
+  const { stdout } = await project.start(['doctor'], { cwd: "it's", env: refusing }).result;
 
   expect(stdout).toContain(String.raw`safe.directory '${project.folder}/it'\''s'`);
 });
