@@ -160,12 +160,13 @@ test.each([
     ['ralph', 'Build it.', '--change', change, '--max-iterations', '1'],
     ['archive', change],
   ];
-  for (const file of [
+  const files = [
     `changes/${change}/proposal.md`,
     `changes/${change}/tasks.md`,
     'config.json',
     'modules/002_ralph/module.md',
-  ]) {
+  ];
+  const readAll = async (file: string) => {
     const project = createProject({ agent: [promise], git: false });
     execFileSync('rm', ['-f', project.path(`.spool/${file}`)]);
     plant(project.path(`.spool/${file}`));
@@ -174,7 +175,8 @@ test.each([
       expect(stderr).not.toContain('bug in Spool');
       if (code !== 0 && code !== 3) expect(stderr).toEqual(oneLine(file.split('/').at(-1)!));
     }
-  }
+  };
+  await Promise.all(files.map(readAll));
 });
 
 test('a file that is too large to be a text is not read', async () => {
@@ -225,8 +227,9 @@ test.each(Object.entries(deep))('a config file of deep %s is one line', async (_
   ];
   for (const text of places) {
     project.write('.spool/config.json', text);
-    for (const call of [run, ['ralph', '--status', '--change', change], ['trust', '--show']])
-      expect(await project.spool(...call)).toMatchObject({
+    const calls = [run, ['ralph', '--status', '--change', change], ['trust', '--show']];
+    for (const result of await Promise.all(calls.map((call) => project.spool(...call))))
+      expect(result).toMatchObject({
         code: 2,
         stderr: oneLine('config.json: not valid JSON \\(nested more than 200 levels deep\\)'),
       });
@@ -240,7 +243,7 @@ test.each(Object.entries(deep))('state files of deep %s are as good as damaged o
     (view) => view.replace(/}$/, `,"deep":${value}}`),
     (view) => view.replace('"limits":', `"limits":${value},"was":`),
   ];
-  for (const inView of places) {
+  const goesOn = async (inView: (view: string) => string) => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run);
     const lines = [JSON.stringify(project.history()[0]), value, `{"v":1,"usage":${value}}`, ''];
@@ -253,7 +256,8 @@ test.each(Object.entries(deep))('state files of deep %s are as good as damaged o
     expect(JSON.parse(status.stdout)).toMatchObject({ iterations: [{ iteration: 1 }] });
     expect(await project.spool('list')).toMatchObject({ code: 0 });
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
-  }
+  };
+  await Promise.all(places.map(goesOn));
 });
 
 test.each(Object.entries(deep))('events of an agent with deep %s in them are plain output', async (_, value) => {
@@ -262,7 +266,7 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
     claude: `{"type":"assistant","message":{"content":[{"type":"image","source":${value}}]}}`,
     codex: `{"type":"item.completed","item":{"type":"agent_message","text":${value}}}`,
   };
-  for (const [harness, event] of Object.entries(events)) {
+  const isHeard = async ([harness, event]: [string, string]) => {
     const project = createProject();
     writeFileSync(join(project.home, 'event'), `${event}\n`);
     project.write(`bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
@@ -271,7 +275,8 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
     const result = await project.start([...run, '--harness', harness, '--max-iterations', '1'], { env }).result;
     expect(result.stderr).not.toContain('bug in Spool');
     expect(result).toMatchObject({ code: 0 });
-  }
+  };
+  await Promise.all(Object.entries(events).map(isHeard));
 });
 
 test('an agent that reports hundreds of thousands of models is heard to its end', async () => {
