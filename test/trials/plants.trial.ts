@@ -17,7 +17,7 @@ test('links, hard links and FIFOs of an agent in the place of everything that Sp
 test('the same between two calls of Spool', async () => {
   await fewAtATime(plantsLeftBehind, 4, staysLeftBehind);
   report({
-    what: 'the same between two calls, the second of which resumes, sets up or lands',
+    what: 'a link, a hard link or a FIFO put there between two calls, the second of which resumes, sets up or lands',
     trials: plantsLeftBehind.length,
     found: nothing,
   });
