@@ -13,106 +13,24 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
-import { change, createProject, root, type TestProject } from '../support/project.ts';
+import {
+  createVictim,
+  inTurn,
+  oneLine,
+  plantsByAgents,
+  plantsLeftBehind,
+  precious,
+  staysByAgent,
+  staysLeftBehind,
+} from '../support/plants.ts';
+import { change, createProject, root } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
-const precious = 'Precious.\n';
 
-/** A file outside of the project that must stay as it is. */
-const createVictim = (project: TestProject) => {
-  const file = join(project.home, 'precious.txt');
-  writeFileSync(file, precious);
-  return { file, now: () => readFileSync(file, 'utf8') };
-};
+test.each(inTurn(plantsByAgents))('an agent puts $plant in the place of $target', staysByAgent);
 
-const oneLine = (what: string) => expect.stringMatching(new RegExp(`(?:^|\\n)spool: [^\\n]*${what}[^\\n]*\\n$`));
-
-/** What agents can put in the place of a file that Spool writes to. */
-const plants = {
-  'a link': (path: string) => `rm -rf ${path}; ln -s "$HOME/precious.txt" ${path}`,
-  'a hard link': (path: string) => `rm -rf ${path}; ln "$HOME/precious.txt" ${path}`,
-  'a link to nothing': (path: string) => `rm -rf ${path}; ln -s "$HOME/created.txt" ${path}`,
-  'a FIFO': (path: string) => `rm -rf ${path}; mkfifo ${path}`,
-};
-
-const targets = {
-  'history.jsonl': `${state}/history.jsonl`,
-  'state.json': `${state}/state.json`,
-  'the log of the next iteration': `$(echo ${state}/runs/*)/0002.log`,
-  'the prompt of the next iteration': `$(echo ${state}/runs/*)/0002.prompt.md`,
-  'the log of a verify command': `$(echo ${state}/runs/*)/0001.verify-1.log`,
-  'what is not committed': `$(echo ${state}/runs/*)/uncommitted.json`,
-  'what is left out': `$(echo ${state}/runs/*)/left-out.json`,
-  'the log of notify': `$(echo ${state}/runs/*)/notify.log`,
-  'the note on the index': '.git/spool-index.json',
-};
-
-test.each(
-  Object.entries(targets).flatMap(([target, path]) =>
-    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path) })),
-  ),
-)('an agent puts $plant in the place of $target', async ({ script }) => {
-  const project = createProject({ agent: [`${script}; echo work >> work.txt; ${promise}`, promise] });
-  const victim = createVictim(project);
-
-  const result = await project.spool(
-    ...run,
-    '--verify',
-    'echo evil; test -f done || { touch done; exit 1; }',
-    '--notify',
-    'echo evil',
-  );
-
-  expect(victim.now()).toBe(precious);
-  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
-  // It goes on where it can, and otherwise says what is in the way.
-  if (result.code !== 0) expect(result).toMatchObject({ code: 2, stderr: oneLine('so Spool does not use it') });
-  expect(result.stderr).not.toContain('bug in Spool');
-});
-
-/** The first call of Spool, after which something is planted, and the second one, which would write there. */
-const resumes = { agent: ['kill -9 $PPID', promise], first: run, next: run, mine: 'mine.txt' };
-const setsUp = { ...resumes, first: [...run, '--worktree', '--worktree-setup', 'echo evil'] };
-const lands = {
-  agent: [`echo work >> work.txt; ${promise}`],
-  first: [...run, '--worktree'],
-  next: ['land', change, '--verify', 'echo evil'],
-  mine: 'mine.txt',
-};
-
-const laterTargets = {
-  place: { ...resumes, path: `$(echo ${state}/runs/*)/place` },
-  'user-prompt.md': { ...resumes, path: `$(echo ${state}/runs/*)/user-prompt.md` },
-  'start.json': { ...resumes, path: `$(echo ${state}/runs/*)/start.json` },
-  'the log of a setup': { ...setsUp, next: setsUp.first, path: `$(echo ${state}/runs/*)/setup.log` },
-  'the log of a landing': { ...lands, path: `${state}/land.log` },
-  'landed.json': { ...lands, path: `${state}/landed.json` },
-  // A landing has to make way first for what is uncommitted.
-  'landing.json': { ...lands, mine: 'work.txt', path: `${state}/landing.json` },
-  'the copies of a change': { ...lands, next: lands.first, path: `${state}/copies` },
-  'the tip of the copies': { ...lands, next: lands.first, path: `${state}/copies/tip` },
-};
-
-test.each(
-  Object.entries(laterTargets).flatMap(([target, { path, ...calls }]) =>
-    Object.entries(plants).map(([plant, script]) => ({ target, plant, script: script(path), ...calls })),
-  ),
-)('$plant is left in the place of $target', async ({ script, agent, first, next, mine }) => {
-  const project = createProject({ files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' }, agent });
-  const victim = createVictim(project);
-  await project.spool(...first);
-  if (first === setsUp.first) project.git('worktree', 'remove', '--force', `.spool/worktrees/${change}`);
-  project.write(mine, 'mine\n');
-  project.write(`.spool/changes/${change}/tasks.md`, '- [ ] 1.1 One\n- [ ] 1.2 Two\n');
-  execFileSync('sh', ['-c', script], { cwd: project.folder, env: project.env });
-
-  const { stderr } = await project.spool(...next);
-
-  expect(victim.now()).toBe(precious);
-  expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
-  expect(stderr).not.toContain('bug in Spool');
-});
+test.each(inTurn(plantsLeftBehind))('$plant is left in the place of $target', staysLeftBehind);
 
 test.each([
   ['the folder of the change', state],
@@ -242,12 +160,13 @@ test.each([
     ['ralph', 'Build it.', '--change', change, '--max-iterations', '1'],
     ['archive', change],
   ];
-  for (const file of [
+  const files = [
     `changes/${change}/proposal.md`,
     `changes/${change}/tasks.md`,
     'config.json',
     'modules/002_ralph/module.md',
-  ]) {
+  ];
+  const readAll = async (file: string) => {
     const project = createProject({ agent: [promise], git: false });
     execFileSync('rm', ['-f', project.path(`.spool/${file}`)]);
     plant(project.path(`.spool/${file}`));
@@ -256,7 +175,8 @@ test.each([
       expect(stderr).not.toContain('bug in Spool');
       if (code !== 0 && code !== 3) expect(stderr).toEqual(oneLine(file.split('/').at(-1)!));
     }
-  }
+  };
+  await Promise.all(files.map(readAll));
 });
 
 test('a file that is too large to be a text is not read', async () => {
@@ -307,8 +227,9 @@ test.each(Object.entries(deep))('a config file of deep %s is one line', async (_
   ];
   for (const text of places) {
     project.write('.spool/config.json', text);
-    for (const call of [run, ['ralph', '--status', '--change', change], ['trust', '--show']])
-      expect(await project.spool(...call)).toMatchObject({
+    const calls = [run, ['ralph', '--status', '--change', change], ['trust', '--show']];
+    for (const result of await Promise.all(calls.map((call) => project.spool(...call))))
+      expect(result).toMatchObject({
         code: 2,
         stderr: oneLine('config.json: not valid JSON \\(nested more than 200 levels deep\\)'),
       });
@@ -322,7 +243,7 @@ test.each(Object.entries(deep))('state files of deep %s are as good as damaged o
     (view) => view.replace(/}$/, `,"deep":${value}}`),
     (view) => view.replace('"limits":', `"limits":${value},"was":`),
   ];
-  for (const inView of places) {
+  const goesOn = async (inView: (view: string) => string) => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run);
     const lines = [JSON.stringify(project.history()[0]), value, `{"v":1,"usage":${value}}`, ''];
@@ -335,7 +256,8 @@ test.each(Object.entries(deep))('state files of deep %s are as good as damaged o
     expect(JSON.parse(status.stdout)).toMatchObject({ iterations: [{ iteration: 1 }] });
     expect(await project.spool('list')).toMatchObject({ code: 0 });
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
-  }
+  };
+  await Promise.all(places.map(goesOn));
 });
 
 test.each(Object.entries(deep))('events of an agent with deep %s in them are plain output', async (_, value) => {
@@ -344,7 +266,7 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
     claude: `{"type":"assistant","message":{"content":[{"type":"image","source":${value}}]}}`,
     codex: `{"type":"item.completed","item":{"type":"agent_message","text":${value}}}`,
   };
-  for (const [harness, event] of Object.entries(events)) {
+  const isHeard = async ([harness, event]: [string, string]) => {
     const project = createProject();
     writeFileSync(join(project.home, 'event'), `${event}\n`);
     project.write(`bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
@@ -353,7 +275,8 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
     const result = await project.start([...run, '--harness', harness, '--max-iterations', '1'], { env }).result;
     expect(result.stderr).not.toContain('bug in Spool');
     expect(result).toMatchObject({ code: 0 });
-  }
+  };
+  await Promise.all(Object.entries(events).map(isHeard));
 });
 
 test('an agent that reports hundreds of thousands of models is heard to its end', async () => {

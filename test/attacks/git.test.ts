@@ -55,13 +55,16 @@ const ignoredGitlink = 'echo /sub/ > .gitignore; git add -f sub 2> /dev/null; gi
 /** What Spool does after the agent has planted something: the rest of the iteration, one more, and the other commands. */
 const useAll = async (project: TestProject, ...flags: string[]) => {
   await project.spool(...run, '--max-iterations', '2', ...flags);
-  await project.spool('diff', change, '1');
-  await project.spool('diff', change, '0..1', '--stat');
-  await project.spool('rewind', change, '0', '--dry-run');
-  await project.spool('list');
-  await project.spool('show', change);
-  await project.spool(...run, '--status');
-  await project.spool('doctor');
+  const readers = [
+    ['diff', change, '1'],
+    ['diff', change, '0..1', '--stat'],
+    ['rewind', change, '0', '--dry-run'],
+    ['list'],
+    ['show', change],
+    [...run, '--status'],
+    ['doctor'],
+  ];
+  await Promise.all(readers.map((call) => project.spool(...call)));
   await project.spool('prune', '--yes');
 };
 

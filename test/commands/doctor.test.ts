@@ -1,8 +1,8 @@
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentProject } from '../support/agent.ts';
-import { createProject, type ProjectOptions } from '../support/project.ts';
+import { createProject, type ProjectOptions, root } from '../support/project.ts';
 
 interface Check {
   readonly about: string;
@@ -71,11 +71,15 @@ test('the exit code is about the agent that would be used', async () => {
   );
   chmodSync(project.path('bin/claude'), 0o755);
 
-  const usual = await project.start(['doctor'], { env }).result;
-  expect(usual.code).toBe(0);
-  expect(usual.stdout).toMatch(/^fail {2}claude {8}nobody is signed in; mend it with: claude auth login$/m);
-  expect(await project.start(['doctor', '--harness', 'claude'], { env }).result).toMatchObject({ code: 1 });
-  expect(await project.start(['doctor', '--harness', 'codex'], { env }).result).toMatchObject({ code: 1 });
+  const [usual, claude, codex] = await Promise.all(
+    [[], ['--harness', 'claude'], ['--harness', 'codex']].map(
+      (flags) => project.start(['doctor', ...flags], { env }).result,
+    ),
+  );
+  expect(usual!.code).toBe(0);
+  expect(usual!.stdout).toMatch(/^fail {2}claude {8}nobody is signed in; mend it with: claude auth login$/m);
+  expect(claude).toMatchObject({ code: 1 });
+  expect(codex).toMatchObject({ code: 1 });
 });
 
 const user = '../home/.claude/settings.json';
@@ -134,9 +138,19 @@ test('--probe runs the real OpenCode through the whole path', async () => {
 });
 
 test('--probe says why the agent does not work', async () => {
-  const project = await createAgentProject('opencode', () => ({ status: 401, message: 'no such key' }));
+  // What OpenCode prints then is recorded; the real one does it in test/e2e.
+  const recorded = JSON.parse(readFileSync(join(root, 'test/fixtures/golden/opencode/unauthorised.json'), 'utf8')) as {
+    readonly stdout: string;
+    readonly exit: number;
+  };
+  const { project, env } = healthy();
+  writeFileSync(join(project.home, 'answer'), recorded.stdout);
+  project.write(
+    'bin/opencode',
+    `#!/bin/sh\n[ "$1" = run ] || { echo '1.2.3, 1 credentials'; exit; }\ncat > /dev/null\ncat '${project.home}/answer'\nexit ${recorded.exit}\n`,
+  );
 
-  const result = await project.run('doctor', '--probe');
+  const result = await project.start(['doctor', '--probe'], { env }).result;
 
   expect(result.code).toBe(1);
   expect(result.stdout).toMatch(
@@ -145,10 +159,10 @@ test('--probe says why the agent does not work', async () => {
 });
 
 test('the command for a repository that git refuses is quoted for the shell', async () => {
-  const project = createProject({ files: { "it's/a.txt": '' } });
-  const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
+  const { project, env } = healthy({ files: { "it's/a.txt": '' } });
+  const refusing = { ...env, GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
 
-  const { stdout } = await project.start(['doctor'], { cwd: "it's", env }).result;
+  const { stdout } = await project.start(['doctor'], { cwd: "it's", env: refusing }).result;
 
   expect(stdout).toContain(String.raw`safe.directory '${project.folder}/it'\''s'`);
 });

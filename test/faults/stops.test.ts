@@ -1,128 +1,39 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { eventually } from '../support/eventually.ts';
+import { fewAtATime } from '../support/at-a-time.ts';
+import {
+  agent,
+  endsByLimit,
+  endsBySignal,
+  endsSoon,
+  hangs,
+  ignoresSignals,
+  landingEnds,
+  run,
+} from '../support/hanging-git.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, createProject, type Result, type TestProject } from '../support/project.ts';
+import { change, createProject } from '../support/project.ts';
 
-const run = ['ralph', 'Build it.', '--change', change, '--stop-grace', '300ms'];
-
-/** Long, so that a busy machine is no failure, and short against what hangs for ever. */
-const momentMs = 45_000;
-
-/** A git on PATH that counts its calls, and hangs from the one on whose number is in $HOME/git/hangs-at. */
-const withGit = (project: TestProject, hangs: string) => {
-  const folder = join(project.home, 'git');
-  mkdirSync(folder);
-  project.write('../bin/git', gitScript(hangs));
-  chmodSync(project.path('../bin/git'), 0o755);
-  return {
-    env: { PATH: `${project.path('../bin')}:${project.env.PATH}` },
-    calls: () => readdirSync(folder).filter((name) => name.startsWith('call-')).length,
-    hangAt: (call: number) => writeFileSync(join(folder, 'hangs-at'), String(call)),
-    isHanging: () => existsSync(join(folder, 'hanging')),
-  };
-};
-
-/** What runs hooks of the user's is not counted: a hook may take its time, and is ended by a second signal. */
-const gitScript = (hangs: string) => `#!/bin/sh
-case " $* " in *' commit '* | *' worktree add '*) exec /usr/bin/git "$@" ;; esac
-n=1
-until mkdir "$HOME/git/call-$n" 2>/dev/null; do n=$((n + 1)); done
-if [ -e "$HOME/git/hangs-at" ] && [ $n -ge "$(cat "$HOME/git/hangs-at")" ]; then
-  touch "$HOME/git/hanging"
-  ${hangs}
-fi
-exec /usr/bin/git "$@"
-`;
-
-const hangs = 'exec sleep 1000';
-const ignoresSignals = "trap '' TERM INT; while :; do sleep 0.1; done";
-const agent = [`echo work > work.txt; ${promise}`];
-
-/** Calls of git that a run makes, evenly among all of them. */
-const someCalls = async (args: readonly string[], most: number): Promise<number[]> => {
-  const project = createProject({ agent });
-  const git = withGit(project, 'exit 1');
-  expect(await project.start(args, { env: git.env }).result).toMatchObject({ code: 0 });
-  const count = git.calls();
-  const step = Math.max(1, (count - 1) / (most - 1));
-  return [...new Set(Array.from({ length: most }, (_, index) => Math.min(count, Math.round(1 + index * step))))];
-};
-
-const endsSoon = async <Result>(result: Promise<Result>): Promise<Result> => {
-  let timer: NodeJS.Timeout;
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('it does not end')), momentMs);
-  });
-  return Promise.race([result, tooLong]).finally(() => clearTimeout(timer));
-};
-
-interface Trial {
-  readonly args: readonly string[];
-  readonly call: number;
-  readonly script: string;
-  readonly signal: NodeJS.Signals | null;
-}
-
-/** How a run ends whose git hangs from a call on, and that is sent a signal then, or not. */
-const endOf = async ({ args, call, script, signal }: Trial) => {
-  const project = createProject({ agent });
-  const git = withGit(project, script);
-  git.hangAt(call);
-  const loop = project.start(args, { env: git.env });
-  if (signal !== null) {
-    await eventually(() => git.isHanging(), `call ${call} of git to hang`);
-    loop.kill(signal);
-  }
-  const ended = await endsSoon(loop.result);
-  expect(ended.stderr).not.toContain('bug in Spool');
-  await eventually(() => processesWith(`HOME=${project.home}`).length === 0, `call ${call} to be gone`);
-  return { ...ended, call };
-};
-
-const inTurns = async (trials: readonly Trial[], check: (ended: Result & { call: number }) => void): Promise<void> => {
-  for (let at = 0; at < trials.length; at += 4)
-    for (const ended of await Promise.all(trials.slice(at, at + 4).map(endOf))) check(ended);
-};
+// More calls of each are tried by test/trials/hangs.trial.ts.
 
 test.each([
-  ['a run', run, hangs, 12],
-  ['a run, and ignores signals', run, ignoresSignals, 4],
-  ['a run in a worktree', [...run, '--worktree'], hangs, 12],
-] as const)('a git that hangs in %s does not outlast Ctrl-C', async (_, args, script, most) => {
-  const calls = await someCalls(args, most);
-  const trials = calls.map((call) => ({ args, call, script, signal: 'SIGINT' as const }));
-  await inTurns(trials, ({ code, signal, stderr, call }) =>
-    // Before it holds anything, the signal itself ends Spool. What was complete by then is complete.
-    expect([130, 0, 'SIGINT'], `call ${call}: ${stderr}`).toContain(signal ?? code),
-  );
+  { title: 'a run', args: run, script: hangs, most: 4 },
+  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 2 },
+  { title: 'a run in a worktree', args: [...run, '--worktree'], script: hangs, most: 4 },
+])('a git that hangs in $title does not outlast Ctrl-C', async (hanging) => {
+  expect(await endsBySignal(hanging)).toBe(hanging.most);
 });
 
 test.each([
-  ['a run', run, hangs, 8],
-  ['a run, and ignores signals', run, ignoresSignals, 4],
-] as const)('a git that hangs in %s does not outlast --max-duration', async (_, args, script, most) => {
-  const calls = await someCalls(args, most);
-  const trials = calls.map((call) => ({ args: [...args, '--max-duration', '2s'], call, script, signal: null }));
-  await inTurns(trials, ({ code, stderr, call }) => expect([3, 0], `call ${call}: ${stderr}`).toContain(code));
+  { title: 'a run', args: run, script: hangs, most: 3 },
+  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 2 },
+])('a git that hangs in $title does not outlast --max-duration', async (hanging) => {
+  expect(await endsByLimit(hanging)).toBe(hanging.most);
 });
 
-test.each([1, 4, 8, 12, 16])('a git that hangs does not outlast Ctrl-C in a landing: call %i', async (call) => {
-  const project = createProject({ agent });
-  expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
-  const git = withGit(project, hangs);
-  git.hangAt(call);
-  const landing = project.start(['land', change], { env: git.env });
-  await eventually(() => git.isHanging(), 'git to hang');
-  landing.kill('SIGINT');
-
-  const { code, signal, stderr } = await endsSoon(landing.result);
-  expect([130, 'SIGINT'], stderr).toContain(signal ?? code);
-  await eventually(() => processesWith(`HOME=${project.home}`).length === 0, 'git to be gone');
-});
+test('a git that hangs does not outlast Ctrl-C in a landing', () => fewAtATime([1, 4, 12], 3, landingEnds));
 
 test.each(['proposal.md', 'tasks.md'])('a FIFO in the place of %s does not make Spool deaf to Ctrl-C', async (name) => {
   const file = `.spool/changes/${change}/${name}`;
@@ -154,7 +65,7 @@ const filesOfGit = ['info/exclude', 'HEAD', 'index', 'packed-refs', 'config', 's
 
 const fifoAt = (path: string) => `rm -f ${path}; mkfifo ${path}`;
 
-test.each(filesOfGit)('a FIFO in the place of .git/%s outlasts neither --max-duration nor Ctrl-C', async (name) => {
+const outlastsNothing = async (name: string): Promise<void> => {
   const script = [`echo work > work.txt; ${fifoAt(`.git/${name}`)}; echo planted; ${promise}`];
   const limited = createProject({ agent: script });
   const interrupted = createProject({ agent: script });
@@ -163,13 +74,16 @@ test.each(filesOfGit)('a FIFO in the place of .git/%s outlasts neither --max-dur
     await loops[1].printed('planted');
     loops[1].kill('SIGINT');
     const [byLimit, bySignal] = await endsSoon(Promise.all(loops.map(({ result }) => result)));
-    expect([0, 3], byLimit!.stderr).toContain(byLimit!.code);
-    expect([0, 130], bySignal!.stderr).toContain(bySignal!.code);
-    for (const { stderr } of [byLimit!, bySignal!]) expect(stderr).not.toContain('bug in Spool');
+    expect([0, 3], `${name}: ${byLimit!.stderr}`).toContain(byLimit!.code);
+    expect([0, 130], `${name}: ${bySignal!.stderr}`).toContain(bySignal!.code);
+    for (const { stderr } of [byLimit!, bySignal!]) expect(stderr, name).not.toContain('bug in Spool');
   } finally {
     for (const loop of loops) loop.kill('SIGKILL');
   }
-});
+};
+
+test('a FIFO in the place of a file of git outlasts neither --max-duration nor Ctrl-C', () =>
+  fewAtATime(filesOfGit, 3, outlastsNothing));
 
 test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', async () => {
   const project = createProject({ agent });

@@ -6,12 +6,12 @@ import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change } from '../support/project.ts';
-import { createSandboxedProject, sandboxProblem, type User, users } from '../support/sandbox.ts';
+import { createSandboxedProject, oneUser, sandboxProblem, type User } from '../support/sandbox.ts';
 
 /** What an agent inside prepares, so that Spool does it outside: at once, or in the next run. */
 
 const problem = sandboxProblem();
-const everybody = problem === null ? users() : [];
+const everybody = problem === null ? [oneUser()] : [];
 const other = '002-02_other';
 const otherFile = { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change } from '../support/project.ts';
-import { createSandboxedProject, sandboxProblem, users } from '../support/sandbox.ts';
+import { createSandboxedProject, sandboxProblem, oneUser } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
 
@@ -25,7 +25,7 @@ const plants = {
 
 const run = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', ...more];
 
-describe.each(problem === null ? users() : [])('run by $title', (user) => {
+describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
   const createAttacked = (agent: string[]) => {
     const project = createSandboxedProject(user, { agent });
     const outside = join(project.home, 'outside');

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { createProject, type ProjectOptions, root, spoolProgram, startProcess } from './project.ts';
 
 /** Why there is no sandbox on this machine; null when there is one. */
@@ -50,6 +50,16 @@ export const users = (): User[] => {
   const superuser = { title: 'the superuser', prefix: [] };
   return canBecome() ? [superuser, { title: 'an ordinary user', prefix: asOrdinary }] : [superuser];
 };
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Whether these are the trials, and not the suite. */
+    areTrials: boolean;
+  }
+}
+
+/** One of them: the suite takes the ordinary user, and the trials do the same as the superuser. */
+export const oneUser = (): User => users().at(inject('areTrials') ? 0 : -1)!;
 
 /** What nobody inside of a sandbox may touch, read or reach. */
 const createVictims = (base: string, home: string) => {

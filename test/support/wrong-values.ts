@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { planRun } from '../../src/run/plan.ts';
+import { resolveOptions } from '../../src/config/resolve.ts';
+import { UserError } from '../../src/errors.ts';
+import { lastRecords } from '../../src/store/history.ts';
+import { overview } from '../../src/report/overview.ts';
+import { readRun } from '../../src/store/state.ts';
+import { nothingKnown } from '../../src/ralph/events.ts';
+import { initialView } from '../../src/ralph/fold.ts';
+import { describeResult } from '../../src/ralph/prompt.ts';
+import { addRecord, emptyTally } from '../../src/ralph/tally.ts';
+import { describeLastRun, renderStatus } from '../../src/report/status.ts';
+import { recordWith } from '../unit/ralph/records.ts';
+import { promise, says } from './agents.ts';
+import { change, createProject, type TestProject } from './project.ts';
+
+const run = ['ralph', '--change', change];
+const interrupted = 'kill -INT $PPID; sleep 5';
+
+/** What may stand where something else should. */
+const wrong = [null, -1, 1e300, 'x', [null, 5, 'x'], { x: null }];
+
+type Path = readonly (string | number)[];
+
+/** Every place in a value, the value itself left out. */
+const placesIn = (value: unknown, path: Path = []): Path[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).flatMap(([key, inner]) => [[...path, key], ...placesIn(inner, [...path, key])]);
+
+const withWrong = (whole: object, path: Path, value: unknown): unknown => {
+  const copy = structuredClone(whole) as Record<string, unknown>;
+  const parent = path.slice(0, -1).reduce((inner, key) => inner[key] as Record<string, unknown>, copy);
+  parent[path.at(-1)!] = value;
+  return copy;
+};
+
+const usage = { ...nothingKnown, inputTokens: 3, costUsd: 0.5 };
+const { held: _, ...attempt } = recordWith({ usage, error: { kind: 'limit', message: 'enough', resetsAtMs: 5 } });
+const fullRecord = recordWith({
+  usage,
+  tools: { bash: 3 },
+  error: { kind: 'crash', message: 'it broke' },
+  mentions: [{ words: 'the promise', why: 'talk' }],
+  gate: {
+    passed: false,
+    tampering: ['tasks.md was changed'],
+    openTasks: ['one'],
+    runs: [{ command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'no' }],
+  },
+  tasks: { done: 1, all: 2 },
+  repeated: { tool: 'bash', about: 'ls', times: 20 },
+  held: [attempt],
+});
+
+/** A project after a run, with the state of one in which everything happens at once. */
+export const projectToDamage = async () => {
+  const project = createProject({ agent: [says('one'), interrupted, promise] });
+  await project.spool(...run, '--verify', 'true');
+  const state = {
+    ...project.state(),
+    status: 'running',
+    usage,
+    spentNow: usage,
+    held: [attempt],
+    heldSinceMs: 5,
+    waiting: { untilMs: 5, why: 'a limit' },
+    resting: { opencode: 5 },
+    pending: { ...fullRecord, run: project.state().run, iteration: 3 },
+    tasks: { done: 1, all: 2 },
+    tasksDone: 1,
+    cause: 'signal',
+    detail: 'so',
+    settings: { asked: ['verify'], file: { maxIterations: 5 } },
+  };
+  return { project, state, history: readFileSync(project.stateFile('history.jsonl'), 'utf8') };
+};
+
+const defaults = resolveOptions({ typed: {}, env: {}, project: null });
+
+/** All that readers do with what is on disk, and what a start does before anything is run. */
+const readAll = async ({ folder, env }: TestProject): Promise<void> => {
+  const project = { root: folder };
+  try {
+    const { view } = await readRun(project, change);
+    const records = await lastRecords(project, change, 10);
+    if (view) renderStatus(view, records, false);
+    if (view) renderStatus(view, records, true);
+    describeLastRun((await overview(project, change, env)).lastRun);
+    const last = records.at(-1) ?? null;
+    describeResult(last, records.reduce(addRecord, emptyTally));
+    const { plan, previous } = await planRun({ ...(await defaults), project, change, env });
+    initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
+  } catch (error) {
+    // A version that is not known, or a minimum above the maximum, is a sentence.
+    if (!(error instanceof UserError)) throw error;
+  }
+};
+
+/** Reads with so many of the wrong values, in turn, in every place; the answer is how often. */
+const readsWith = async (
+  project: TestProject,
+  whole: object,
+  { values, write }: { values: number; write: (damaged: string) => void },
+): Promise<number> => {
+  const places = placesIn(whole);
+  for (const [index, path] of places.entries())
+    for (let turn = 0; turn < values; turn++) {
+      const value = wrong[(index + Math.floor((turn * wrong.length) / values)) % wrong.length];
+      write(JSON.stringify(withWrong(whole, path, value)));
+      await readAll(project).catch((error: unknown) => {
+        throw new Error(`${path.join('.')} = ${JSON.stringify(value)}`, { cause: error });
+      });
+    }
+  return places.length * values;
+};
+
+export const readsWrongState = async (values = wrong.length): Promise<number> => {
+  const { project, state } = await projectToDamage();
+  return readsWith(project, state, {
+    values,
+    write: (damaged) => writeFileSync(project.stateFile('state.json'), damaged),
+  });
+};
+
+export const readsWrongHistory = async (values = wrong.length): Promise<number> => {
+  const { project, state, history } = await projectToDamage();
+  const record = { ...fullRecord, run: state.run, iteration: 2 };
+  const write = (damaged: string) =>
+    writeFileSync(project.stateFile('history.jsonl'), `${history.split('\n')[0]}\n${damaged}\n`);
+  let times = 0;
+  for (const whole of [true, false]) {
+    writeFileSync(project.stateFile('state.json'), whole ? JSON.stringify(state) : 'damaged');
+    times += await readsWith(project, record, { values, write });
+  }
+  return times;
+};
