@@ -241,6 +241,13 @@ const table = {
     text: (change: string, names: readonly string[]) =>
       `The interrupted run of ${change} is not resumed: its state.json was changed, and not by Spool (${names.join(', ')}). Start a new one with --fresh.`,
   },
+  'missing-run': {
+    exit: 2,
+    text: (change: string, run: string, verify: readonly string[]) => {
+      const gate = verify.map((command) => ` ${commandLine('--verify', command)}`).join('');
+      return `The last run of ${change} (${run}) was not finished, and state.json does not have it any more. Start a new one with --fresh${gate}.`;
+    },
+  },
   'unknown-run': {
     exit: 2,
     text: (change: string) =>

@@ -120,8 +120,8 @@ const foreign = [
   'GIT_WORK_TREE',
 ];
 
-/** Nothing stands in for another object: `git replace` would change a checkpoint, and leave its id as it was. */
-const asStored = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+/** Nothing stands in for another object: `git replace` would change a checkpoint, and leave its id as it was. git warns of a file of grafts that is there, also an empty one. */
+const asStored = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null/none' };
 
 /** An environment in which no repository but that of the current folder is meant, with its objects as they are stored. */
 export const withoutForeign = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {

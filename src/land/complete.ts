@@ -1,8 +1,10 @@
+import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
-import { asRecorded, isKnown, recordFolder } from '../store/record.ts';
+import { asRecorded, isKnown, recordedTip, recordFolder } from '../store/record.ts';
 import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/work-copy.ts';
+import { count } from '../text/format.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 
 /** Why the change on a branch is not complete; null when its last run is. */
@@ -19,9 +21,19 @@ export const whyIncomplete = async (
   const tasks = await currentTasks(project, change, view);
   const { done, all } = countTasks(tasks ?? []);
   const isOpen = view.gate.requireTasks && done < all;
-  const stop = stopOf(view, loopOwner(project, change) !== null);
+  const stop =
+    stopOf(view, loopOwner(project, change) !== null) ??
+    (await addedSince(project, branch, recordedTip(folder, view.run)));
   if (stop === null && !isOpen) return null;
   return [...(all === 0 ? [] : [`${done} of ${all} tasks`]), ...(stop === null ? [] : [stop])].join(', ');
+};
+
+/** What is on a branch that was not there when its run was complete; null for nothing. */
+const addedSince = async ({ root }: Project, branch: string, verified: string | null): Promise<string | null> => {
+  const tip = await tipOf(root, branch);
+  if (verified === null || tip === null || tip === verified) return null;
+  const added = await commitsBeyond(root, verified, tip);
+  return `${branch} has ${added === null || added === 0 ? 'changes' : count(added, 'commit')} that its run did not make`;
 };
 
 /** null when it is complete. */

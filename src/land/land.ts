@@ -24,7 +24,7 @@ import { dropFromContext } from '../store/context.ts';
 import { trialPath, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
-import { recordFolder } from '../store/record.ts';
+import { recordedBase, recordFolder } from '../store/record.ts';
 import { dropUnderway } from '../store/underway.ts';
 import { isAmong, planned } from '../changes/planned.ts';
 import { readRun, readState } from '../store/state.ts';
@@ -88,7 +88,10 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
     throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
-  const base = request.onto ?? (await baseOf(project.root, branch));
+  const base =
+    request.onto ??
+    recordedBase(recordFolder(project, change, request.env), branch) ??
+    (await baseOf(project.root, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
   const baseTip = await tipOf(project.root, base);
   if (baseTip === null) throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
@@ -98,6 +101,12 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   await recoverAside(landing);
   await refuseDirty(landing);
   return landing;
+};
+
+/** Where a branch is to be landed. Only of one that no run has recorded do the settings of git say it. */
+const landsOn = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
+  const recorded = recordedBase(recordFolder(project, change, env), branch);
+  return recorded === undefined ? baseOf(project.root, branch) : recorded;
 };
 
 /** A change whose last run is not complete lands only when it is forced, or after a yes. */

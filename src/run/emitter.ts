@@ -18,9 +18,18 @@ export interface EmitterParts {
   readonly planned: Planned;
   readonly report: Report;
   readonly elapsedMs: () => number;
-  /** Called before a run is written down as started or ended, with the run and with what is written of it. */
-  readonly record: (view: RunView, written: RunView) => void;
+  readonly record: RunRecorder;
   readonly redactor: Redactor;
+}
+
+/** Keeps what decides something later, out of the reach of agents. */
+interface RunRecorder {
+  /** Called before a run is written to state.json as started, with the run and with what is written of it. */
+  starting(view: RunView, written: RunView): void;
+  /** Called after that. */
+  started(view: RunView): void;
+  /** Called before it is written as ended. */
+  ending(view: RunView): void;
 }
 
 /** How often time and usage are written down, so that a kill costs no more of them. */
@@ -52,10 +61,14 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
   return {
     emit: (event) => {
       const next = reduceView(view, event);
-      if (event.type === 'run-started' || event.type === 'run-ended') record(next, publicView(next, clean));
+      if (event.type === 'run-started') record.starting(next, publicView(next, clean));
+      if (event.type === 'run-ended') record.ending(next);
       if (isWrittenLater.has(event.type)) view = next;
       else if (next !== view) keep(next);
-      if (event.type === 'run-started') writeStart(project, publicView(view, clean));
+      if (event.type === 'run-started') {
+        record.started(view);
+        writeStart(project, publicView(view, clean));
+      }
       try {
         report(event, view);
       } catch {

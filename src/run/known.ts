@@ -1,7 +1,7 @@
 import { userError } from '../errors.ts';
 import { type FlagName, flagOf } from '../config/flags.ts';
 import { isTracked } from '../git/worktree.ts';
-import { asRecorded, isSameStart, recognise, recordFolder } from '../store/record.ts';
+import { asRecorded, isSameStart, missingRun, recognise, recordedGate, recordFolder } from '../store/record.ts';
 import { loopOwner, ralphFolder, readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
@@ -14,7 +14,9 @@ import type { RunRequest } from './request.ts';
  */
 export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => {
   const { project, change, options, env } = request;
-  const view = options.fresh ? null : await interruptedRun(request);
+  if (options.fresh) return request;
+  await checkLast(request);
+  const view = await interruptedRun(request);
   if (view === null) return request;
   const recognised = recognise(recordFolder(project, change, env), view);
   if (recognised === 'same') return request;
@@ -26,6 +28,15 @@ export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => 
   await agree(request, view);
   askAgain(request, view);
   return { ...request, agreed: view };
+};
+
+/** The last run that was recorded is the one that state.json has, unless it has ended and there is no state.json any more. */
+const checkLast = async ({ project, change, env }: RunRequest): Promise<void> => {
+  if (loopOwner(project, change) !== null) return;
+  const folder = recordFolder(project, change, env);
+  const { view, isWhole } = await readRun(project, change);
+  const missing = isWhole ? missingRun(folder, view) : null;
+  if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
 
 /** The same for the run as it is read under the lock: the file, and the lock, may have been changed since the first look. */

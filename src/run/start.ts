@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
+import { tipOf } from '../git/branches.ts';
 import { holdSettings } from '../git/settings.ts';
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { findWorkTree, gitFolderOf, type WorkTree } from '../git/worktree.ts';
@@ -11,7 +12,7 @@ import { readIfThere } from '../files/read.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
 import { type Project, stateFolder } from '../store/project.ts';
 import { moduleOf } from '../changes/ids.ts';
-import { recordEnd, recordFolder, recordRun } from '../store/record.ts';
+import { confirmRun, recordEnd, recordFolder, recordRun, recordTip } from '../store/record.ts';
 import { readModule } from '../changes/modules.ts';
 import { takeOverNotes } from '../store/notes.ts';
 import { ralphFolder, readState } from '../store/state.ts';
@@ -112,15 +113,16 @@ const runLocked = async (request: LockedRequest): Promise<RunResult> => {
   const redactor = createRedactor(env);
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - request.began);
   request.end.within(wanted.limits, elapsedMs());
+  const records = recordFolder(project, change, env);
   const emitter = createEmitter({
     project,
     planned,
     report: reporter.onEvent,
     elapsedMs,
-    record: (view, written) => {
-      const folder = recordFolder(project, change, env);
-      if (view.status === 'running') recordRun(folder, view, written);
-      else recordEnd(folder, view);
+    record: {
+      starting: (view, written) => recordRun(records, view, written),
+      started: (view) => confirmRun(records, view),
+      ending: (view) => recordEnd(records, view),
     },
     redactor,
   });
@@ -203,7 +205,11 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   try {
     const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
     // What the agent may change begins anew with the next goal.
-    if (reason === 'complete') forgetGoal(kept);
+    if (reason === 'complete') {
+      forgetGoal(kept);
+      const tip = place.branch === null ? null : await tipOf(project.root, place.branch);
+      if (tip !== null) recordTip(kept, plan.run, tip);
+    }
     const left = await leavePlace({ project, change, place, done: reason === 'complete' });
     for (const text of left) emit({ type: 'notice', text });
     const view = emitter.view();

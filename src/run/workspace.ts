@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import {
+  baseOf,
   addWorktree,
   branchExists,
   type Checkout,
@@ -28,6 +29,7 @@ import { type Project, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planned } from '../changes/planned.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
+import { recordBase, recordedBase, recordFolder } from '../store/record.ts';
 import type { Emit, Place } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
@@ -63,8 +65,19 @@ export const openPlace = async (request: PlaceRequest): Promise<Place> => {
   if (options.worktree || previous?.worktree)
     return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
   const branch = options.branch ?? previous?.branch ?? null;
-  if (branch !== null) checkedOut(request, branch, await switchTo(project.root, branch));
+  if (branch !== null) {
+    const isNew = !(await branchExists(project.root, branch));
+    checkedOut(request, branch, await switchTo(project.root, branch));
+    await keepBase(request, branch, isNew);
+  }
   return { root: project.root, branch, worktree: null };
+};
+
+/** Agents can write to the settings of git: where a branch is to be landed is recorded before they work on it. */
+const keepBase = async ({ project, change, env }: PlaceRequest, branch: string, isNew: boolean): Promise<void> => {
+  const folder = recordFolder(project, change, env);
+  if (!isNew && recordedBase(folder, branch) !== undefined) return;
+  recordBase(folder, branch, await baseOf(project.root, branch));
 };
 
 const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout): void => {
@@ -101,6 +114,7 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
+  await keepBase(request, there ?? branch, isNew);
   await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
   emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
   return { root, branch: there ?? branch, worktree };

@@ -77,19 +77,85 @@ export const recordRun = (folder: string, view: RunView, written: RunView): void
   const [asked, shown] = [settledOf(view), settledOf(written)];
   const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
   const versions = [version, ...knownVersions(folder, view.run).slice(0, 1)];
-  replaceOwn(runFile(folder, view.run), `${JSON.stringify(versions, null, 2)}\n`);
+  writeVersions(folder, view.run, versions);
+  append(journalFile(folder), `${view.run} starting\n`);
 };
+
+/** Called once state.json has the run as it was recorded: from now on it must have this one, and this version of it. */
+export const confirmRun = (folder: string, { run }: RunView): void => {
+  writeVersions(folder, run, knownVersions(folder, run).slice(0, 1));
+  append(journalFile(folder), `${run} running\n`);
+};
+
+const writeVersions = (folder: string, run: string, versions: readonly Version[]): void =>
+  replaceOwn(runFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
 
 const knownVersions = (folder: string, run: string): Version[] => {
   const versions = parseJson(readOwn(runFile(folder, run))?.toString('utf8') ?? '');
   return Array.isArray(versions) ? (versions as Version[]) : [];
 };
 
-const endsFile = (folder: string) => join(folder, 'ends');
-const endOf = ({ run, status }: RunView) => `${run} ${status}`;
+/** What became of the runs of a change, one line for each step: `<run> starting`, `<run> running`, `<run> complete`. */
+const journalFile = (folder: string) => join(folder, 'ends');
 
 /** Called before a run is written to state.json as ended. */
-export const recordEnd = (folder: string, view: RunView): void => append(endsFile(folder), `${endOf(view)}\n`);
+export const recordEnd = (folder: string, { run, status }: RunView): void =>
+  append(journalFile(folder), `${run} ${status}\n`);
+
+interface Step {
+  readonly run: string;
+  readonly status: string;
+}
+
+/** The last step of a run whose state.json was written, and the run that may have been about to start then. */
+const lastSteps = (folder: string): { readonly last: Step | null; readonly starting: string | null } => {
+  const steps = linesIn(journalFile(folder)).map((line) => {
+    const [run = '', status = ''] = line.split(' ');
+    return { run, status };
+  });
+  const newest = steps.at(-1);
+  return {
+    last: steps.findLast(({ status }) => status !== 'starting') ?? null,
+    starting: newest?.status === 'starting' ? newest.run : null,
+  };
+};
+
+/** The run that state.json must have and has not; null when it has the last one, or when that has ended and there is none. */
+export const missingRun = (folder: string, view: RunView | null): string | null => {
+  const { last, starting } = lastSteps(folder);
+  if (last === null || view?.run === last.run || (view !== null && view.run === starting)) return null;
+  const isOpen = last.status === 'running' || last.status === 'interrupted';
+  return view !== null || isOpen ? last.run : null;
+};
+
+/** The commands that verify a run that was started here. */
+export const recordedGate = (folder: string, run: string): readonly string[] =>
+  knownVersions(folder, run)[0]?.gate?.verify ?? [];
+
+const tipsFile = (folder: string) => join(folder, 'tips');
+
+/** Called when a run is complete, with what its branch has then. */
+export const recordTip = (folder: string, run: string, commit: string): void =>
+  append(tipsFile(folder), `${run} ${commit}\n`);
+
+/** What the branch of a run had when it was complete; null when that is not known. */
+export const recordedTip = (folder: string, run: string): string | null =>
+  linesIn(tipsFile(folder))
+    .findLast((line) => line.startsWith(`${run} `))
+    ?.slice(run.length + 1) ?? null;
+
+const basesFile = (folder: string) => join(folder, 'bases');
+
+/** Called before agents work on a branch, with the one that it is to be landed on. */
+export const recordBase = (folder: string, branch: string, base: string | null): void =>
+  append(basesFile(folder), `${branch} ${base ?? ''}\n`);
+
+/** The branch that one is to be landed on: null for one that began on no branch, undefined when nothing is recorded. */
+export const recordedBase = (folder: string, branch: string): string | null | undefined => {
+  // No name of a branch has a blank in it.
+  const line = linesIn(basesFile(folder)).findLast((each) => each.startsWith(`${branch} `));
+  return line === undefined ? undefined : line.slice(branch.length + 1) || null;
+};
 
 /** Whether a run was started here. */
 export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean =>
@@ -99,11 +165,12 @@ export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean 
 export const recordedPlace = (folder: string, run: string): string | null =>
   knownVersions(folder, run)[0]?.place?.root ?? null;
 
-/** A run as it ended: one that was started here has ended only when Spool has recorded that, whatever state.json says. */
+/** A run as it ended: one that was started here has ended only when that is the last that Spool has recorded, whatever state.json says. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
   const { status } = view;
   if (status === 'running' || status === 'interrupted' || !isKnown(folder, view)) return view;
-  return linesIn(endsFile(folder)).includes(endOf(view)) ? view : { ...view, status: 'interrupted', cause: null };
+  const { last } = lastSteps(folder);
+  return last?.run === view.run && last.status === status ? view : { ...view, status: 'interrupted', cause: null };
 };
 
 export type Recognised =

@@ -204,6 +204,90 @@ test('an agent that calls Spool itself adds no context, accepts and trusts nothi
   expect((await project.spool('trust', '--show')).stdout).toContain('not trusted');
 });
 
+describe('an unfinished run with a gate', () => {
+  const killed = async (attack: string, before: readonly string[][] = []) => {
+    const save = `cp ${state}/state.json "$HOME/saved"; ${promise}`;
+    const last = `echo evil > evil.txt; ${attack}; ${killSpool}`;
+    const project = createProject({ agent: [...before.map(() => save), last, promise] });
+    for (const call of before) await project.spool(...call);
+    return project;
+  };
+  const gated = [...run, '--verify', 'false', '--fresh'];
+  const replay = `sed 's/"status": *"[a-z]*"/"status":"complete"/' "$HOME/saved" > ${state}/state.json`;
+
+  test.each([
+    ['deletes state.json', `rm ${state}/state.json`, []],
+    ['deletes the state', 'rm -r .spool/.state', []],
+    ['puts back that of an older run', replay, [run]],
+  ])('is not forgotten when an agent %s and kills Spool', async (_, attack, before) => {
+    const project = await killed(attack, before);
+    await project.spool(...gated);
+    const next = await project.spool(...resume);
+
+    expect(next).toMatchObject({ code: 2, stderr: expect.stringContaining('--fresh --verify false.') });
+    expect((await project.spool('list')).stdout).not.toContain('complete');
+    expect(await project.spool(...gated, '--max-iterations', '1')).toMatchObject({ code: 3 });
+  });
+
+  test('does not land with state.json of an older run', async () => {
+    const file = `"$ROOT/${state}/state.json"`;
+    const project = createProject({
+      agent: [
+        `cp ${file} "$HOME/saved"; echo one > one.txt; ${promise}`,
+        `echo evil > evil.txt; git add -A; git commit -qm evil; ${replay.replace(`${state}/state.json`, file)}; ${killSpool}`,
+      ],
+    });
+    const env = { ROOT: project.folder };
+    await project.start([...run, '--worktree', '--verify', 'true'], { env }).result;
+    await project.start([...gated, '--worktree'], { env }).result;
+
+    expect(await project.spool('land', change)).toMatchObject({ code: 2 });
+    expect(project.exists('evil.txt')).toBe(false);
+  });
+
+  test('keeps the gate that was added when it was resumed', async () => {
+    const project = createProject({
+      agent: [
+        `cp ${state}/state.json "$HOME/saved"; kill -INT $PPID; sleep 5`,
+        `sed 's/"status": *"running"/"status":"interrupted"/' "$HOME/saved" > ${state}/state.json; ${killSpool}`,
+        promise,
+      ],
+    });
+    await project.spool(...run);
+    await project.spool(...resume, '--verify', 'false');
+
+    expect(await project.spool(...resume, '--max-iterations', '2')).toMatchObject({ code: 2 });
+    expect(project.calls()).toHaveLength(2);
+  });
+});
+
+describe('what a run has left on its branch', () => {
+  test('is landed without asking only as it was verified', async () => {
+    const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
+    await project.spool(...run, '--worktree', '--verify', 'test -e one.txt');
+    const tree = project.git('rev-parse', `ralph/${change}^{tree}`);
+    const evil = project.git('commit-tree', '-p', `ralph/${change}`, '-m', 'evil', tree);
+    project.git('update-ref', `refs/heads/ralph/${change}`, evil);
+
+    const result = await project.spool('land', change);
+
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(`ralph/${change} has 1 commit that its run did not make`);
+    expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
+  });
+
+  test('is landed where the branch began, whatever an agent writes into the settings of git', async () => {
+    const project = createProject({
+      agent: [`echo one > one.txt; git config branch.ralph/${change}.spoolBase production; ${promise}`],
+    });
+    project.git('branch', 'production');
+    await project.spool(...run, '--worktree');
+
+    expect((await project.spool('land', change)).stdout).toContain(`Landed ${change} on main`);
+    expect(project.git('log', '-1', '--format=%s', 'production')).toBe('start');
+  });
+});
+
 test('an agent speaks for nobody in another change', async () => {
   const other = '002-02_more';
   const project = createProject({

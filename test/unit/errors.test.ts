@@ -66,6 +66,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'foreign-project': ['/tmp', 1000],
   'forged-checkpoint': ['001-01_x', '3'],
   'changed-run': ['001-01_x', ['gate']],
+  'missing-run': ['002-01_x', '20261116-121856-20d0ac72', ['npm test']],
   'unknown-run': ['001-01_x'],
   'changed-last-run': ['001-01_x', ['gate']],
   'unknown-gate': ['001-01_x'],
