@@ -88,10 +88,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
     throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
-  const base =
-    request.onto ??
-    recordedBase(recordFolder(project, change, request.env), branch) ??
-    (await baseOf(project.root, branch));
+  const base = request.onto ?? (await landsOn(request, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
   const baseTip = await tipOf(project.root, base);
   if (baseTip === null) throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');

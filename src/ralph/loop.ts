@@ -22,7 +22,7 @@ import { type Verdict, watchIteration } from './iteration.ts';
 import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, settledBy } from './policy.ts';
 import { createRoster } from './roster.ts';
-import { addHeld, addRecord, type Tally } from './tally.ts';
+import type { Tally } from './tally.ts';
 import { totalUsage } from './usage.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
@@ -33,6 +33,8 @@ export interface World {
   /** How long this run has been at work, also before it was interrupted. */
   elapsedMs(): number;
   random(): number;
+  /** What the run has come to, by the events so far. */
+  tally(): Tally;
   /** What runs that share a budget with this one have used. */
   usageOfOthers(): Usage | null;
   /** Resolves after `ms`, or at once when the run is asked to stop. */
@@ -42,7 +44,7 @@ export interface World {
   /** The signal that asked the run to stop, null while it may go on. */
   stopSignal(): string | null;
   /** Reads the context now and builds the prompt of this iteration. */
-  prompt(iteration: number, last: IterationRecord | null, tally: Tally): Promise<string>;
+  prompt(iteration: number, last: IterationRecord | null): Promise<string>;
   /** How lines begin that this agent CLI prints of its own behind the agent's words. */
   trailer(agent: AgentChoice): readonly string[];
   /** `see` says when the agent must be ended, and why. */
@@ -72,7 +74,6 @@ export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'c
 
 /** Where a run stands when it starts or goes on. */
 export interface Standing {
-  readonly tally: Tally;
   readonly last: IterationRecord | null;
   /** When agents that are held up are free, by their keys. */
   readonly restingUntil: ReadonlyMap<string, number>;
@@ -83,44 +84,43 @@ export interface Standing {
 /** Runs the agent again and again until the policy says stop. An attempt that is held up is not an iteration. */
 export const runLoop = async (plan: RunPlan, standing: Standing, world: World): Promise<StopReason> => {
   const roster = createRoster({ ...plan, ...standing, firstRestMs: 30 * plan.retryDelayMs, random: world.random });
-  let { tally, last, pending } = standing;
+  let { last, pending } = standing;
   const settled = last && settledBy(plan, last);
-  if (settled) return end(settled, tally, world);
+  if (settled) return end(settled, world);
   for (;;) {
-    const early = pending ? null : stopBefore(plan, tally, world);
-    if (early) return end(early, tally, world);
+    const early = pending ? null : stopBefore(plan, world);
+    if (early) return end(early, world);
     const { agent, freeAtMs } = pending ? { agent: workerOf(plan, pending), freeAtMs: 0 } : roster.next(nowMs(world));
     if (freeAtMs > nowMs(world)) {
-      const tooLong = waitsTooLong(plan, tally, { agent, freeAtMs });
-      if (tooLong) return end(tooLong, tally, world);
+      const tooLong = waitsTooLong(plan, world.tally(), { agent, freeAtMs });
+      if (tooLong) return end(tooLong, world);
       await waitForAgent(plan, { agent, freeAtMs }, world);
       continue;
     }
 
     const again = pending !== null;
-    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, tally, last }, world));
+    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, world));
     const record = await passGate(plan, { ended, again }, world);
-    if (record === null) return end(gateCutOff(ended, world), tally, world);
+    if (record === null) return end(gateCutOff(ended, world), world);
     pending = null;
     const untilMs = roster.heldUntil(agent, record, nowMs(world));
     if (untilMs !== null) {
       const { held: _, ...attempt } = record;
-      tally = addHeld(tally, attempt, nowMs(world));
       world.emit({ type: 'held-up', attempt, untilMs, atMs: nowMs(world), at: world.now().toISOString() });
       continue;
     }
     await keep(record, world);
-    [tally, last] = [addRecord(tally, record), record];
+    last = record;
 
     const spent = { elapsedMs: world.elapsedMs(), nowMs: nowMs(world) };
     const decision = decide({
       plan,
       record,
-      tally: { ...tally, usage: allUsage(tally, world) },
+      tally: { ...world.tally(), usage: allUsage(world) },
       spent,
       stopSignal: world.stopSignal(),
     });
-    if (decision.next === 'stop') return end(decision.stop, tally, world);
+    if (decision.next === 'stop') return end(decision.stop, world);
     if (decision.waitMs > 0) await backOff(decision.waitMs, world);
   }
 };
@@ -128,17 +128,17 @@ export const runLoop = async (plan: RunPlan, standing: Standing, world: World): 
 interface Turn {
   readonly plan: RunPlan;
   readonly agent: AgentChoice;
-  readonly tally: Tally;
   readonly last: IterationRecord | null;
 }
 
 /** One agent from its prompt to its end; its record as it is before the gate. */
-const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): Promise<IterationRecord> => {
-  const iteration = tally.finished + 1;
+const runIteration = async ({ plan, agent, last }: Turn, world: World): Promise<IterationRecord> => {
+  const { finished, held } = world.tally();
+  const iteration = finished + 1;
   const started = world.now();
   const startTicks = world.ticks();
   world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
-  const prompt = await world.prompt(iteration, last, tally);
+  const prompt = await world.prompt(iteration, last);
   const watch = watchIteration({ ...plan, trailer: world.trailer(agent) }, prompt);
   const workDone = await world.watchWork(iteration);
   const deadlines = deadlinesOf(plan.limits, world.elapsedMs());
@@ -146,7 +146,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     watch.see(event);
     world.emit({ type: 'agent', event });
     return event.type === 'usage' && !watch.promised()
-      ? budgetHalt(plan.limits, addUsage(allUsage(tally, world), watch.usage()))
+      ? budgetHalt(plan.limits, addUsage(allUsage(world), watch.usage()))
       : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
@@ -165,7 +165,7 @@ const runIteration = async ({ plan, agent, tally, last }: Turn, world: World): P
     ...watch.judge(ended),
     gate: null,
     tasks: null,
-    held: tally.held,
+    held,
   };
   return world.withoutSecrets(boundRecord(record));
 };
@@ -205,18 +205,18 @@ const keep = async (record: IterationRecord, world: World): Promise<void> => {
 };
 
 /** Why the next iteration must not start; null when it may. */
-const stopBefore = (plan: RunPlan, tally: Tally, world: World): Stop | null => {
+const stopBefore = (plan: RunPlan, world: World): Stop | null => {
   const signal = world.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
-  if (tally.finished >= plan.maxIterations) return outOfIterations(plan.maxIterations);
+  if (world.tally().finished >= plan.maxIterations) return outOfIterations(plan.maxIterations);
   return limitReached(plan.limits, {
     elapsedMs: world.elapsedMs(),
     nowMs: nowMs(world),
-    usage: allUsage(tally, world),
+    usage: allUsage(world),
   });
 };
 
-const allUsage = (tally: Tally, world: World) => addUsage(totalUsage(tally), world.usageOfOthers());
+const allUsage = (world: World) => addUsage(totalUsage(world.tally()), world.usageOfOthers());
 
 interface Resting {
   readonly agent: AgentChoice;
@@ -246,7 +246,8 @@ const backOff = async (ms: number, world: World): Promise<void> => {
 const nowMs = (world: World) => world.now().getTime();
 
 /** What was tried last, and is in no record yet, is recorded, unless the run can go on with it. */
-const end = async (stop: Stop, { held }: Tally, world: World): Promise<StopReason> => {
+const end = async (stop: Stop, world: World): Promise<StopReason> => {
+  const { held } = world.tally();
   const reason = stopCauses[stop.cause];
   const tried = held.at(-1);
   if (tried && reason !== 'interrupted') await keep({ ...tried, held: held.slice(0, -1) }, world);

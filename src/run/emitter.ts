@@ -38,12 +38,21 @@ export const beatMs = 10_000;
 /** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
 
+/** What it waited while nobody ran it does not count. */
+const resumedAt = (view: RunView): RunView => ({ ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() });
+
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
   const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
-  let view = initialView(plan, { pid: process.pid, startedAt, previous: previous?.view ?? null, settings, at });
+  let view = initialView(plan, {
+    pid: process.pid,
+    startedAt,
+    previous: previous && resumedAt(previous.view),
+    settings,
+    at,
+  });
   const clean = createRemembering<RunView>(redactor);
   let started = false;
   const keep = (next: RunView) => {

@@ -11,6 +11,7 @@ import { appendRecord } from '../store/history.ts';
 import { ralphFolder } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { World } from '../ralph/loop.ts';
+import type { RunView } from '../ralph/view.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createBriefReader } from './brief.ts';
@@ -23,10 +24,10 @@ import { makeWork } from './work.ts';
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The disk, the clock, git and the agent, as the loop sees them. */
-export const makeWorld = (parts: WorldParts): World => {
+export const makeWorld = (parts: WorldParts, view: () => RunView): World => {
   const work = makeWork(parts);
   const gate = makeGate(parts);
-  const prompt = makePrompt(parts);
+  const prompt = makePrompt(parts, view);
   const pauseFor = (ms: number) => {
     work.disturbed();
     return pause(ms, parts.stops);
@@ -36,6 +37,7 @@ export const makeWorld = (parts: WorldParts): World => {
     ticks: () => performance.now(),
     elapsedMs: parts.elapsedMs,
     random: () => Math.random(),
+    tally: view,
     usageOfOthers: parts.usageOfOthers,
     wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
     waitUntil: async (ms) => {
@@ -74,11 +76,11 @@ export const makeWorld = (parts: WorldParts): World => {
 const pause = (ms: number, stops: Stops): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
 
-const makePrompt = (parts: WorldParts): World['prompt'] => {
+const makePrompt = (parts: WorldParts, view: () => RunView): World['prompt'] => {
   const { work, plan, folder } = parts;
   const readBrief = createBriefReader(parts);
   const readContext = createContextReader(parts);
-  return async (iteration, last, tally) => {
+  return async (iteration, last) => {
     const brief = await readBrief();
     const prompt = buildRalphPrompt(brief.userPrompt, {
       ...plan,
@@ -88,7 +90,7 @@ const makePrompt = (parts: WorldParts): World['prompt'] => {
       moduleId: plan.module ?? '',
       iteration,
       contextContent: await readContext(),
-      lastResult: describeResult(last, tally),
+      lastResult: describeResult(last, view()),
     });
     writeOwn(setAside(promptFile(folder, iteration)), prompt, 'create');
     return prompt;

@@ -21,7 +21,6 @@ import { replaceState } from '../store/save-state.ts';
 import { makeRunFolder, newScratch } from '../store/folders.ts';
 import type { Emit, Place, RunPlan } from '../ralph/events.ts';
 import { runLoop, type Standing } from '../ralph/loop.ts';
-import { emptyTally } from '../ralph/tally.ts';
 import type { RunView } from '../ralph/view.ts';
 import { count } from '../text/format.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
@@ -203,7 +202,7 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   if (!plan.gate.allowTampering) await sayUnsettled(parts);
   request.end.giveGrace(options.stopGrace);
   try {
-    const reason = await runLoop(plan, standingOf(request), makeWorld(parts));
+    const reason = await runLoop(plan, standingOf(request), makeWorld(parts, emitter.view));
     // What the agent may change begins anew with the next goal.
     if (reason === 'complete') {
       forgetGoal(kept);
@@ -293,12 +292,11 @@ const readBrief = async ({ project, change, prompt }: RunRequest): Promise<Brief
   };
 };
 
-/** What it waited while nobody ran it does not count. */
-const standingOf = ({ previous, resting }: Planned): Standing => {
-  const { view = null, last = null } = previous ?? {};
-  const tally = view ? { ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() } : emptyTally;
-  return { tally, last, restingUntil: new Map(Object.entries(resting)), pending: view?.pending ?? null };
-};
+const standingOf = ({ previous, resting }: Planned): Standing => ({
+  last: previous?.last ?? null,
+  restingUntil: new Map(Object.entries(resting)),
+  pending: previous?.view.pending ?? null,
+});
 
 /** In the middle of an iteration; one whose agent has ended was not. */
 const isCutOff = ({ status, iteration, finished, pending }: RunView): boolean =>

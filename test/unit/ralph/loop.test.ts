@@ -9,7 +9,8 @@ import {
   type RunPlan,
 } from '../../../src/ralph/events.ts';
 import { runLoop, type Standing, type World } from '../../../src/ralph/loop.ts';
-import { emptyTally } from '../../../src/ralph/tally.ts';
+import { initialView, reduceView } from '../../../src/ralph/fold.ts';
+import type { Tally } from '../../../src/ralph/tally.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {
@@ -50,6 +51,7 @@ const run = async (
   changes: {
     plan?: Partial<RunPlan>;
     standing?: Partial<Standing>;
+    tally?: Partial<Tally>;
     signalWhileWaiting?: string;
     /** What a gate says that was cut off before. */
     gateAgain?: GateReport;
@@ -63,7 +65,11 @@ const run = async (
   let ticks = 0;
   let number = 0;
   const iterations: number[] = [];
+  const whole = { ...plan, ...changes.plan };
+  const facts = { pid: 1, startedAt: '', at: new Date(0).toISOString() };
+  let view = { ...initialView(whole, facts), ...changes.tally };
   const world: World = {
+    tally: () => view,
     now: () => new Date(time),
     ticks: () => (ticks += 10),
     stopSignal: () => signal,
@@ -100,12 +106,13 @@ const run = async (
     },
     save: async (record) => void diary.push(`save ${record.iteration}`),
     emit: (event) => {
+      view = reduceView(view, event);
       events.push(event);
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const standing = { tally: emptyTally, last: null, restingUntil: new Map(), pending: null, ...changes.standing };
-  const reason = await runLoop({ ...plan, ...changes.plan }, standing, world);
+  const standing = { last: null, restingUntil: new Map(), pending: null, ...changes.standing };
+  const reason = await runLoop(whole, standing, world);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');
   return { reason, diary, events, workers, iterations, waits, stop };
@@ -207,8 +214,7 @@ describe('the loop', () => {
   });
 
   test('starts with the next number, and knows what was before', async () => {
-    const standing = { tally: { ...emptyTally, finished: 3 } };
-    const { diary } = await run([], { plan: { maxIterations: 4 }, standing });
+    const { diary } = await run([], { plan: { maxIterations: 4 }, tally: { finished: 3 } });
 
     expect(diary).toContain('save 4');
     expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
@@ -217,7 +223,7 @@ describe('the loop', () => {
   test('a limit that is reached already ends it before it starts', async () => {
     const usage = { ...nothingKnown, costUsd: 5 };
     const limits = { ...noLimits, maxCostUsd: 5 };
-    const { stop, iterations } = await run([], { plan: { limits }, standing: { tally: { ...emptyTally, usage } } });
+    const { stop, iterations } = await run([], { plan: { limits }, tally: { usage } });
 
     expect(stop).toMatchObject({ cause: 'max-cost', reason: 'limit' });
     expect(iterations).toEqual([]);
