@@ -1,85 +1,56 @@
-import { userError } from '../errors.ts';
+import type { Sandbox } from '../process/sandbox.ts';
 import type { AgentEvent, Ended, Halt } from '../ralph/events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { isName, nameRule } from '../text/names.ts';
-import type { Sandbox } from '../process/sandbox.ts';
-import { createEventStream } from './decode.ts';
-import { createDiagnosis } from './diagnosis.ts';
-import { childEnvironment } from '../process/environment.ts';
 import type { Harness, Job } from './harness.ts';
-import { onPath } from '../process/which.ts';
-import { runProcess, type Watch } from '../process/run.ts';
-import { knownVersion } from './version.ts';
-import { createWatchdog } from '../process/watchdog.ts';
 
-export interface AgentRun {
-  readonly harness: Harness;
-  readonly job: Omit<Job, 'root' | 'version'>;
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly tag: string;
-  readonly logFile: string;
-  readonly stopGraceMs: number;
-  readonly stops: Pick<Watch, 'stop' | 'kill'>;
-  readonly deadlines: Deadlines;
-  readonly redactor: Redactor;
-  readonly sandbox?: Sandbox | null;
+/**
+ * A conversation with an agent: opened once in a run, prompted once in each iteration, closed when the run ends. Whether
+ * there is a process for each turn, or one that stays, is a matter of the session.
+ */
+export interface AgentSession {
+  /** One turn, from its prompt to its last event. Rejects only when its output cannot be recorded. */
+  prompt(turn: AgentTurn, observer: TurnObserver): Promise<Ended>;
+  /** Ends what is left of it. Nothing is prompted afterwards. */
+  close(): Promise<void>;
 }
 
-export interface AgentWatch {
-  /** Answers when the agent must be ended, and why. */
+export type OpenSession = (harness: Harness, scope: SessionScope) => AgentSession;
+
+/** What is the same for all turns. */
+export interface SessionScope {
+  /** Where the agent works. */
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** How long it may take to end when it is asked to. */
+  readonly stopGraceMs: number;
+  /** Aborted to end the turn cleanly, and to end it now. */
+  readonly stops: { readonly stop: AbortSignal; readonly kill: AbortSignal };
+  readonly redactor: Redactor;
+  /** null for no sandbox. */
+  readonly sandbox: Sandbox | null;
+}
+
+export interface AgentTurn {
+  readonly job: Omit<Job, 'root' | 'version'>;
+  /** Unique for this turn: processes that it starts carry it. */
+  readonly tag: string;
+  /** All that the agent prints goes here, but for secrets. */
+  readonly logFile: string;
+  readonly deadlines: Deadlines;
+}
+
+export interface TurnObserver {
+  /** Answers when the turn must be ended, and why. */
   see(event: AgentEvent): Halt | null;
   /** The next output is read when this has resolved, or at once. */
   drained?(): Promise<void> | null;
 }
 
-/** Runs an agent once, from its prompt to its last event. */
-export const runAgent = async (run: AgentRun, watch: AgentWatch): Promise<Ended> => {
-  const { harness, job, env, stops } = run;
-  if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
-  const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
-  const cleanEnv = childEnvironment(env);
-  const version =
-    harness.versioned && job.allowAll
-      ? await knownVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
-      : null;
-  const halting = new AbortController();
-  const halt = (why: Halt | null) => {
-    if (why) halting.abort(why);
-  };
-  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => halt(watch.see(event)));
-  const events = createEventStream(harness.decoder(harness.title), (event) => diagnosis.see(event));
-  const watchdog = createWatchdog(run.deadlines, halt);
-  const launch = {
-    ...run,
-    binary,
-    args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
-    env: cleanEnv,
-    prompt: harness.prompt === undefined ? job.prompt : '',
-  };
-  try {
-    const ended = await runProcess(launch, {
-      output: (source, chunk) => {
-        watchdog.alive();
-        events.write(source, chunk);
-        const waiting = watch.drained?.() ?? null;
-        return waiting && watchdog.busy(waiting);
-      },
-      stop: AbortSignal.any([stops.stop, halting.signal]),
-      kill: stops.kill,
-    });
-    events.end();
-    diagnosis.end(ended);
-    return haltedOr(ended, halting.signal, stops.stop);
-  } finally {
-    watchdog.dispose();
-  }
-};
-
-/** Who ended the agent: the user comes first, and what was over before the halt was over. */
-const haltedOr = (ended: Ended, halting: AbortSignal, stop: AbortSignal): Ended => {
-  if (ended.end !== 'interrupted' || !halting.aborted || stop.aborted) return ended;
-  const { end, why } = halting.reason as Halt;
-  return { ...ended, end, problem: why };
-};
+/** The sessions of a run with its agents. */
+export interface AgentSessions {
+  /** Opened when an agent is prompted for the first time. */
+  of(harness: Harness): AgentSession;
+  /** Closes all of them. */
+  close(): Promise<void>;
+}

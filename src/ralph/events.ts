@@ -73,7 +73,8 @@ export const nothingKnown: Usage = {
 
 /** How the process of an iteration ended. */
 export interface Ended {
-  readonly end: 'exited' | 'killed' | 'interrupted' | 'not-started' | Halt['end'];
+  /** `answered`: a turn of an agent that goes on living, and so has no exit code. */
+  readonly end: 'exited' | 'answered' | 'killed' | 'interrupted' | 'not-started' | Halt['end'];
   readonly exitCode: number | null;
   readonly signal: string | null;
   /** Why it could not be started, or why Spool ended it. */

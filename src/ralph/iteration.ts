@@ -191,13 +191,14 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
     case 'out-of-budget':
       return { kind: 'budget', message: `the agent was ended: ${ended.problem}` };
     case 'exited':
+    case 'answered':
       return null;
   }
 };
 
 /** The exit code comes last: the agent's own words say more. */
-const exitProblem = ({ exitCode }: Ended): IterationRecord['error'] =>
-  exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
+const exitProblem = ({ end, exitCode }: Ended): IterationRecord['error'] =>
+  end === 'answered' || exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
 
 const errorOf = ({ kind, message, resetsAtMs }: AgentError): AgentError => ({
   kind,

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Options } from '../config/flags.ts';
 import type { WorkTree } from '../git/worktree.ts';
 import type { Harness } from '../harness/harness.ts';
+import type { AgentSessions } from '../harness/session.ts';
 import type { Project } from '../store/project.ts';
 import type { Copies } from '../changes/copies.ts';
 import type { Guard } from '../guard/guard.ts';
@@ -46,6 +47,7 @@ export interface WorldParts {
   /** The change as the agents see it, and as the project has it. */
   readonly copies: Copies;
   readonly redactor: Redactor;
+  readonly sessions: AgentSessions;
   readonly trusted: TrustedRuns;
   /** Where agents and the commands of the user run; null for no sandbox. */
   readonly sandbox: Sandbox | null;

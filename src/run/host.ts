@@ -1,14 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createFolder, renameOwn, writeOwn } from '../files/own.ts';
-import { runAgent } from '../harness/session.ts';
-import { passed } from '../process/passed-environment.ts';
+import { renameOwn, writeOwn } from '../files/own.ts';
 import { filesOfChange } from '../changes/changes.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { adoptContext, loadContext } from '../store/context.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
-import { ralphFolder } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { World } from '../ralph/loop.ts';
 import type { RunView } from '../ralph/view.ts';
@@ -16,7 +13,7 @@ import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createBriefReader } from './brief.ts';
 import { makeGate } from './verify.ts';
-import { ceiling, fileOf, keepState, type WorldParts } from './context.ts';
+import { fileOf, keepState, type WorldParts } from './context.ts';
 import type { Stops } from '../process/signals.ts';
 import { makeWork } from './work.ts';
 
@@ -118,41 +115,22 @@ const createContextReader = ({ project, plan, env, emit }: WorldParts): (() => P
 const runHarness =
   (parts: WorldParts): World['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { work, options, find, env, reporter, plan, folder, stops, guard, redactor, sandbox } = parts;
-    const harness = find(agent.harness);
+    const { find, reporter, plan, folder, stops, guard, sessions } = parts;
     guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
-    const ended = await runAgent(
+    const ended = await sessions.of(find(agent.harness)).prompt(
       {
-        harness,
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
-        cwd: work.root,
-        env: {
-          ...passed(env),
-          ...ceiling(parts.place),
-          ...(parts.apart ? harness.ownData?.(dataFolder(parts)) : {}),
-        },
         tag: `${run}/${iteration}`,
         logFile: setAside(join(folder, fileOf(iteration, 'log'))),
-        stopGraceMs: options.stopGrace,
-        stops,
         deadlines,
-        redactor,
-        sandbox,
       },
       { see, drained: () => reporter.drained(stops.stop) },
     );
     keepState(parts);
     return ended;
   };
-
-/** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
-const dataFolder = ({ project, plan }: WorldParts): string => {
-  const folder = join(ralphFolder(project, plan.change), 'agent');
-  createFolder(folder);
-  return folder;
-};
 
 const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
 

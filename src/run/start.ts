@@ -39,6 +39,7 @@ import type { Brief } from './context.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
 import { checkKnown, withKnownRun } from './known.ts';
+import { createSessions } from './sessions.ts';
 import { makeWorld } from './host.ts';
 import type { RunRequest, RunResult } from './request.ts';
 
@@ -194,7 +195,9 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   const usageOfOthers = request.batch?.usageOfOthers ?? (() => null);
   const wasCutOff = previous !== null && isCutOff(previous.view);
   const apart = request.batch?.apart ?? false;
-  const parts = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
+  const opened = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
+  const sessions = createSessions(opened);
+  const parts = { ...opened, sessions };
   const notify = createNotify(parts);
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   const commands = request.trusted.originsOf(request);
@@ -220,6 +223,7 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
     await notify(view);
     throw error;
   } finally {
+    await sessions.close();
     if (tree) removeOwn(tree.scratch);
   }
 };

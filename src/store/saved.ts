@@ -131,7 +131,7 @@ const denials: Shape<Denials> = object<Denials>({ tools: wrongIs([], validItems(
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
-const ends = ['exited', 'killed', 'interrupted', 'not-started', 'timed-out', 'out-of-budget'] as const;
+const ends = ['exited', 'answered', 'killed', 'interrupted', 'not-started', 'timed-out', 'out-of-budget'] as const;
 
 const attemptFields: Fields<HeldAttempt> = {
   v: required(oneOf([1])),

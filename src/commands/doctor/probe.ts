@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAgent } from '../../harness/session.ts';
+import type { AgentEvent } from '../../ralph/events.ts';
+import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { passed } from '../../process/passed-environment.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
@@ -94,26 +95,25 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
   writeFileSync(promptFile, prompt);
   const { trailer = [] } = harness;
   const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
-  const ended = await runAgent(
-    {
-      harness,
-      job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
-      cwd: join(base, 'project'),
-      env: passed(env),
-      tag: `doctor-${process.pid}/${task.length}`,
-      logFile: join(base, 'log'),
-      stopGraceMs: 2000,
-      stops,
-      deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
-      redactor: createRedactor(env),
-    },
-    {
-      see: (event) => {
-        watch.see(event);
-        return null;
-      },
-    },
-  );
+  const session = openSpawned(harness, {
+    cwd: join(base, 'project'),
+    env: passed(env),
+    stopGraceMs: 2000,
+    stops,
+    redactor: createRedactor(env),
+    sandbox: null,
+  });
+  const turn = {
+    job: { model: agent.model, allowAll, prompt, promptFile, title: 'spool doctor' },
+    tag: `doctor-${process.pid}/${task.length}`,
+    logFile: join(base, 'log'),
+    deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
+  };
+  const see = (event: AgentEvent) => {
+    watch.see(event);
+    return null;
+  };
+  const ended = await session.prompt(turn, { see }).finally(() => session.close());
   const verdict = watch.judge(ended);
   const tooLong = ended.end === 'timed-out';
   return {

@@ -1,0 +1,72 @@
+import { userError } from '../errors.ts';
+import type { Ended, Halt } from '../ralph/events.ts';
+import { isName, nameRule } from '../text/names.ts';
+import { createEventStream } from './decode.ts';
+import { createDiagnosis } from './diagnosis.ts';
+import { childEnvironment } from '../process/environment.ts';
+import type { Harness } from './harness.ts';
+import type { AgentTurn, OpenSession, SessionScope, TurnObserver } from './session.ts';
+import { onPath } from '../process/which.ts';
+import { runProcess } from '../process/run.ts';
+import { knownVersion } from './version.ts';
+import { createWatchdog } from '../process/watchdog.ts';
+
+/** A session that starts the CLI of the agent for each turn. */
+export const openSpawned: OpenSession = (harness, scope) => ({
+  prompt: (turn, observer) => runTurn({ ...scope, ...turn, harness }, observer),
+  // What a turn has started ends with it.
+  close: async () => {},
+});
+
+interface Turn extends SessionScope, AgentTurn {
+  readonly harness: Harness;
+}
+
+const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
+  const { harness, job, env, stops } = run;
+  if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
+  const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
+  const cleanEnv = childEnvironment(env);
+  const version =
+    harness.versioned && job.allowAll
+      ? await knownVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
+      : null;
+  const halting = new AbortController();
+  const halt = (why: Halt | null) => {
+    if (why) halting.abort(why);
+  };
+  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => halt(observer.see(event)));
+  const events = createEventStream(harness.decoder(harness.title), (event) => diagnosis.see(event));
+  const watchdog = createWatchdog(run.deadlines, halt);
+  const launch = {
+    ...run,
+    binary,
+    args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
+    env: cleanEnv,
+    prompt: harness.prompt === undefined ? job.prompt : '',
+  };
+  try {
+    const ended = await runProcess(launch, {
+      output: (source, chunk) => {
+        watchdog.alive();
+        events.write(source, chunk);
+        const waiting = observer.drained?.() ?? null;
+        return waiting && watchdog.busy(waiting);
+      },
+      stop: AbortSignal.any([stops.stop, halting.signal]),
+      kill: stops.kill,
+    });
+    events.end();
+    diagnosis.end(ended);
+    return haltedOr(ended, halting.signal, stops.stop);
+  } finally {
+    watchdog.dispose();
+  }
+};
+
+/** Who ended the agent: the user comes first, and what was over before the halt was over. */
+const haltedOr = (ended: Ended, halting: AbortSignal, stop: AbortSignal): Ended => {
+  if (ended.end !== 'interrupted' || !halting.aborted || stop.aborted) return ended;
+  const { end, why } = halting.reason as Halt;
+  return { ...ended, end, problem: why };
+};

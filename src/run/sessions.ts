@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { createFolder } from '../files/own.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { AgentSession, AgentSessions } from '../harness/session.ts';
+import { openSpawned } from '../harness/spawned.ts';
+import { passed } from '../process/passed-environment.ts';
+import { ralphFolder } from '../store/state.ts';
+import { ceiling, type WorldParts } from './context.ts';
+
+type SessionParts = Omit<WorldParts, 'sessions'>;
+
+export const createSessions = (parts: SessionParts): AgentSessions => {
+  const opened = new Map<string, AgentSession>();
+  const open = (harness: Harness): AgentSession => {
+    const { work, options, env, stops, redactor, sandbox } = parts;
+    const own = parts.apart ? harness.ownData?.(dataFolder(parts)) : {};
+    return openSpawned(harness, {
+      cwd: work.root,
+      env: { ...passed(env), ...ceiling(parts.place), ...own },
+      stopGraceMs: options.stopGrace,
+      stops,
+      redactor,
+      sandbox,
+    });
+  };
+  return {
+    of: (harness) => {
+      const session = opened.get(harness.name) ?? open(harness);
+      opened.set(harness.name, session);
+      return session;
+    },
+    close: async () => {
+      await Promise.all([...opened.values()].map((session) => session.close()));
+    },
+  };
+};
+
+/** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
+const dataFolder = ({ project, plan }: SessionParts): string => {
+  const folder = join(ralphFolder(project, plan.change), 'agent');
+  createFolder(folder);
+  return folder;
+};
