@@ -1,3 +1,4 @@
+import truncatedWidth from 'fast-string-truncated-width';
 import { withoutControls } from './controls.ts';
 
 /** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
@@ -49,34 +50,18 @@ export const someOf = (names: readonly string[], all = names.length, most = 5): 
   return `${first.join(', ')}${all > first.length ? ` and ${all - first.length} more` : ''}`;
 };
 
-/** How many columns a text takes on a screen; rather one too many than one too few. */
-export const widthOf = (text: string): number =>
-  isPlain.test(text) ? text.length : [...text].reduce((sum, char) => sum + charWidth(char), 0);
+/** How many columns a text takes on a screen. */
+export const widthOf = (text: string): number => (isPlain.test(text) ? text.length : truncatedWidth(text).width);
 
 /** Nearly every text; the patterns for the others take a while to be made. */
 const isPlain = /^[\u0020-\u007e]*$/;
 
 /** The beginning of a text, in no more than so many columns; `end` shows that something is left out. */
 export const cut = (text: string, columns: number, end = ''): string => {
-  if (widthOf(text) <= columns) return text;
-  let room = columns - widthOf(end);
-  let kept = '';
-  for (const char of text) {
-    room -= charWidth(char);
-    if (room < 0) break;
-    kept += char;
-  }
-  return columns < widthOf(end) ? '' : kept + end;
+  const { index, ellipsed, truncated } = truncatedWidth(text, { limit: columns, ellipsis: end });
+  if (!truncated) return text;
+  return ellipsed || end === '' ? text.slice(0, index) + end : '';
 };
-
-const charWidth = (char: string): number => {
-  if (/[\p{M}\u200b-\u200d\ufeff]/u.test(char)) return 0;
-  return wide.test(char) ? 2 : 1;
-};
-
-/** Scripts that are written in squares, and pictures. */
-const wide =
-  /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{10000}-\u{10ffff}\p{Emoji_Presentation}]/u;
 
 /** Columns as wide as their widest cell; numbers to the right. */
 export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {

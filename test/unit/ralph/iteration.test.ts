@@ -36,6 +36,16 @@ const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0)
   return watch.judge(ended);
 };
 
+test('a turn without an exit code is an answer, and no crash', () => {
+  const ended = { end: 'answered', exitCode: null, signal: null, problem: null } as const;
+
+  expect(judge([plain('Done.\n\n<promise>COMPLETE</promise>\n')], { ended })).toMatchObject({
+    completionFound: true,
+    error: null,
+  });
+  expect(judge([overload], { ended })).toMatchObject({ completionFound: false, error: { kind: 'overload' } });
+});
+
 describe('whose words count', () => {
   test.each([
     ['nothing at all', [], false],
