@@ -8,6 +8,7 @@ import { limitEnvironment } from '../process/passed-environment.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
+import { refuseWidening } from '../run/sandbox.ts';
 import { sourceFor } from '../run/trust.ts';
 import { type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
@@ -49,7 +50,9 @@ export const trustLanding = async ({
   // Without a command to verify it, nothing is set up either.
   if (commands.length > 0)
     await requireTrust({ project, config, env, needed: new Set(needed), consent: consentFor(options) });
-  return { options, commands, sandbox: options.sandbox || (view?.sandbox ?? false) };
+  const sandbox = options.sandbox || (view?.sandbox ?? false);
+  if (!sandbox) refuseWidening(asked);
+  return { options, commands, sandbox };
 };
 
 /** What of the last run decides how its branch lands. */

@@ -70,12 +70,24 @@ const startWithin = async (request: TimedRequest): Promise<RunResult> => {
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
   const { agents } = presentAgents(planned.plan, request);
-  const runSandbox = createRunSandbox(request);
+  const runSandbox = createRunSandbox({ ...request, stop: end.stop });
   try {
-    await runSandbox.open(planned.plan, agents);
+    await openStoppably(request, () => runSandbox.open(planned.plan, agents));
     return await runAlone({ ...request, brief, runSandbox }, planned);
   } finally {
     await runSandbox.close();
+  }
+};
+
+/** Building a sandbox takes a while, and may take for ever where something is wrong with it. */
+const openStoppably = async ({ listenForStops, end }: TimedRequest, open: () => Promise<unknown>): Promise<void> => {
+  const stops = listenForStops(() => {});
+  end.endWith(stops);
+  try {
+    await open().catch(end.rethrow);
+    if (stops.received() !== null) end.rethrow(null);
+  } finally {
+    stops.dispose();
   }
 };
 
