@@ -70,8 +70,18 @@ export const includesIn = (settings: readonly Setting[]): string[] =>
 /** A path in a setting, as git reads it: `~` is a home folder, and what is relative begins in `folder`. */
 export const expandPath = (path: string, folder: string): string => {
   const [, user, rest = ''] = /^~([^/]*)(?:\/(.*))?$/s.exec(path) ?? [];
-  if (user === '') return join(homedir(), rest);
-  return user === userInfo().username ? join(userInfo().homedir, rest) : resolve(folder, path);
+  if (user === undefined) return resolve(folder, path);
+  return join(user === '' ? homedir() : (homeOf(user) ?? join(folder, `~${user}`)), rest);
+};
+
+/** Only our own is known, and not even that where the system has no name for us. */
+const homeOf = (user: string): string | null => {
+  try {
+    const { username, homedir: home } = userInfo();
+    return username === user ? home : null;
+  } catch {
+    return null;
+  }
 };
 
 /** git would wait for a pipe. */

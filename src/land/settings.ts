@@ -8,7 +8,7 @@ import { limitEnvironment } from '../process/passed-environment.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
-import { refuseWidening } from '../run/sandbox.ts';
+import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
 import { sourceFor } from '../run/trust.ts';
 import { type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
@@ -18,6 +18,8 @@ interface SettingsRequest {
   readonly change: string;
   readonly typed: TypedFlags;
   readonly env: NodeJS.ProcessEnv;
+  /** What paths in the settings are relative to. */
+  readonly cwd: string;
   readonly consentFor: (options: Options) => Consent;
 }
 
@@ -27,11 +29,13 @@ export const trustLanding = async ({
   change,
   typed,
   env,
+  cwd,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
   const { forChange, asked, config, passLists } = await resolveOptions({ typed, env, project });
   limitEnvironment(passLists);
   const options = forChange(change);
+  distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
   const folder = recordFolder(project, change, env);
   const isKnown = view !== null && isOwn(folder, view);

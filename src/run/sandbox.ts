@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { envOf, type FlagName, flagOf, type Options } from '../config/flags.ts';
 import { userError } from '../errors.ts';
+import { distrust } from '../git/program.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import type { Sandbox } from '../process/sandbox.ts';
@@ -54,6 +55,17 @@ export const openFor = async (
   const { openSandbox } = await import('../sandbox/sandbox.ts');
   return openSandbox({ root: project.root, cwd, env, stop, run, agents, ...widenedBy(options, { cwd, env }) });
 };
+
+/** No git is run that lies where agents can write, in this run or an earlier one like it. */
+export const distrustWritable = (
+  options: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
+  { cwd, env }: Pick<RunRequest, 'cwd' | 'env'>,
+  agents: readonly Harness[],
+): void =>
+  distrust([
+    ...widenedBy(options, { cwd, env }).write,
+    ...agents.flatMap(({ sandbox }) => sandbox?.data(env.HOME || homedir(), env) ?? []),
+  ]);
 
 /** What the user allows in a sandbox. */
 export const widenedBy = (

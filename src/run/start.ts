@@ -32,8 +32,8 @@ import { checkLimits, watchLimits } from './limits.ts';
 import { createNotify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './workspace.ts';
-import { newRunId, type Planned, planRun } from './plan.ts';
-import { createRunSandbox, type RunSandbox } from './sandbox.ts';
+import { agentsOf, newRunId, type Planned, planRun } from './plan.ts';
+import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { Stops } from '../process/signals.ts';
 import type { Brief } from './context.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
@@ -64,7 +64,12 @@ interface TimedRequest extends RunRequest {
 }
 
 const startWithin = async (request: TimedRequest): Promise<RunResult> => {
-  const { options, end } = request;
+  const { options, end, find } = request;
+  distrustWritable(
+    options,
+    request,
+    agentsOf(options).map(({ harness }) => find(harness)),
+  );
   end.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
   const brief = await readBrief(request);
   const planned = await planRun(request);

@@ -27,7 +27,7 @@ test('what was left out is said', () => {
 /** A PATH with what Spool and the scripted agent need, and nothing else. */
 const pathWith = (folder: string, extra: Record<string, string>): string => {
   mkdirSync(folder);
-  for (const name of ['sh', 'env', 'git', 'cat', 'mkdir', 'mv', 'printf', 'touch', 'sleep', 'rg', 'socat']) {
+  for (const name of ['sh', 'env', 'git', 'cat', 'mkdir', 'mv', 'printf', 'touch', 'rg', 'socat']) {
     const file = ['/usr/local/bin', '/usr/bin', '/bin'].map((place) => join(place, name)).find(existsSync);
     if (file !== undefined) symlinkSync(file, join(folder, name));
   }
@@ -350,7 +350,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
     });
 
     test('nor is what the repository around it has, or a folder that agents can write to', async () => {
-      const agent = [`${writesOutside}; ${promise}`];
+      const agent = [`echo one > one.txt; ${writesOutside}; ${promise}`];
       const project = createSandboxedProject(user!, { agent, files: inFolder('pkg/x') });
       const bins = [project.path('node_modules/.bin'), join(project.home, 'agent', 'bin')];
       const ran = join(project.home, 'ran');
@@ -365,11 +365,11 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
           env: { PATH: `${bins.join(':')}:${project.env.PATH}`, SPOOL_SANDBOX_WRITE: join(project.home, 'agent') },
         }).result;
 
-      const result = await start(...sandboxed());
+      expect(await start(...sandboxed('--worktree'))).toMatchObject({ code: 0 });
+      expect(existsSync(outside(project))).toBe(false);
+      expect(await start('land', change)).toMatchObject({ code: 0 });
       await start('doctor', '--sandbox');
 
-      expect(result.code).toBe(0);
-      expect(existsSync(outside(project))).toBe(false);
       expect(existsSync(ran) ? readFileSync(ran, 'utf8') : '').toBe('');
     });
 
@@ -406,8 +406,10 @@ case "$*" in
   *) sleep ${mark} ;;
 esac
 `;
-      const bin = pathWith(join(dirname(project.folder), 'bin'), { bwrap });
-      const env = { PATH: `${project.env.PATH.split(':')[0]}:${bin}`, TMPDIR: dirname(project.folder) };
+      const bin = join(dirname(project.folder), 'bin');
+      mkdirSync(bin);
+      writeFileSync(join(bin, 'bwrap'), bwrap, { mode: 0o755 });
+      const env = { PATH: `${bin}:${project.env.PATH}`, TMPDIR: dirname(project.folder) };
 
       const run = project.start(sandboxed(...args), { env });
       if (args.length === 0) {
