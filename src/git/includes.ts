@@ -26,7 +26,7 @@ export const possibleSettings = async (root: string): Promise<PossibleSettings> 
   const files = new Set(settings.map(({ file }) => file));
   // What is active is in the list already, with what it includes.
   const waiting = includesIn(settings).filter((file) => !files.has(file));
-  for (let reads = 0; waiting.length > 0; ) {
+  for (let reads = 0; waiting.length > 0;) {
     const file = waiting.pop()!;
     if (files.has(file)) continue;
     files.add(file);

@@ -55,7 +55,12 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
     throw userError('bad-value', '--sandbox-write', 'takes a file or folder that is there', missing);
   const own = request.write.find((path) => isWithin(realPath(path), realPath(userFolder(request.env))));
   if (own !== undefined)
-    throw userError('bad-value', '--sandbox-write', 'takes no path in the folder where Spool keeps what you trust', own);
+    throw userError(
+      'bad-value',
+      '--sandbox-write',
+      'takes no path in the folder where Spool keeps what you trust',
+      own,
+    );
   const untrusted = untrustedBy(request);
   distrust(untrusted);
   const runtime = findRuntime(request.env, untrusted);

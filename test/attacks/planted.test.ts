@@ -23,7 +23,11 @@ test('a git that an agent puts into the project, in front of PATH, is not run', 
 
 test('nor one in the repository around the project, also where an agent creates a repository in between', async () => {
   const plant = `mkdir -p ../../bin; printf '#!/bin/sh\\necho x >> "$HOME/ran"\\nexit 1\\n' > ../../bin/git; chmod +x ../../bin/git`;
-  const agent = [`${plant}; echo a > a.txt; ${promise}`, `PATH=/usr/local/bin:/usr/bin:/bin git init -q ..; ${promise}`, promise];
+  const agent = [
+    `${plant}; echo a > a.txt; ${promise}`,
+    `PATH=/usr/local/bin:/usr/bin:/bin git init -q ..; ${promise}`,
+    promise,
+  ];
   const project = createProject({ agent, files: inFolder('pkg/x') });
   const PATH = `${project.path('bin')}:${project.env.PATH}`;
   mkdirSync(project.path('bin'));

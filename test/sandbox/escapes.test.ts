@@ -46,6 +46,9 @@ describe.each(everybody)('run by $title', (user: User) => {
     const second = await run(project, '--change', change);
 
     expect([first.code, second.code]).toEqual([0, 0]);
+    expect(first.stderr).toMatch(
+      /what was created there is now (\S+)\. If it is your own: mv \1 \S+\/project\/\.git$/m,
+    );
     expect(first.stderr).toContain(`The sandbox protects ${project.path('.git')}: what was created there is now `);
     expect(project.exists('.git')).toBe(false);
     expect(project.victims.planted()).toEqual([]);
@@ -219,24 +222,27 @@ git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
         files: { 'feat.cfg': include('sub/more.cfg') },
       },
     ],
-  ])('a file of settings that git includes and that %s cannot be written', async (_, { config, file, files, closed }) => {
-    const project = createSandboxedProject(user, { files: files ?? {} });
-    project.git('config', ...config);
-    const hook = `mkdir .evil; printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > .evil/post-checkout; chmod +x .evil/post-checkout`;
-    const plants = `mkdir -p "$(dirname ${file})"; printf '[core]\\n\\thooksPath = .evil\\n' > ${file}`;
-    const closes = closed === undefined ? 'true' : `git add -A; git commit -qm all; chmod 000 ${closed}`;
-    writeAgent(project, `${hook}; ${plants}; ${closes}; ${promise}`, promise);
+  ])(
+    'a file of settings that git includes and that %s cannot be written',
+    async (_, { config, file, files, closed }) => {
+      const project = createSandboxedProject(user, { files: files ?? {} });
+      project.git('config', ...config);
+      const hook = `mkdir .evil; printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > .evil/post-checkout; chmod +x .evil/post-checkout`;
+      const plants = `mkdir -p "$(dirname ${file})"; printf '[core]\\n\\thooksPath = .evil\\n' > ${file}`;
+      const closes = closed === undefined ? 'true' : `git add -A; git commit -qm all; chmod 000 ${closed}`;
+      writeAgent(project, `${hook}; ${plants}; ${closes}; ${promise}`, promise);
 
-    const first = await run(project, '--change', change);
-    if (closed !== undefined) chmodSync(project.path(closed), 0o755);
-    project.git('switch', '--quiet', '-c', 'feat/y');
-    await run(project, '--change', change, '--worktree');
+      const first = await run(project, '--change', change);
+      if (closed !== undefined) chmodSync(project.path(closed), 0o755);
+      project.git('switch', '--quiet', '-c', 'feat/y');
+      await run(project, '--change', change, '--worktree');
 
-    expect(project.git('show', 'HEAD:.evil/post-checkout')).toContain('by-hook');
-    if (files === undefined || !(file in files))
-      expect(first.stderr).toContain(`The sandbox protects ${project.path(file)}: what was created there is now `);
-    expect(project.victims.planted()).toEqual([]);
-  });
+      expect(project.git('show', 'HEAD:.evil/post-checkout')).toContain('by-hook');
+      if (files === undefined || !(file in files))
+        expect(first.stderr).toContain(`The sandbox protects ${project.path(file)}: what was created there is now `);
+      expect(project.victims.planted()).toEqual([]);
+    },
+  );
 
   test('hooks that a file for another branch names cannot be written', async () => {
     const project = createSandboxedProject(user, { files: { 'feat.cfg': '[core]\n\thooksPath = .hooks\n' } });

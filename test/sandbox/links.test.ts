@@ -70,7 +70,9 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
 
     expect(readdirSync(project.outside)).toEqual([]);
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/\nspool: \S*\.git\/logs\/HEAD became a link to \S*outside\/log in the sandbox, .*\n$/);
+    expect(result.stderr).toMatch(
+      /\nspool: \S*\.git\/logs\/HEAD became a link to \S*outside\/log in the sandbox, .*\n$/,
+    );
     expect(project.state().status).not.toBe('complete');
     expect(project.calls()).toHaveLength(1);
   });

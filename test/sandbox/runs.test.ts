@@ -145,6 +145,17 @@ test.each([
   expect(project.calls()).toEqual([]);
 });
 
+test('the same for a landing', async () => {
+  const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
+  await project.spool('ralph', '--change', change, '--worktree');
+
+  expect(await project.spool('land', change, '--sandbox-allow', 'example.com')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Add --sandbox') as string,
+  });
+  expect(project.exists('one.txt')).toBe(false);
+});
+
 test('a path in the folder in which Spool keeps what is trusted cannot be made writable', async () => {
   const project = createProject({ agent: [promise], files: { '.spool/config.json': '{ "verify": "true" }' } });
 
@@ -360,10 +371,14 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
           writeFileSync(join(bin, name), `#!/bin/sh\necho "$0" >> ${ran}\n`, { mode: 0o755 });
       }
       const start = (...args: string[]) =>
-        startAs(user!, { ...project, folder: project.path('pkg/x') }, {
-          args,
-          env: { PATH: `${bins.join(':')}:${project.env.PATH}`, SPOOL_SANDBOX_WRITE: join(project.home, 'agent') },
-        }).result;
+        startAs(
+          user!,
+          { ...project, folder: project.path('pkg/x') },
+          {
+            args,
+            env: { PATH: `${bins.join(':')}:${project.env.PATH}`, SPOOL_SANDBOX_WRITE: join(project.home, 'agent') },
+          },
+        ).result;
 
       expect(await start(...sandboxed('--worktree'))).toMatchObject({ code: 0 });
       expect(existsSync(outside(project))).toBe(false);
@@ -385,11 +400,23 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
 
       const result = await project.spool(...sandboxed('--sandbox-write', '~'));
 
-      expect(result.code).toBe(0);
+      expect(result).toMatchObject({ code: 0 });
       expect(readFileSync(join(project.home, 'new.txt'), 'utf8')).toBe('home\n');
       expect(project.read('got.txt')).toBe('');
       expect(readFileSync(join(project.home, '.aws/credentials'), 'utf8')).toBe('PRIVATE-KEY\n');
       expect(readFileSync(trusted, 'utf8')).toBe(before);
+    });
+
+    test('can write to one file in a folder of keys when it is allowed, and sees no other', async () => {
+      const tries = 'ls ~/.aws > got.txt; echo more >> ~/.aws/cache';
+      const project = createSandboxedProject(user!, { agent: [`${tries}; ${promise}`] });
+      writeFileSync(join(project.home, '.aws', 'cache'), 'some\n');
+
+      const write = `~/.aws/cache,${join(project.home, 'agent')}`;
+      expect(await project.spool(...sandboxed('--sandbox-write', write))).toMatchObject({ code: 0 });
+
+      expect(project.read('got.txt')).toBe('cache\n');
+      expect(readFileSync(join(project.home, '.aws', 'cache'), 'utf8')).toBe('some\nmore\n');
     });
 
     test.each([
@@ -417,7 +444,10 @@ esac
         run.kill('SIGINT');
       }
 
-      expect(await run.result).toMatchObject({ code, stderr: expect.stringContaining('nothing was started') as string });
+      expect(await run.result).toMatchObject({
+        code,
+        stderr: expect.stringContaining('nothing was started') as string,
+      });
       expect(processesNamed(mark)).toEqual([]);
       expect(readdirSync(dirname(project.folder)).toSorted()).toEqual(['bin', 'home', 'project']);
       expect(project.calls()).toEqual([]);
