@@ -83,6 +83,30 @@ export const startKeeper = async (request: KeeperRequest): Promise<Keeper> => {
   return keeper;
 };
 
+/**
+ * Calls `giveUp` once, when a signal is aborted or the time is over, unless the function that it answers with is called
+ * first. With a timer, as Node 20 forgets a timeout signal that only `AbortSignal.any` refers to.
+ */
+const onGivingUp = (
+  giveUp: () => void,
+  { limitMs, signals }: { limitMs: number; signals: readonly AbortSignal[] },
+): (() => void) => {
+  const over = new AbortController();
+  const first = () => {
+    if (over.signal.aborted) return;
+    release();
+    giveUp();
+  };
+  const timer = setTimeout(first, limitMs);
+  const release = () => {
+    clearTimeout(timer);
+    over.abort();
+  };
+  for (const signal of signals) signal.addEventListener('abort', first, { signal: over.signal });
+  if (signals.some(({ aborted }) => aborted)) queueMicrotask(first);
+  return release;
+};
+
 type Started = FromKeeper & { did: 'start' };
 
 /** Questions, and the answers to them; an error when there is none because the process is gone. */
@@ -95,13 +119,14 @@ const createCalls = (child: ChildProcess, lost: AbortSignal) => {
     waiting.delete(number);
   });
   const ask = <Answer extends FromKeeper>(number: number, request: ToKeeper, stop?: AbortSignal): Promise<Answer> => {
-    const patience = AbortSignal.any([lost, AbortSignal.timeout(startMs), ...(stop ? [stop] : [])]);
     return new Promise<Answer>((resolve, reject) => {
-      const giveUp = () => reject(new Error(lost.aborted ? 'its process ended' : 'it does not answer'));
-      if (patience.aborted) return giveUp();
-      patience.addEventListener('abort', giveUp, { once: true });
+      const giveUp = () => {
+        release();
+        reject(new Error(lost.aborted ? 'its process ended' : 'it does not answer'));
+      };
+      const release = onGivingUp(giveUp, { limitMs: startMs, signals: stop ? [lost, stop] : [lost] });
       waiting.set(number, (answer) => {
-        patience.removeEventListener('abort', giveUp);
+        release();
         resolve(answer as Answer);
       });
       child.send(request, (error) => {
@@ -139,9 +164,7 @@ const pipeGraceMs = 500;
 /** Whether this machine allows it at all is known when something has run inside. */
 const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Promise<boolean> => {
   const line = `${commandLine('test', '-w', path)} || exit ${cannotWrite}`;
-  const patience = AbortSignal.any([stop, AbortSignal.timeout(trialMs)]);
-  const wrapped = await keeper.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, patience);
-  if (patience.aborted) throw new Error(noAnswer);
+  const wrapped = await keeper.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, stop);
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
@@ -151,23 +174,28 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
   const kill = () => {
     if (child.pid) signalGroup(child.pid, 'SIGKILL');
   };
-  patience.addEventListener('abort', kill);
+  let isGivenUp = false;
+  const release = onGivingUp(
+    () => {
+      isGivenUp = true;
+      kill();
+    },
+    { limitMs: trialMs, signals: [stop] },
+  );
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   try {
     const closed = once(child, 'close').catch(() => {});
     const [code] = (await once(child, 'exit')) as [number | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
-    if (patience.aborted) throw new Error(noAnswer);
+    if (isGivenUp) throw new Error('what was run inside to try it did not end');
     if (code === cannotWrite) return false;
     if (code !== 0) throw new Error(said.trim().split('\n')[0]?.slice(0, 300) || `it ended with code ${code}`);
     return true;
   } finally {
-    patience.removeEventListener('abort', kill);
+    release();
     child.stderr.destroy();
     kill();
     keeper.cleanUp();
   }
 };
-
-const noAnswer = 'what was run inside to try it did not end';
