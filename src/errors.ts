@@ -34,6 +34,11 @@ const table = {
     exit: 1,
     text: (why: string, fix: string) => `The sandbox cannot be used, and nothing was run: ${why}. ${fix}`,
   },
+  'not-sandboxed': {
+    exit: 2,
+    text: (flag: string, variable: string) =>
+      `${flag} (${variable}) widens a sandbox, and this would run without one. Add --sandbox, or leave it out.`,
+  },
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${cut(problem)}` },
   'no-project': {
     exit: 2,

@@ -18,16 +18,17 @@ const landGraceMs = 5000;
 export const run = async ({ argument, typed, cwd, env, terminal }: Call): Promise<number> => {
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
-  const folder = await gitFolderOf(project.root);
-  if (folder === null) throw userError('no-git', project.root, 'it is no git repository');
   const { onto, force, keepBranch, ...flags } = typed;
   const settings = await trustLanding({
     project,
     change,
     typed: flags as TypedFlags,
     env,
+    cwd,
     consentFor: ({ interactive }) => consentOn(terminal, interactive),
   });
+  const folder = await gitFolderOf(project.root);
+  if (folder === null) throw userError('no-git', project.root, 'it is no git repository');
   const lock = lockChange(project, change, { treeFolder: folder });
   const stops = listenForStops(() => {});
   const release = hurryGit({ ...stops, graceMs: () => landGraceMs });

@@ -90,11 +90,17 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
     env: environmentIn(call.cwd, env),
   };
   if (!call.sandbox) return follow(command, call);
+  const inside = await enter(call.sandbox, { ...command, cwd: call.cwd, tag: tagOf(call) });
+  if (typeof inside === 'string') return { code: -1, stdout: '', stderr: inside };
+  return follow(inside, call, inside).finally(() => inside.leave());
+};
+
+/** The way into the sandbox, or why it cannot be entered. */
+const enter = async (sandbox: Sandbox, command: Command): Promise<Entered | string> => {
   try {
-    const inside = await call.sandbox.enter({ ...command, cwd: call.cwd, tag: tagOf(call) }, null);
-    return await follow(inside, call, inside).finally(() => inside.leave());
+    return await sandbox.enter(command, null);
   } catch (error) {
-    return { code: -1, stdout: '', stderr: `the sandbox cannot be entered: ${(error as Error).message}` };
+    return `the sandbox cannot be entered: ${(error as Error).message}`;
   }
 };
 

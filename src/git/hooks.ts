@@ -12,12 +12,15 @@ export const hooksInTree = async (root: string): Promise<string[]> => {
   const { code, stdout } = await git(['rev-parse', ...asked], { cwd: root, hooks: true });
   const [hooks, common] = readable(stdout).split('\n');
   if (code !== 0 || !hooks || !common) return [];
-  const named = resolve(root, hooks);
   const gitFolder = resolve(root, common);
-  return [...new Set([named, realPath(named)])]
-    .filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder))
-    .map((folder) => (folder.endsWith(join('.husky', '_')) ? dirname(folder) : folder));
+  return hookFolders(resolve(root, hooks)).filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder));
 };
+
+/** What a value of `core.hooksPath` comes to: the folder as it is named and behind links, and for Husky the one around it. */
+export const hookFolders = (named: string): string[] =>
+  [...new Set([named, realPath(named)])].map((folder) =>
+    folder.endsWith(join('.husky', '_')) ? dirname(folder) : folder,
+  );
 
 /**
  * The folder whose hooks a checkout of the commit would change; null when all are the files that are here. Compares with

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { readRegular } from '../files/own.ts';
-import { guardGit, readable, runGit } from './git.ts';
+import { guardGit, runGit } from './git.ts';
+import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeStamp } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
 
@@ -12,8 +12,6 @@ import type { WorkTree } from './worktree.ts';
  */
 const decisive =
   /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|hook\..*|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
-
-const isInclude = /^include(?:if\..*)?\.path$/;
 
 interface Settings {
   /** Decisive ones by key: the value that counts, and the file that it is in. */
@@ -67,21 +65,10 @@ const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   // Says where git looks for settings. A worktree that is being removed has neither.
   const value = readRegular(shared)?.toString() ?? (existsSync(config) ? '.' : null);
   if (value !== null) found.set('the shared git folder', { value, file: shared });
-  const fields = readable(stdout).split('\0');
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const file = /^file:(.*)$/s.exec(fields[at]!)?.[1];
-    if (file === undefined) continue;
-    const [key = '', ...lines] = fields[at + 1]!.split('\n');
-    const value = lines.join('\n');
-    files.add(resolve(root, file));
-    if (isInclude.test(key)) files.add(includedBy(resolve(root, file), value));
-    if (decisive.test(key)) found.set(key, { value, file });
-  }
+  const settings = parseSettings(root, stdout);
+  for (const file of [...settings.map((setting) => setting.file), ...includesIn(settings)]) files.add(file);
+  for (const { key, value, named } of settings) if (decisive.test(key)) found.set(key, { value, file: named });
   return { decisive: found, files: [...files] };
 };
-
-/** The file need not be there. */
-const includedBy = (file: string, path: string): string =>
-  path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
 
 const stampsOf = (files: readonly string[]): string => files.map(safeStamp).join('\n');

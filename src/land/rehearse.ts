@@ -86,9 +86,13 @@ const verify = async (landing: Landing): Promise<void> => {
   const family = familyAt(trial);
   const root = join(trial, prefix);
   createFolder(root);
-  const sandbox = isConfined ? await openFor({ project, options, cwd, env }, family, []) : null;
+  const opening = isConfined ? openFor({ project, options, cwd, env, stop: stops.stop }, family, []) : null;
+  const sandbox = await opening?.catch((error: unknown) => {
+    endIfStopped(stops);
+    throw error;
+  });
   const redactor = createRedactor(env);
-  const place = { env: passed(env), logFile, stops, redactor, sandbox };
+  const place = { env: passed(env), logFile, stops, redactor, sandbox: sandbox ?? null };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     endIfStopped(stops);

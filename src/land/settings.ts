@@ -8,6 +8,7 @@ import { limitEnvironment } from '../process/passed-environment.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
+import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
 import { sourceFor } from '../run/trust.ts';
 import { type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
@@ -17,6 +18,8 @@ interface SettingsRequest {
   readonly change: string;
   readonly typed: TypedFlags;
   readonly env: NodeJS.ProcessEnv;
+  /** What paths in the settings are relative to. */
+  readonly cwd: string;
   readonly consentFor: (options: Options) => Consent;
 }
 
@@ -26,11 +29,13 @@ export const trustLanding = async ({
   change,
   typed,
   env,
+  cwd,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
   const { forChange, asked, config, passLists } = await resolveOptions({ typed, env, project });
   limitEnvironment(passLists);
   const options = forChange(change);
+  distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
   const folder = recordFolder(project, change, env);
   const isKnown = view !== null && isOwn(folder, view);
@@ -49,7 +54,9 @@ export const trustLanding = async ({
   // Without a command to verify it, nothing is set up either.
   if (commands.length > 0)
     await requireTrust({ project, config, env, needed: new Set(needed), consent: consentFor(options) });
-  return { options, commands, sandbox: options.sandbox || (view?.sandbox ?? false) };
+  const sandbox = options.sandbox || (view?.sandbox ?? false);
+  if (!sandbox) refuseWidening(asked);
+  return { options, commands, sandbox };
 };
 
 /** What of the last run decides how its branch lands. */

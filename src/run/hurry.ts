@@ -6,6 +6,8 @@ import { exitCodeOf, type Stops } from '../process/signals.ts';
 
 /** When a run has to end, for git, which must not outlast it. */
 export interface RunEnd {
+  /** Aborted when it has to end. */
+  readonly stop: AbortSignal;
   /** The limits hold from now on. */
   within(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: number): void;
   /** A signal ends it as well. */
@@ -36,6 +38,7 @@ export const createRunEnd = (): RunEnd => {
   };
   const release = hurryGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
+    stop: stop.signal,
     within: ({ maxDurationMs, untilMs }, elapsedMs) => {
       const leftMs = Math.min(maxDurationMs - elapsedMs, untilMs - Date.now());
       clearTimeout(timer);

@@ -1,6 +1,8 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import type { Options } from '../config/flags.ts';
+import { envOf, type FlagName, flagOf, type Options } from '../config/flags.ts';
+import { userError } from '../errors.ts';
+import { distrust } from '../git/program.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import type { Sandbox } from '../process/sandbox.ts';
@@ -14,11 +16,14 @@ export interface RunSandbox {
 }
 
 /** A run is planned again under its lock: what the last plan says is what holds. */
-export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find'>): RunSandbox => {
+export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find' | 'asked'>): RunSandbox => {
   let opened: Sandbox | null = null;
   return {
     open: async ({ sandbox, run }, agents) => {
-      if (!sandbox) return null;
+      if (!sandbox) {
+        refuseWidening(request.asked);
+        return null;
+      }
       opened ??= await openFor(
         request,
         run,
@@ -30,17 +35,37 @@ export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'f
   };
 };
 
-type SandboxedRequest = Pick<RunRequest, 'project' | 'options' | 'cwd' | 'env'>;
+/** Whoever widens a sandbox believes that there is one. */
+export const refuseWidening = (asked: ReadonlySet<FlagName>): void => {
+  const name = (['sandboxAllow', 'sandboxWrite'] as const).find((each) => asked.has(each));
+  if (name !== undefined) throw userError('not-sandboxed', flagOf(name), envOf(name));
+};
+
+interface SandboxedRequest extends Pick<RunRequest, 'project' | 'options' | 'cwd' | 'env'> {
+  /** Aborted when the sandbox is not waited for any more. */
+  readonly stop: AbortSignal;
+}
 
 /** With what the user allows in it. */
 export const openFor = async (
-  { project, options, cwd, env }: SandboxedRequest,
+  { project, options, cwd, env, stop }: SandboxedRequest,
   run: string,
   agents: readonly Harness[],
 ): Promise<Sandbox> => {
   const { openSandbox } = await import('../sandbox/sandbox.ts');
-  return openSandbox({ root: project.root, env, run, agents, ...widenedBy(options, { cwd, env }) });
+  return openSandbox({ root: project.root, cwd, env, stop, run, agents, ...widenedBy(options, { cwd, env }) });
 };
+
+/** No git is run that lies where agents can write, in this run or an earlier one like it. */
+export const distrustWritable = (
+  options: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
+  { cwd, env }: Pick<RunRequest, 'cwd' | 'env'>,
+  agents: readonly Harness[],
+): void =>
+  distrust([
+    ...widenedBy(options, { cwd, env }).write,
+    ...agents.flatMap(({ sandbox }) => sandbox?.data(env.HOME || homedir(), env) ?? []),
+  ]);
 
 /** What the user allows in a sandbox. */
 export const widenedBy = (

@@ -32,8 +32,8 @@ import { checkLimits, watchLimits } from './limits.ts';
 import { createNotify } from './notify.ts';
 import { openPlaceCopies } from './copies.ts';
 import { leavePlace, openPlace } from './workspace.ts';
-import { newRunId, type Planned, planRun } from './plan.ts';
-import { createRunSandbox, type RunSandbox } from './sandbox.ts';
+import { agentsOf, newRunId, type Planned, planRun } from './plan.ts';
+import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { Stops } from '../process/signals.ts';
 import type { Brief } from './context.ts';
 import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
@@ -65,18 +65,35 @@ interface TimedRequest extends RunRequest {
 }
 
 const startWithin = async (request: TimedRequest): Promise<RunResult> => {
-  const { options, end } = request;
+  const { options, end, find } = request;
+  distrustWritable(
+    options,
+    request,
+    agentsOf(options).map(({ harness }) => find(harness)),
+  );
   end.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
   const brief = await readBrief(request);
   const planned = await planRun(request);
   if (planned.previous === null) await checkBrief(request, brief, planned.plan);
   const { agents } = presentAgents(planned.plan, request);
-  const runSandbox = createRunSandbox(request);
+  const runSandbox = createRunSandbox({ ...request, stop: end.stop });
   try {
-    await runSandbox.open(planned.plan, agents);
+    await openStoppably(request, () => runSandbox.open(planned.plan, agents));
     return await runAlone({ ...request, brief, runSandbox }, planned);
   } finally {
     await runSandbox.close();
+  }
+};
+
+/** Building a sandbox takes a while, and may take for ever where something is wrong with it. */
+const openStoppably = async ({ listenForStops, end }: TimedRequest, open: () => Promise<unknown>): Promise<void> => {
+  const stops = listenForStops(() => {});
+  end.endWith(stops);
+  try {
+    await open().catch(end.rethrow);
+    if (stops.received() !== null) end.rethrow(null);
+  } finally {
+    stops.dispose();
   }
 };
 

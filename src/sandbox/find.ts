@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { isUntrusted, trustedPath } from '../git/program.ts';
 import { parseJsonText } from '../text/json.ts';
-import { isWithin, onPath, realPath } from '../process/which.ts';
+import { onPath, realPath } from '../process/which.ts';
 
 /** The sandbox that is installed. */
 export interface Runtime {
@@ -33,8 +34,11 @@ export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]
     return { why: 'there is none for this system', fix: 'Use Linux, WSL 2 or macOS.' };
   const path = trustedPath(env.PATH ?? '', untrusted);
   const found = libraryOf(path, untrusted);
-  if (found === null)
-    return { why: `${packageName} is not installed`, fix: `Install it with: npm install -g ${packageName}` };
+  if (found === null) {
+    const elsewhere = libraryOf(env.PATH ?? '', []);
+    const why = elsewhere === null ? 'not installed' : `only in ${elsewhere.folder}, where agents can write`;
+    return { why: `${packageName} is ${why}`, fix: `Install it with: npm install -g ${packageName}` };
+  }
   if (process.platform === 'darwin') return { ...found, tools: {} };
   const tools = Object.keys(linuxTools).map((name) => [name, onPath(name, path)] as const);
   const missing = tools.flatMap(([name, file]) => (file === null ? [linuxTools[name as keyof typeof linuxTools]] : []));
@@ -46,22 +50,12 @@ export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]
   return { ...found, tools: Object.fromEntries(tools) as Record<string, string> };
 };
 
-/** Of the folders of PATH, those that no agent of this project can write to. */
-export const trustedPath = (path: string, untrusted: readonly string[]): string =>
-  path
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !isBelow(folder, untrusted))
-    .join(delimiter);
-
-const isBelow = (path: string, folders: readonly string[]): boolean =>
-  folders.some((folder) => isWithin(realPath(path), realPath(folder)));
-
 /** Next to Spool, or where its command `srt` on PATH belongs to. */
 const libraryOf = (path: string, untrusted: readonly string[]): Omit<Runtime, 'tools'> | null => {
   const command = onPath('srt', path);
   const starts = [...(command === null ? [] : [realPath(command)]), ...resolved()];
   for (const start of starts) {
-    const found = isBelow(start, untrusted) ? null : packageAround(start);
+    const found = isUntrusted(start, untrusted) ? null : packageAround(start);
     if (found !== null) return found;
   }
   return null;

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { userFolder } from '../files/home.ts';
 import { createFolder, entriesOf, readOwn, removeOwn, replaceOwn } from '../files/own.ts';
-import { parseJsonText } from '../text/json.ts';
+import { systemProblem } from '../errors.ts';
 import { processStart } from '../process/start-time.ts';
+import { count, listOf, object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';
 import { type AbsentPath, setPlantedAside } from './planted.ts';
 
 /** What must not come into being while a process is inside; for the next Spool, when this one is killed before it looks. */
@@ -22,23 +23,45 @@ export const noteAbsent = (env: NodeJS.ProcessEnv, absent: readonly AbsentPath[]
   return () => removeOwn(file);
 };
 
-/** Moves away what was created in sandboxes whose Spool was killed; answers with a line for each. */
-export const settleLeftovers = (env: NodeJS.ProcessEnv): string[] =>
-  entriesOf(folderOf(env))
-    .filter(({ name }) => name.endsWith('.json'))
-    .map(({ name }) => join(folderOf(env), name))
-    .flatMap((file) => {
-      const note = readNote(file);
-      if (note === null || processStart(note.pid) === note.start) return [];
-      const lines = setPlantedAside(note.absent);
-      removeOwn(file);
-      return lines;
-    });
+/**
+ * Moves away what was created in sandboxes whose Spool was killed; answers with a line for each, and for each note that
+ * says nothing, as after a full disk.
+ */
+export const settleLeftovers = (env: NodeJS.ProcessEnv): string[] => {
+  const folder = folderOf(env);
+  return attempt(folder, () => entriesOf(folder).filter(({ name }) => name.endsWith('.json'))).flatMap((entry) =>
+    typeof entry === 'string' ? [entry] : attempt(join(folder, entry.name), settle),
+  );
+};
 
 const folderOf = (env: NodeJS.ProcessEnv): string => join(userFolder(env), 'sandbox');
 
-/** null when another Spool has settled it just now. */
-const readNote = (file: string): Note | null => {
-  const text = readOwn(file)?.toString('utf8');
-  return text === undefined ? null : (parseJsonText(text) as Note);
+const settle = (file: string): string[] => {
+  const content = readOwn(file)?.toString('utf8');
+  // Another Spool has settled it just now.
+  if (content === undefined) return [];
+  const note = noteShape(parseJson(content));
+  if (note === undefined) return [unsettled(file, 'it is damaged')];
+  if (processStart(note.pid) === note.start) return [];
+  const lines = setPlantedAside(note.absent);
+  removeOwn(file);
+  return lines;
 };
+
+const noteShape: Shape<Note> = object<Note>({
+  pid: required(count),
+  start: required(orNull(text)),
+  absent: required(listOf(object<AbsentPath>({ path: required(text), way: required(listOf(text)) }))),
+});
+
+/** No command may fail for what is left of another one: a line in the place of the error. */
+const attempt = <Result>(path: string, work: (path: string) => Result[]): (Result | string)[] => {
+  try {
+    return work(path);
+  } catch (error) {
+    return [unsettled(path, systemProblem(error))];
+  }
+};
+
+const unsettled = (path: string, why: string): string =>
+  `${path}, which says what a sandbox that was killed may have left behind, cannot be used (${why}): look for new .git folders, hooks and settings in the project, then delete it.`;

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, renameSync } from 'node:fs';
+import { chmodSync, lstatSync, renameSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
+import { foldersUp } from '../git/program.ts';
 import { isWithin } from '../process/which.ts';
+import { commandLine } from '../text/shell-words.ts';
 
 /** The files as they are now, by path: whether one was replaced since can be told. */
 export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, number> =>
@@ -48,27 +50,41 @@ export const setPlantedAside = (absent: readonly AbsentPath[]): string[] =>
     if (!isThere(planted)) return [];
     const aside = `${planted}.from-sandbox-${randomBytes(4).toString('hex')}`;
     rename(planted, aside);
-    return [`The sandbox protects ${path}: what was created there is now ${aside}.`];
+    const back = commandLine('mv', aside, planted);
+    return [`The sandbox protects ${path}: what was created there is now ${aside}. If it is your own: ${back}`];
   });
 
-/** Also where the rights of the folder were taken away. */
-const rename = (from: string, to: string): void => {
-  const folder = dirname(from);
-  const { mode } = lstatSync(folder);
-  const isOpen = (mode & 0o300) === 0o300;
-  if (!isOpen) chmodSync(folder, mode | 0o300);
-  renameSync(from, to);
-  if (!isOpen) chmodSync(folder, mode);
-};
+/** Also where the rights of folders were taken away. */
+const rename = (from: string, to: string): void =>
+  reaching(from, () => withRights(dirname(from), 0o300, () => renameSync(from, to)));
 
 const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() ?? false;
 
 const isThere = (path: string): boolean => statOf(path) !== null;
 
-const statOf = (path: string) => {
+/** null when nothing is there. What a folder without rights hides is there. */
+const statOf = (path: string): Stats | null => {
   try {
     return lstatSync(path);
-  } catch {
-    return null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return null;
+    return reaching(path, () => lstatSync(path, { throwIfNoEntry: false }) ?? null);
+  }
+};
+
+/** With all folders above a path open, as far as they are ours. */
+const reaching = <Result>(path: string, work: () => Result): Result =>
+  foldersUp(dirname(path)).reduce((inner, folder) => () => withRights(folder, 0o100, inner), work)();
+
+/** Gives a folder these rights for its owner while something is done; links are left alone. */
+const withRights = <Result>(folder: string, rights: number, work: () => Result): Result => {
+  const stats = lstatSync(folder);
+  const { mode } = stats;
+  if ((mode & rights) === rights || !stats.isDirectory() || stats.uid !== process.getuid?.()) return work();
+  chmodSync(folder, mode | rights);
+  try {
+    return work();
+  } finally {
+    chmodSync(folder, mode);
   }
 };

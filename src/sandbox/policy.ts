@@ -55,14 +55,15 @@ export const policyOf = (request: PolicyRequest): Policy => {
     ...(agent === null ? [] : [realPath(binary)]),
     ...alwaysWritable(home),
   ];
-  const open = [...data, ...write];
   return {
     writable,
     guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
     kept: needs?.created?.(home, env) ?? [],
     hidden: secretsOf(home, userEnv).filter(
       (path) =>
-        !open.some((folder) => isWithin(path, folder)) && ![root, tree.root, home].some((kept) => isWithin(kept, path)),
+        !data.some((folder) => isWithin(path, folder)) &&
+        !write.some((named) => realPath(named) === realPath(path)) &&
+        ![root, tree.root, home].some((kept) => isWithin(kept, path)),
     ),
     needed: data.filter(isFolderName),
     worktrees,
@@ -105,10 +106,15 @@ const proxyExceptions = (isAgent: boolean) => {
   return { NO_PROXY: exceptions, no_proxy: exceptions };
 };
 
-/** A name, perhaps of all below it, or an address; perhaps with a port. */
-export const isHost = (text: string): boolean =>
-  /^(?:localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::[1-9]\d{0,4})?$/i.test(text) &&
-  !/^\*\.[\w-]+(?::\d+)?$/.test(text);
+/** `localhost`, a name with a dot, perhaps of all below it, or an address; perhaps with a port. */
+export const isHost = (text: string): boolean => {
+  const found = /^(localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::([1-9]\d{0,4}))?$/i.exec(text);
+  if (found === null) return false;
+  const [, name = '', port = '1'] = found;
+  return Number(port) <= lastPort && !/^\*\.[\w-]+$/.test(name);
+};
+
+const lastPort = 65_535;
 
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 

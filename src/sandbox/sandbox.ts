@@ -3,11 +3,14 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
+import { userFolder } from '../files/home.ts';
 import { createFolder } from '../files/own.ts';
+import { distrust, trustedPath, untrustedAround } from '../git/program.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
 import { tagVariable } from '../process/tree.ts';
+import { isWithin, realPath } from '../process/which.ts';
 import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
-import { findRuntime, type Runtime, trustedPath, type Unusable } from './find.ts';
+import { findRuntime, type Runtime, type Unusable } from './find.ts';
 import { watchLinks } from './git-links.ts';
 import { type Keeper, startKeeper } from './keeper-process.ts';
 import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
@@ -29,6 +32,10 @@ export interface SandboxRequest {
   readonly allow: readonly string[];
   /** Paths that the user allows to be written. */
   readonly write: readonly string[];
+  /** Where Spool was started: nothing of the project around it is used to build the sandbox. */
+  readonly cwd: string;
+  /** Aborted when the sandbox is not waited for any more. */
+  readonly stop: AbortSignal;
 }
 
 /** Opens a sandbox and tries it out; an error in one line when it cannot be used. */
@@ -46,13 +53,23 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   const missing = request.write.find((path) => !existsSync(path));
   if (missing !== undefined)
     throw userError('bad-value', '--sandbox-write', 'takes a file or folder that is there', missing);
-  const runtime = findRuntime(request.env, [request.root]);
+  const own = request.write.find((path) => isWithin(realPath(path), realPath(userFolder(request.env))));
+  if (own !== undefined)
+    throw userError(
+      'bad-value',
+      '--sandbox-write',
+      'takes no path in the folder where Spool keeps what you trust',
+      own,
+    );
+  const untrusted = untrustedBy(request);
+  distrust(untrusted);
+  const runtime = findRuntime(request.env, untrusted);
   if ('why' in runtime) return runtime;
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'spool-sandbox-'));
-  const sandbox = createSandbox(request, runtime, base);
+  const sandbox = createSandbox(request, { runtime, base, untrusted });
   try {
     const owner = statSync(request.root).uid;
-    if ((await sandbox.canWrite(request.root)) || owner === process.getuid?.()) return sandbox;
+    if ((await sandbox.canWrite(request.root, request.stop)) || owner === process.getuid?.()) return sandbox;
     await sandbox.close();
     return {
       why: `nothing inside can write to ${request.root}, which belongs to user ${owner}`,
@@ -65,10 +82,26 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   }
 };
 
-const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) => {
+/** Where agents can write, in this run or an earlier one, as far as that is known. */
+const untrustedBy = ({ root, cwd, env, agents, write }: SandboxRequest): string[] => [
+  root,
+  ...[root, cwd].flatMap(untrustedAround),
+  ...write,
+  ...agents.flatMap(({ sandbox }) => sandbox?.data(homeOf(env), env) ?? []),
+];
+
+const homeOf = (env: NodeJS.ProcessEnv): string => env.HOME || homedir();
+
+interface Parts {
+  readonly runtime: Runtime;
+  readonly base: string;
+  readonly untrusted: readonly string[];
+}
+
+const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Parts) => {
   const { root, env, run, agents, allow } = request;
-  const home = env.HOME || homedir();
-  const path = trustedPath(env.PATH ?? '', [root]);
+  const home = homeOf(env);
+  const path = trustedPath(env.PATH ?? '', untrusted);
   const hosts = hostsOf(agents, allow);
   const keeperFolder = join(base, 'keeper');
   const programs = [runtime.folder, ownFolder(), keeperFolder];
@@ -83,8 +116,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
 
   const keeperEnv = { ...env, PATH: path, TMPDIR: keeperFolder, [tagVariable]: `${run}/sandbox` };
   /** One that was lost is replaced. */
-  const currentKeeper = async (): Promise<Keeper> => {
-    keeper ??= startKeeper({ folder: keeperFolder, base, env: keeperEnv, runtime, hosts });
+  const currentKeeper = async (stop?: AbortSignal): Promise<Keeper> => {
+    keeper ??= startKeeper({ folder: keeperFolder, base, env: keeperEnv, runtime, hosts, stop });
     try {
       const found = await keeper;
       if (!found.lost.aborted) return found;
@@ -93,7 +126,7 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       throw error;
     }
     keeper = null;
-    return currentKeeper();
+    return currentKeeper(stop);
   };
 
   const treeAt = (cwd: string): Promise<TreeFacts> => {
@@ -122,6 +155,8 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
       programs,
     });
     for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // What is not there cannot be hidden.
+    createFolder(userFolder(env));
     if (policy.worktrees !== null) createFolder(policy.worktrees);
     const rules = rulesOf(policy);
     const session = await currentKeeper();
@@ -172,9 +207,9 @@ const createSandbox = (request: SandboxRequest, runtime: Runtime, base: string) 
     tell: (listener: (text: string) => void) => {
       tell = listener;
     },
-    canWrite: async (folder: string) => {
-      const session = await currentKeeper();
-      return session.canWrite(folder);
+    canWrite: async (folder: string, stop: AbortSignal) => {
+      const session = await currentKeeper(stop);
+      return session.canWrite(folder, stop);
     },
   };
 };
@@ -186,9 +221,11 @@ const ownFolder = () => fileURLToPath(new URL('..', import.meta.url)).replace(/[
 const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
   const there = existing(guarded);
   const absent = guarded.filter((path) => !there.includes(path));
+  // What bubblewrap hides is not there to be written.
+  const hiddenWithin = hidden.filter((path) => writable.some((folder) => isWithin(path, folder)));
   return {
     writable: existing(writable),
-    readOnly: [...(process.platform === 'linux' ? there : guarded), ...existing(kept)],
+    readOnly: [...(process.platform === 'linux' ? there : [...guarded, ...hiddenWithin]), ...existing(kept)],
     hidden,
     absent: absent.map((path) => absentPath(path, writable)),
   };

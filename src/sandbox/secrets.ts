@@ -7,6 +7,8 @@ export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
     ...secretNames.map((name) => join(home, name)),
     ...moved('.config', env.XDG_CONFIG_HOME),
     ...moved('.local/share', env.XDG_DATA_HOME),
+    ...moved('.cache', env.XDG_CACHE_HOME),
+    ...moved('.cache/huggingface', env.HF_HOME),
     userFolder({ ...env, HOME: home }),
     ...secretVariables.flatMap((name) => pathsIn(env[name])),
     ...pathsIn(env.CARGO_HOME).flatMap((folder) =>
@@ -42,6 +44,8 @@ const secretVariables = [
   'npm_config_userconfig',
   'PGPASSFILE',
   'RCLONE_CONFIG',
+  'HCLOUD_CONFIG',
+  'HF_TOKEN_PATH',
 ];
 
 /** Keys and credentials, below the home folder. */
@@ -75,6 +79,16 @@ const secretNames = [
   '.my.cnf',
   '.config/op',
   '.config/rclone',
+  '.config/hcloud',
+  '.config/doctl',
+  'Library/Application Support/doctl',
+  '.fly/config.yml',
+  '.config/.wrangler',
+  '.wrangler/config',
+  'Library/Preferences/.wrangler',
+  // Heroku has its token in .netrc.
+  '.cache/huggingface/token',
+  '.cache/huggingface/stored_tokens',
   '.local/share/keyrings',
   '.config/containers/auth.json',
   '.config/github-copilot',

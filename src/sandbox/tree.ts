@@ -1,7 +1,9 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git, readable } from '../git/git.ts';
-import { hooksInTree } from '../git/hooks.ts';
+import { hookFolders, hooksInTree } from '../git/hooks.ts';
+import { expandPath, possibleSettings } from '../git/includes.ts';
+import { foldersUp } from '../git/program.ts';
 import { isWithin, realPath } from '../process/which.ts';
 
 /** A work tree, and what of git belongs to it. */
@@ -38,7 +40,7 @@ export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> 
     ...(await linkedWorktrees(root)),
     ...(isFolder(join(root, '.git')) ? [] : [join(root, '.git')]),
     ...repositoriesBelow(root, starts),
-    ...(await configFiles(root)),
+    ...(await settingPaths(root)),
     ...(await hooksInTree(root)),
   ];
   return { root, gitFolders, guarded: [...new Set(guarded)].filter((path) => path !== root) };
@@ -62,10 +64,6 @@ const repositoriesBelow = (root: string, starts: readonly string[]): string[] =>
     .filter((start) => isWithin(start, root))
     .flatMap((start) => foldersUp(start).filter((folder) => folder !== root && isWithin(folder, root)))
     .map((folder) => join(folder, '.git'));
-
-/** A folder and those that it lies in, innermost first. */
-const foldersUp = (folder: string): string[] =>
-  dirname(folder) === folder ? [folder] : [folder, ...foldersUp(dirname(folder))];
 
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
@@ -99,11 +97,12 @@ const modulesOf = (folder: string, depth = 0): string[] => {
 
 const deepestModule = 5;
 
-/** Every file that git reads settings from, those that others include among them. */
-const configFiles = async (root: string): Promise<string[]> => {
-  const { stdout } = await git(['config', '--list', '--show-origin', '--name-only', '-z'], { cwd: root });
-  const origins = readable(stdout)
-    .split('\0')
-    .flatMap((field) => (field.startsWith('file:') ? [resolve(root, field.slice('file:'.length))] : []));
-  return [...new Set(origins)].filter((file) => isWithin(file, root));
+/** Every file that git reads settings from or may come to read, and the hooks that these name. */
+const settingPaths = async (root: string): Promise<string[]> => {
+  const { files, settings } = await possibleSettings(root);
+  const hooks = settings.filter(({ key, value }) => key === 'core.hookspath' && value !== '');
+  return [
+    ...files.flatMap((file) => [file, realPath(file)]),
+    ...hooks.flatMap(({ value }) => hookFolders(expandPath(value, root))),
+  ];
 };

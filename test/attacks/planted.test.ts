@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSy
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, inFolder } from '../support/project.ts';
 
 /** What an agent, or a folder that came with its `.git`, has put in the way of Spool's own git. */
 
@@ -17,6 +17,23 @@ test('a git that an agent puts into the project, in front of PATH, is not run', 
   expect(await project.start([...run, '--worktree'], { env: { PATH } }).result).toMatchObject({ code: 0 });
   expect(await project.start(run, { env: { PATH } }).result).toMatchObject({ code: 0 });
   await project.start(['land', change, '--force'], { env: { PATH } }).result;
+
+  expect(existsSync(join(project.home, 'ran'))).toBe(false);
+});
+
+test('nor one in the repository around the project, also where an agent creates a repository in between', async () => {
+  const plant = `mkdir -p ../../bin; printf '#!/bin/sh\\necho x >> "$HOME/ran"\\nexit 1\\n' > ../../bin/git; chmod +x ../../bin/git`;
+  const agent = [
+    `${plant}; echo a > a.txt; ${promise}`,
+    `PATH=/usr/local/bin:/usr/bin:/bin git init -q ..; ${promise}`,
+    promise,
+  ];
+  const project = createProject({ agent, files: inFolder('pkg/x') });
+  const PATH = `${project.path('bin')}:${project.env.PATH}`;
+  mkdirSync(project.path('bin'));
+
+  for (const _ of agent)
+    expect(await project.start([...run, '--fresh'], { cwd: 'pkg/x', env: { PATH } }).result).toMatchObject({ code: 0 });
 
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 });

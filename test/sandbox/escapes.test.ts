@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
@@ -46,6 +46,9 @@ describe.each(everybody)('run by $title', (user: User) => {
     const second = await run(project, '--change', change);
 
     expect([first.code, second.code]).toEqual([0, 0]);
+    expect(first.stderr).toMatch(
+      /what was created there is now (\S+)\. If it is your own: mv \1 \S+\/project\/\.git$/m,
+    );
     expect(first.stderr).toContain(`The sandbox protects ${project.path('.git')}: what was created there is now `);
     expect(project.exists('.git')).toBe(false);
     expect(project.victims.planted()).toEqual([]);
@@ -198,6 +201,63 @@ git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
     expect(project.victims.planted()).toEqual([]);
     if (!next.includes('--worktree'))
       expect(second.stderr).toMatch(/^No hook was run.* \.hooks .*See: git diff .* -- \.hooks$/m);
+  });
+
+  const include = (path: string) => `[include]\n\tpath = ${path}\n`;
+  test.each<[string, { config: [string, string]; file: string; files?: Record<string, string>; closed?: string }]>([
+    ['is not there', { config: ['include.path', '../local.cfg'], file: 'local.cfg' }],
+    [
+      'is not there, in a folder that is closed afterwards',
+      { config: ['include.path', '../sub/below/local.cfg'], file: 'sub/below/local.cfg', closed: 'sub' },
+    ],
+    [
+      'is for another branch',
+      { config: ['includeIf.onbranch:feat/**.path', '../feat.cfg'], file: 'feat.cfg', files: { 'feat.cfg': '' } },
+    ],
+    [
+      'is named by a file for another branch',
+      {
+        config: ['includeIf.onbranch:feat/**.path', '../feat.cfg'],
+        file: 'sub/more.cfg',
+        files: { 'feat.cfg': include('sub/more.cfg') },
+      },
+    ],
+  ])(
+    'a file of settings that git includes and that %s cannot be written',
+    async (_, { config, file, files, closed }) => {
+      const project = createSandboxedProject(user, { files: files ?? {} });
+      project.git('config', ...config);
+      const hook = `mkdir .evil; printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > .evil/post-checkout; chmod +x .evil/post-checkout`;
+      const plants = `mkdir -p "$(dirname ${file})"; printf '[core]\\n\\thooksPath = .evil\\n' > ${file}`;
+      const closes = closed === undefined ? 'true' : `git add -A; git commit -qm all; chmod 000 ${closed}`;
+      writeAgent(project, `${hook}; ${plants}; ${closes}; ${promise}`, promise);
+
+      const first = await run(project, '--change', change);
+      if (closed !== undefined) chmodSync(project.path(closed), 0o755);
+      project.git('switch', '--quiet', '-c', 'feat/y');
+      await run(project, '--change', change, '--worktree');
+
+      expect(project.git('show', 'HEAD:.evil/post-checkout')).toContain('by-hook');
+      if (files === undefined || !(file in files))
+        expect(first.stderr).toContain(`The sandbox protects ${project.path(file)}: what was created there is now `);
+      expect(project.victims.planted()).toEqual([]);
+    },
+  );
+
+  test('hooks that a file for another branch names cannot be written', async () => {
+    const project = createSandboxedProject(user, { files: { 'feat.cfg': '[core]\n\thooksPath = .hooks\n' } });
+    project.writeScript('.hooks/post-checkout', '#!/bin/sh\n');
+    project.git('add', '-A');
+    project.git('commit', '--quiet', '-m', 'hooks');
+    project.git('config', 'includeIf.onbranch:feat/**.path', '../feat.cfg');
+    writeAgent(project, `echo 'touch "${project.victims.other}/by-hook"' >> .hooks/post-checkout; ${promise}`, promise);
+
+    await run(project, '--change', change);
+    project.git('switch', '--quiet', '-c', 'feat/y');
+    await run(project, '--change', change, '--worktree');
+
+    expect(project.read('.hooks/post-checkout')).toBe('#!/bin/sh\n');
+    expect(project.victims.planted()).toEqual([]);
   });
 
   test('hooks of core.hooksPath that are as they were are run', async () => {

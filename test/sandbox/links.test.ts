@@ -69,7 +69,12 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     const result = await project.spool(...run('--max-iterations', '2', ...(who === 'hook' ? [] : ['--verify', plant])));
 
     expect(readdirSync(project.outside)).toEqual([]);
-    expect(result.stderr).toMatch(/\.git\/logs\/HEAD (?:became|was) a link/);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(
+      /\nspool: \S*\.git\/logs\/HEAD became a link to \S*outside\/log in the sandbox, .*\n$/,
+    );
+    expect(project.state().status).not.toBe('complete');
+    expect(project.calls()).toHaveLength(1);
   });
 
   test('links that were there before are the user’s own', async () => {

@@ -5,12 +5,13 @@ import { describe, expect, test } from 'vitest';
 import type { RunView } from '../../src/ralph/view.ts';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
-import { change, createProject } from '../support/project.ts';
+import { change, createProject, inFolder } from '../support/project.ts';
 import {
   createSandboxedProject,
   newMark,
   processesNamed,
   sandboxProblem,
+  startAs,
   startHost,
   users,
 } from '../support/sandbox.ts';
@@ -129,6 +130,61 @@ test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is 
 
   expect(result).toMatchObject({ code: 2 });
   expect(result.stderr).toContain('--sandbox-allow takes a host');
+});
+
+test.each([
+  ['--sandbox-allow', ['--sandbox-allow', 'example.com'], {}],
+  ['--sandbox-write', [], { SPOOL_SANDBOX_WRITE: '/tmp' }],
+])('%s without a sandbox is refused, as whoever gives it believes in one', async (flag, args, env) => {
+  const project = createProject({ agent: [promise] });
+
+  const result = await project.start(['ralph', 'Go.', '--change', change, ...args], { env }).result;
+
+  expect(result.code).toBe(2);
+  expect(result.stderr).toMatch(new RegExp(`^spool: ${flag} \\(SPOOL_SANDBOX_\\w+\\) .* Add --sandbox.*\\n$`));
+  expect(project.calls()).toEqual([]);
+});
+
+test('the same for a landing', async () => {
+  const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
+  await project.spool('ralph', '--change', change, '--worktree');
+
+  expect(await project.spool('land', change, '--sandbox-allow', 'example.com')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Add --sandbox') as string,
+  });
+  expect(project.exists('one.txt')).toBe(false);
+});
+
+test('a path in the folder in which Spool keeps what is trusted cannot be made writable', async () => {
+  const project = createProject({ agent: [promise], files: { '.spool/config.json': '{ "verify": "true" }' } });
+
+  const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
+
+  expect(result).toMatchObject({ code: 2 });
+  expect(result.stderr).toContain('--sandbox-write takes no path in the folder where Spool keeps what you trust');
+  expect(project.calls()).toEqual([]);
+});
+
+test('a damaged note about a sandbox is named, and nothing fails for it', async () => {
+  const project = createProject();
+  const folder = join(project.home, '.local/state/spool/sandbox');
+  mkdirSync(join(folder, 'folder.json'), { recursive: true });
+  const notes = {
+    'empty.json': '',
+    'cut.json': '{',
+    'bare.json': '{}',
+    'wrong.json': '{"pid":1,"start":"1","absent":[{}]}',
+  };
+  for (const [name, text] of Object.entries(notes)) writeFileSync(join(folder, name), text);
+
+  const { code, stderr } = await project.spool('list');
+
+  expect(code).toBe(0);
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines).toHaveLength(5);
+  for (const name of ['folder.json', ...Object.keys(notes)])
+    expect(lines.filter((line) => line.startsWith(join(folder, name)))).toHaveLength(1);
 });
 
 if (problem === null)
@@ -302,6 +358,99 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(result.code).toBe(0);
       expect(existsSync(outside(project))).toBe(false);
       expect(readdirSync(join(project.home, 'agent')).filter((name) => name.startsWith('fake'))).toEqual([]);
+    });
+
+    test('nor is what the repository around it has, or a folder that agents can write to', async () => {
+      const agent = [`echo one > one.txt; ${writesOutside}; ${promise}`];
+      const project = createSandboxedProject(user!, { agent, files: inFolder('pkg/x') });
+      const bins = [project.path('node_modules/.bin'), join(project.home, 'agent', 'bin')];
+      const ran = join(project.home, 'ran');
+      for (const bin of bins) {
+        mkdirSync(bin, { recursive: true });
+        for (const name of ['git', 'bwrap', 'socat', 'rg', 'srt'])
+          writeFileSync(join(bin, name), `#!/bin/sh\necho "$0" >> ${ran}\n`, { mode: 0o755 });
+      }
+      const start = (...args: string[]) =>
+        startAs(
+          user!,
+          { ...project, folder: project.path('pkg/x') },
+          {
+            args,
+            env: { PATH: `${bins.join(':')}:${project.env.PATH}`, SPOOL_SANDBOX_WRITE: join(project.home, 'agent') },
+          },
+        ).result;
+
+      expect(await start(...sandboxed('--worktree'))).toMatchObject({ code: 0 });
+      expect(existsSync(outside(project))).toBe(false);
+      expect(await start('land', change)).toMatchObject({ code: 0 });
+      await start('doctor', '--sandbox');
+
+      expect(existsSync(ran) ? readFileSync(ran, 'utf8') : '').toBe('');
+    });
+
+    test('can write to the home folder when it is allowed, but not read the keys in it', async () => {
+      const tries = `cat ~/.ssh/id_ed25519 ~/.aws/credentials > got.txt; echo x >> ~/.aws/credentials
+        for file in ~/.local/state/spool/trust.json ~/.local/state/spool/*; do echo x >> "$file"; done; echo home > ~/new.txt`;
+      const project = createSandboxedProject(user!, {
+        agent: [`${tries}; ${promise}`],
+        files: { '.spool/config.json': '{ "verify": "true" }' },
+      });
+      const trusted = join(project.home, '.local/state/spool/trust.json');
+      const before = readFileSync(trusted, 'utf8');
+
+      const result = await project.spool(...sandboxed('--sandbox-write', '~'));
+
+      expect(result).toMatchObject({ code: 0 });
+      expect(readFileSync(join(project.home, 'new.txt'), 'utf8')).toBe('home\n');
+      expect(project.read('got.txt')).toBe('');
+      expect(readFileSync(join(project.home, '.aws/credentials'), 'utf8')).toBe('PRIVATE-KEY\n');
+      expect(readFileSync(trusted, 'utf8')).toBe(before);
+    });
+
+    test('can write to one file in a folder of keys when it is allowed, and sees no other', async () => {
+      const tries = 'ls ~/.aws > got.txt; echo more >> ~/.aws/cache';
+      const project = createSandboxedProject(user!, { agent: [`${tries}; ${promise}`] });
+      writeFileSync(join(project.home, '.aws', 'cache'), 'some\n');
+
+      const write = `~/.aws/cache,${join(project.home, 'agent')}`;
+      expect(await project.spool(...sandboxed('--sandbox-write', write))).toMatchObject({ code: 0 });
+
+      expect(project.read('got.txt')).toBe('cache\n');
+      expect(readFileSync(join(project.home, '.aws', 'cache'), 'utf8')).toBe('some\nmore\n');
+    });
+
+    test.each([
+      ['Ctrl-C', [], 130],
+      ['--max-duration', ['--max-duration', '2s'], 3],
+    ])('%s ends one that does not start, and leaves no process', async (_, args, code) => {
+      const mark = newMark();
+      const project = createProject({ agent: [promise] });
+      // The runtime asks it questions first.
+      const bwrap = `#!/bin/sh
+case "$*" in
+  --version) echo 'bubblewrap 0.8.0' ;;
+  --help | *--dev-bind*true) ;;
+  *) sleep ${mark} ;;
+esac
+`;
+      const bin = join(dirname(project.folder), 'bin');
+      mkdirSync(bin);
+      writeFileSync(join(bin, 'bwrap'), bwrap, { mode: 0o755 });
+      const env = { PATH: `${bin}:${project.env.PATH}`, TMPDIR: dirname(project.folder) };
+
+      const run = project.start(sandboxed(...args), { env });
+      if (args.length === 0) {
+        await eventually(() => processesNamed(mark).length > 0, 'the sandbox to be tried');
+        run.kill('SIGINT');
+      }
+
+      expect(await run.result).toMatchObject({
+        code,
+        stderr: expect.stringContaining('nothing was started') as string,
+      });
+      expect(processesNamed(mark)).toEqual([]);
+      expect(readdirSync(dirname(project.folder)).toSorted()).toEqual(['bin', 'home', 'project']);
+      expect(project.calls()).toEqual([]);
     });
 
     test('several at the same time each have a database of their own', async () => {

@@ -183,6 +183,15 @@ const standardFiles: Record<string, string> = {
   'README.md': 'A project.\n',
 };
 
+/** The files of a project that lies in a folder of its repository. */
+export const inFolder = (folder: string): Record<string, string | null> =>
+  Object.fromEntries(
+    Object.entries(standardFiles).flatMap(([name, text]) => [
+      [name, null],
+      [`${folder}/${name}`, text],
+    ]),
+  );
+
 const gitConfig = `[user]
 	name = Tester
 	email = tester@example.com

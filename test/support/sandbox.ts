@@ -2,6 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { createProject, type ProjectOptions, root, spoolProgram, startProcess } from './project.ts';
@@ -12,6 +13,8 @@ export const sandboxProblem = (): string | null => {
   const PATH = process.env.PATH?.split(':').filter((folder) => !folder.includes('node_modules'));
   const { stdout } = spawnSync(process.execPath, [spoolProgram, 'doctor', '--json', '--sandbox'], {
     encoding: 'utf8',
+    // In this repository its own packages are not trusted.
+    cwd: tmpdir(),
     env: { ...process.env, PATH: PATH?.join(':') },
   });
   const checks = JSON.parse(stdout) as { about: string; status: string; message: string }[];

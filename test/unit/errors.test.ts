@@ -10,6 +10,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'not-complete': [text, text],
   'copies-differ': [text, text],
   'create-locked': [1, text, text],
+  'not-sandboxed': ['--sandbox-write', 'SPOOL_SANDBOX_WRITE'],
   'no-sandbox': ['bubblewrap is not installed', 'Install it with: apt-get install bubblewrap'],
   'bad-value': [text, text, text],
   'min-above-max': [3, 2],

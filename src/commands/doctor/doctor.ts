@@ -10,6 +10,7 @@ import type { Terminal } from '../../report/terminal.ts';
 import type { Call } from '../command.ts';
 import { consentOn } from '../consent.ts';
 import { agentsOf } from '../../run/plan.ts';
+import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
 import { exitCodeOf, listenForStops } from '../../process/signals.ts';
@@ -27,6 +28,11 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const { options, own, asked, config } = resolved;
   limitEnvironment(resolved.passLists);
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));
+  distrustWritable(
+    options,
+    { cwd, env },
+    chosen.map(({ harness }) => harness),
+  );
   const others = asked.has('harness') ? [] : othersOnPath(chosen, env.PATH ?? '');
 
   if (probe && project) {

@@ -25,7 +25,7 @@ export const checkSandbox = async ({ call, options, stops, probe }: SandboxQuest
   const project = join(base, 'project');
   mkdirSync(project);
   const run = `doctor-${process.pid}`;
-  const asked = { root: project, env: call.env, run, agents: [], ...widenedBy(options, call) };
+  const asked = { root: project, ...call, stop: stops.stop, run, agents: [], ...widenedBy(options, call) };
   try {
     const sandbox = await trySandbox(asked);
     if ('why' in sandbox) return [(options.sandbox ? fail : warn)('sandbox', `--sandbox: ${sandbox.why}`, sandbox.fix)];

@@ -96,6 +96,15 @@ describe('what a process inside may do', () => {
     expect(policy.hidden).not.toContain('/home/me/.docker');
   });
 
+  test.each([
+    ['the home folder', '/home/me', ['/home/me/.ssh', '/home/me/.config/gh', '/home/me/.local/state/spool']],
+    ['a folder in it', '/home/me/.config', ['/home/me/.config/gh']],
+    ['a file in a hidden folder', '/home/me/.ssh/known_hosts', ['/home/me/.ssh']],
+    ['what Spool keeps', '/home/me/.local/state', ['/home/me/.local/state/spool']],
+  ])('what the user allows hides its keys: %s', (_, path, hidden) => {
+    expect(policyOf({ ...request, write: [path] }).hidden).toEqual(expect.arrayContaining(hidden));
+  });
+
   test('every agent names hosts and data', () => {
     for (const { name, sandbox } of harnesses) {
       expect([name, sandbox?.hosts.every(isHost)]).toEqual([name, true]);
@@ -128,6 +137,11 @@ test.each([
   ['example.com/path', false],
   ['exa*mple.com', false],
   ['example.com:0', false],
+  ['example.com:65535', true],
+  ['example.com:65536', false],
+  ['[::1]:99999', false],
+  ['*.com:443', false],
+  ['::1', false],
 ])('%s is a host: %s', (text, expected) => {
   expect(isHost(text)).toBe(expected);
 });
