@@ -130,12 +130,20 @@ const isMade = (step: string): boolean =>
   );
 
 /** HEAD is a commit and not a branch. Read without asking git. */
-export const isDetached = ({ gitFolder }: WorkTree): boolean => {
+export const isDetached = (tree: WorkTree): boolean => {
+  const head = headText(tree);
+  return head !== null && !head.startsWith('ref:');
+};
+
+/** The branch that HEAD is; null when it is none. */
+export const headBranch = (tree: WorkTree): string | null =>
+  /^ref: refs\/heads\/(\S+)/.exec(headText(tree) ?? '')?.[1] ?? null;
+
+const headText = ({ gitFolder }: WorkTree): string | null => {
   try {
-    const head = readRegular(join(gitFolder, 'HEAD'), { limit: longestText });
-    return head !== null && !head.toString('utf8').startsWith('ref:');
+    return readRegular(join(gitFolder, 'HEAD'), { limit: longestText })?.toString('utf8') ?? null;
   } catch {
-    return false;
+    return null;
   }
 };
 

@@ -1,10 +1,11 @@
 import { type Difference, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
+import { holderOf } from '../git/branches.ts';
 import { type CommitResult, commitFiles, tellingLine } from '../git/commit.ts';
 import { readable } from '../git/git.ts';
 import { between } from '../git/raw.ts';
 import { findWithheld } from '../git/withheld.ts';
-import { isDetached, unfinished, type WorkTree } from '../git/worktree.ts';
+import { headBranch, isDetached, unfinished, type WorkTree } from '../git/worktree.ts';
 import type { Work } from '../ralph/loop.ts';
 import { lineChanges, count, oneLine, someOf } from '../text/format.ts';
 
@@ -16,7 +17,7 @@ import type { Ledger } from './uncommitted.ts';
 /** An iteration whose work may be committed. */
 export interface IterationWork extends Pick<
   WorldParts,
-  'plan' | 'options' | 'stops' | 'emit' | 'redactor' | 'sandbox'
+  'plan' | 'options' | 'stops' | 'emit' | 'redactor' | 'sandbox' | 'place'
 > {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
@@ -50,9 +51,8 @@ export const commitWork = async (
   ledger.add(undone, { why: 'a later commit reverted it', owed: true });
   const owed = ledger.owed();
   if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
-  const busy = unfinished(tree);
-  if (busy !== null) {
-    const why = `${busy} is in progress`;
+  const why = await whyNot(work);
+  if (why !== null) {
     emit({ type: 'notice', text: `No commit: ${why}.` });
     ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
     return { commit: null, commitProblem: why };
@@ -99,6 +99,17 @@ export const commitWork = async (
       text: `Your uncommitted changes to ${someOf(yours.map(readable))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
+};
+
+/** Why nothing can be committed now; null when it can. */
+const whyNot = async ({ tree, place }: IterationWork): Promise<string | null> => {
+  const busy = unfinished(tree);
+  if (busy !== null) return `${busy} is in progress`;
+  const branch = headBranch(tree);
+  if (place.worktree === null || branch === null || branch === place.branch) return null;
+  // A commit would change the branch behind the back of whoever works on it.
+  const holder = await holderOf(tree.root, branch);
+  return holder === null || holder === tree.root ? null : `${branch} is checked out in ${holder}`;
 };
 
 const sayLoose = (work: IterationWork, commit: string, names: readonly string[]): void => {

@@ -261,6 +261,18 @@ describe('an unfinished run with a gate', () => {
   });
 });
 
+test('an agent that points HEAD of its worktree at the branch of the user makes Spool commit nothing there', async () => {
+  const project = createProject({
+    agent: [`git symbolic-ref HEAD refs/heads/main; echo one > one.txt; ${promise}`],
+  });
+
+  const { stderr } = await project.spool(...run, '--worktree');
+
+  expect(stderr).toContain(`No commit: main is checked out in ${project.folder}.`);
+  expect(project.git('log', '--format=%s', 'main')).toBe('start');
+  expect(project.git('status', '--porcelain')).toBe('');
+});
+
 describe('what a run has left on its branch', () => {
   test('is landed without asking only as it was verified', async () => {
     const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
