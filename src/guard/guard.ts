@@ -35,6 +35,8 @@ export interface Guard {
   before(): void;
   /** Called when it has ended: all that is not as it should be. */
   after(): Moved[];
+  /** The same while the work is verified, right before each command: nothing is written down. */
+  look(): Moved[];
   /** Lets a person's edits in, which come as files; what was not as it should be before stays so. */
   takeOver<Brought extends { readonly taken: readonly string[] }>(bringIn: () => Promise<Brought>): Promise<Brought>;
   /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
@@ -131,6 +133,10 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
       const seen = goal.hashes([...Object.keys(expected), ...created]);
       keep({ ...memory, working: false, seen, created });
       return movedSince(memory, goal, seen);
+    },
+    look() {
+      accept();
+      return memory ? movedSince(memory, goal) : [];
     },
     async takeOver(bringIn) {
       const before = memory && movedSince(memory, goal);

@@ -10,7 +10,7 @@ import {
   runScript,
   runScriptsNamed,
 } from './packages.ts';
-import { includesIn, partKey, partOf, rulesOf, splitKey } from './parts.ts';
+import { includesIn, partKey, partOf, rulesOf, skippableIn, splitKey } from './parts.ts';
 import { runners } from './runners.ts';
 import {
   type Files,
@@ -257,8 +257,21 @@ const isTool = (path: string) => toolFolders.test(path) || (!isSource(path) && t
 const runMake = (scope: Scope, args: readonly string[]): void => {
   const file = optionOf(args, ['-f', '--file', '--makefile']);
   const names = file === null ? ['GNUmakefile', 'makefile', 'Makefile'] : [file];
-  runRules(inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.'), names, targetsIn(args));
+  const inside = inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.');
+  runRules(inside, names, targetsIn(args));
+  const path = makefileAt(inside, names);
+  if (path === undefined) return;
+  const text = scope.files.read(path)!;
+  const included = includesIn(text).flatMap((name) => filesNamed({ ...inside, folders: [] }, [name]));
+  const whole = [text, ...included.map((each) => scope.files.read(each) ?? '')].join('\n');
+  const there = new Set(scope.files.list(inside.cwd));
+  // A file of that name would be enough to have it not run.
+  for (const name of targetsIn(args).flatMap((target) => skippableIn(whole, target)))
+    if (!there.has(name)) scope.found(posix.join(inside.cwd, name));
 };
+
+const makefileAt = (scope: Scope, names: readonly string[]): string | undefined =>
+  names.map((name) => posix.join(scope.cwd, name)).find((path) => scope.files.read(path) !== null);
 
 /** An empty one stands for the first rule. */
 const targetsIn = (args: readonly string[]): string[] => {
@@ -268,7 +281,7 @@ const targetsIn = (args: readonly string[]): string[] => {
 
 const runRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
   const paths = names.map((name) => posix.join(scope.cwd, name));
-  const path = paths.find((name) => scope.files.read(name) !== null);
+  const path = makefileAt(scope, names);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
   // These would come before it.
