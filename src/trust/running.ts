@@ -9,7 +9,7 @@ import { scriptsIn } from './scripts.ts';
 export const runningOf = ({ root }: Project, command: string): Hashes => {
   const files = filesAt(root);
   const scripts = scriptsIn(command, files, { project: root, home: homedir() });
-  return hashesIn(root, new Set([...scripts, ...decidersOf([command], files)]));
+  return hashesIn(root, new Set([...scripts.files, ...decidersOf([command], files)]));
 };
 
 /** The names of what is not as it was, or was not there. */

@@ -10,7 +10,7 @@ import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt } from '../guard/goal.ts';
 import type { Project } from '../store/project.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { checksIn, filesIn, type Roots, scriptsIn } from './scripts.ts';
+import { checksIn, filesIn, type Roots, type Scripts, scriptsIn } from './scripts.ts';
 
 /** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
 export interface Setting {
@@ -22,6 +22,8 @@ export interface Setting {
   readonly hash: string;
   /** The sources of files that its commands name. */
   readonly files: readonly string[];
+  /** Words of its commands that stand for scripts which cannot be told: those are not bound. */
+  readonly unclear: readonly string[];
 }
 
 /** A setting of the config file that runs something. */
@@ -66,8 +68,8 @@ const inConfig = ({ values, changes, own }: Config, files: Files, roots: Roots):
         const value = part[key];
         const commands = key === 'harness' ? ownIn(String(value ?? ''), own) : listOf(value);
         if (commands.length === 0) return [];
-        const named = key === 'harness' ? [] : commands.flatMap((command) => namedBy(key, command, { files, roots }));
-        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), files: [...new Set(named)] }];
+        const named = key === 'harness' ? [] : commands.map((command) => namedBy(key, command, { files, roots }));
+        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...together(named) }];
       }),
   );
 
@@ -86,17 +88,19 @@ const namedBy = (
   key: CommandKey,
   command: string,
   { files, roots }: { readonly files: Files; readonly roots: Roots },
-): string[] => (key === 'verify' ? checksIn(command, files) : scriptsIn(command, files, roots)).map(fileSource);
+): Scripts => (key === 'verify' ? checksIn : scriptsIn)(command, files, roots);
+
+const together = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'> => ({
+  files: [...new Set(named.flatMap((each) => each.files))].map(fileSource),
+  unclear: [...new Set(named.flatMap((each) => each.unclear))],
+});
 
 const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[] => {
   if (own === undefined) return [];
   const { command, args, allowAllArgs } = own;
   const program = /[\\/]/.test(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
-  const named = [
-    ...filesIn([...program, ...args, ...allowAllArgs], files),
-    ...scriptsIn(commandLine(...words), files, roots),
-  ];
+  const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };
   return [
     {
       source: sourceOf(`harnesses.${name}`),
@@ -105,7 +109,7 @@ const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
       ],
       hash: hashOf({ command, args, allowAllArgs }),
-      files: [...new Set(named)].map(fileSource),
+      ...together([named, scriptsIn(commandLine(...words), files, roots)]),
     },
   ];
 };
@@ -114,7 +118,7 @@ const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[
 const ofInclude = (project: Project): Setting[] => {
   const text = read(project, includeSource)?.toString('utf8');
   const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [] }];
+  return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [], unclear: [] }];
 };
 
 const fileSource = (path: string) => `./${path}`;
@@ -123,7 +127,7 @@ const ofFile = (project: Project, source: string): Setting[] => {
   const bytes = read(project, source);
   if (bytes === null) return [];
   const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [] }];
+  return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [], unclear: [] }];
 };
 
 /** No program that lies in a project is longer. */

@@ -351,6 +351,52 @@ describe('trust', () => {
   });
 
   test.each([
+    'D=tools; sh $D/tell',
+    'sh "$(git rev-parse --show-toplevel)/tools/tell"',
+    'sh tools/te*',
+    'cat tools/tell | sh',
+    'env -C tools sh tell',
+    'flock "$HOME/lock" sh tools/$(echo tell)',
+  ])('covers no script of notify that the agent has changed, however it is named: %s', async (notify) => {
+    const project = createProject({
+      agent: [`echo '${evil}' > tools/tell; ${promise}`],
+      files: { [config]: JSON.stringify({ notify }), 'tools/tell': 'exit 0\n' },
+    });
+
+    const result = await project.spool(...run);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('notify was not run: ./tools/tell was changed during the run.');
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('shows which files of a command it cannot bind', async () => {
+    const project = clone({ notify: 'sh "$TOOLS/$(date +%A).sh"' });
+    expect((await project.spool('trust', '--show')).stdout).toContain(
+      '  (runs files that Spool cannot see, which are not part of what you trust: $TOOLS/$().sh)\n',
+    );
+    expect((await project.spool(...run)).stderr).toContain('(runs files that Spool cannot see');
+  });
+
+  test.each([
+    ['by its path', ['{root}/tools/agent']],
+    ['by its path, for an interpreter', ['sh', '{root}/tools/agent']],
+    ['in another folder', ['env', '--chdir=tools', 'sh', 'agent']],
+  ])('ends when the script of an agent changes that is named %s', async (_, words) => {
+    const project = clone({}, { 'tools/agent': `${promise}\n` });
+    const [command, ...args] = words.map((word) => word.replace('{root}', project.folder));
+    project.write(config, JSON.stringify({ harness: 'mine', harnesses: { mine: { command, args } } }));
+    expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
+
+    tool(project);
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('  ./tools/agent  (changed)\n') as string,
+    });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test.each([
     ['of the config file', { notify: 'npm run tell' }, []],
     ['of a flag', {}, ['--notify', 'npm run tell']],
   ])('does not cover a script of package.json that notify %s runs and the agent edits', async (_, settings, flags) => {
