@@ -25,6 +25,8 @@ export type Moved =
  * as it should be. What first appeared while an agent worked is its own to change, until a person changes it.
  */
 export interface Guard {
+  /** Nothing was guarded before, or for other commands: what decides these is taken as it is. */
+  readonly isNew: boolean;
   /** What was not as it should be when it was opened. */
   readonly unsettled: readonly Moved[];
   /** Short names of what is guarded. */
@@ -75,7 +77,9 @@ export const forgetGoal = (folder: string): void => {
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const { folder, commands } = request;
   const goal = await openGoal(request);
-  let memory = withCommands(await load(folder), commands, goal);
+  const before = await load(folder);
+  const isNew = before === null || JSON.stringify(before.commands) !== JSON.stringify(commands);
+  let memory = withCommands(before, commands, goal);
   const keep = (next: Memory) => {
     memory = next;
     overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
@@ -115,6 +119,7 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   };
 
   return {
+    isNew,
     unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
     names: goal.names,
     isExpected(key, bytes) {

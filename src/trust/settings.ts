@@ -39,16 +39,36 @@ export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): 
 
 /** All that needs trust in a project. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
-  const files = filesAt(project.root);
-  const roots = { project: project.root, home: homedir() };
-  const named = [
-    ...inConfig(config, files, roots),
-    ...config.own.flatMap((harness) => ofHarness(harness, files, roots)),
-    ...ofInclude(project),
-  ];
-  const scripts = [...new Set(named.flatMap((setting) => setting.files))];
-  return [...named, ...scripts.flatMap((source) => ofFile(project, source))];
+  const { settings, files } = withScripts(project, [...commandsIn(project, config.own, config), ...ofInclude(project)]);
+  return [...settings, ...files];
 };
+
+/** The commands of a project, and the files that they name in a worktree, where an agent given by its path is not run. */
+export const namedIn = (worktree: Project, config: Config): Named => {
+  const own = config.own.map((harness): Harness => {
+    const program = harness.own && isPath(harness.own.command) ? { ...harness.own, command: 'own' } : harness.own;
+    return program === undefined ? harness : { ...harness, own: program };
+  });
+  return withScripts(worktree, commandsIn(worktree, own, config));
+};
+
+interface Named {
+  readonly settings: readonly Setting[];
+  readonly files: readonly Setting[];
+}
+
+const commandsIn = ({ root }: Project, own: readonly Harness[], config: Config): Setting[] => {
+  const files = filesAt(root);
+  const roots = { project: root, home: homedir() };
+  return [...inConfig(config, files, roots), ...own.flatMap((harness) => ofHarness(harness, files, roots))];
+};
+
+const withScripts = (project: Project, settings: readonly Setting[]): Named => {
+  const sources = [...new Set(settings.flatMap((setting) => setting.files))];
+  return { settings, files: sources.flatMap((source) => ofFile(project, source)) };
+};
+
+const isPath = (command: string) => /[\\/]/.test(command);
 
 /** Those that are needed, and the files that their commands name. */
 export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<string>): Setting[] => {
@@ -98,7 +118,7 @@ const together = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'>
 const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[] => {
   if (own === undefined) return [];
   const { command, args, allowAllArgs } = own;
-  const program = /[\\/]/.test(command) ? [command] : [];
+  const program = isPath(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
   const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };
   return [
@@ -118,7 +138,9 @@ const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[
 const ofInclude = (project: Project): Setting[] => {
   const text = read(project, includeSource)?.toString('utf8');
   const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [], unclear: [] }];
+  return names.length === 0
+    ? []
+    : [{ source: includeSource, commands: names, hash: hashOf(names), files: [], unclear: [] }];
 };
 
 const fileSource = (path: string) => `./${path}`;

@@ -37,6 +37,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'empty-proposal': [text, text, text],
   'no-tasks': [text, text],
   'untrusted-project': [text, text, true],
+  'untrusted-copy': [text, text, text],
+  'land-moved': [text, text],
   'in-iteration': ['accept'],
   'bad-prompt-file': [text, text],
   'empty-prompt-file': [text],

@@ -239,7 +239,8 @@ const isKnown = (name: string) =>
   Object.hasOwn(runners, name);
 
 /** Options that take the next word. */
-const takesValue = /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
+const takesValue =
+  /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
 
 /** The command behind the options of a wrapper. */
 const runRest = (scope: Scope, args: readonly string[]): void => {

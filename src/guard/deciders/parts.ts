@@ -144,7 +144,8 @@ export const skippableIn = (text: string, target: string): string[] => {
   return neededBy(wanted, rules).filter((name) => !isPhony(name) && !isOutput(name));
 };
 
-const usualOutputs = /^(?:node_modules|vendor|venv|env|dist|build|out|output|target|bin|obj|lib|pkg|coverage|html|site)$/;
+const usualOutputs =
+  /^(?:node_modules|vendor|venv|env|dist|build|out|output|target|bin|obj|lib|pkg|coverage|html|site)$/;
 
 /** `cc -o app`, `> app`, `touch app`, `$@`. */
 const writesTo = (line: string, name: string): boolean =>

@@ -82,7 +82,11 @@ describe('the scripts that a command runs', () => {
       ['tools/inner.sh', ''],
       ['src/app.js', ''],
     ]);
-    const nested: Files = { read: (path) => texts.get(path) ?? null, isFile: (path) => texts.has(path), list: () => [] };
+    const nested: Files = {
+      read: (path) => texts.get(path) ?? null,
+      isFile: (path) => texts.has(path),
+      list: () => [],
+    };
     expect(scriptsIn('sh tools/outer.sh', nested, roots).files).toEqual(['tools/outer.sh', 'tools/inner.sh']);
     expect(checksIn('sh tools/outer.sh', nested, roots).files).toEqual(['tools/outer.sh']);
   });
@@ -110,13 +114,12 @@ describe('of a command that verifies work, only those that decide', () => {
     ['node --test test/a.test.js', []],
     ['node src/app.js', []],
     ['npm test', []],
-      ['D=scripts; sh $D/check.sh', ['scripts/check.sh']],
+    ['D=scripts; sh $D/check.sh', ['scripts/check.sh']],
     ['sh /home/me/project/scripts/check.sh', ['scripts/check.sh']],
   ])('%s', (command, expected) => expect(checksIn(command, files, roots).files).toEqual(expected));
 });
 
 test('without a shell, every word that is a file', () =>
-  expect(filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files, roots)).toEqual([
-    'tools/agent',
-    'package-lock.json',
-  ]));
+  expect(
+    filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files, roots),
+  ).toEqual(['tools/agent', 'package-lock.json']));
