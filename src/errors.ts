@@ -200,6 +200,10 @@ const table = {
     text: (command: string, log: string) =>
       `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
   },
+  'blocked-git': {
+    exit: 2,
+    text: (why: string) => `git cannot be asked: ${why}.`,
+  },
   'land-moved': {
     exit: 1,
     text: (command: string, name: string) =>

@@ -85,6 +85,45 @@ const outlastsNothing = async (name: string): Promise<void> => {
 test('a FIFO in the place of a file of git outlasts neither --max-duration nor Ctrl-C', () =>
   fewAtATime(filesOfGit, 3, outlastsNothing));
 
+test.each(['sub/.gitignore', '.gitattributes', '.git/info/exclude'])(
+  'a FIFO at %s is named, and the run goes on without git',
+  async (path) => {
+    const project = createProject({
+      agent: ['echo 1 > 1.txt', `mkdir -p sub; ${fifoAt(path)}`, `rm ${path}`, `echo 4 > 4.txt; ${promise}`],
+    });
+    const loop = project.start([...run, '--max-iterations', '2']);
+    try {
+      const { code, stderr } = await endsSoon(loop.result);
+      expect(code, stderr).toBe(3);
+      const said = `${project.path(path)} is a named pipe, on which git waits for ever (delete it)`;
+      expect(stderr.split(said)).toHaveLength(2);
+      expect(stderr).toContain(`${said}: changes are no longer tracked or committed.`);
+
+      expect(await endsSoon(project.spool('rewind', change, '1', '--dry-run'))).toMatchObject({
+        code: 2,
+        stderr: `spool: git cannot be asked: ${said}.\n`,
+      });
+      // Once it is gone, git is asked again.
+      expect(await endsSoon(project.spool(...run, '--fresh'))).toMatchObject({ code: 0 });
+      expect(project.git('log', '--name-only', '--format=')).toContain('4.txt');
+    } finally {
+      loop.kill('SIGKILL');
+    }
+  },
+);
+
+test('a FIFO that would block a landing is named', async () => {
+  const project = createProject({ agent });
+  expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+  mkdirSync(project.path('sub'));
+  execFileSync('mkfifo', [project.path('sub/.gitignore')]);
+
+  expect(await endsSoon(project.spool('land', change))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`git cannot be asked: ${project.path('sub/.gitignore')} is a named pipe`) as string,
+  });
+});
+
 test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', async () => {
   const project = createProject({ agent });
   project.write('.git/hooks/post-commit', `#!/bin/sh\n${fifoAt('.git/logs/HEAD')}\n`);

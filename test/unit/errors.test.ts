@@ -39,6 +39,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'untrusted-project': [text, text, true],
   'untrusted-copy': [text, text, text],
   'land-moved': [text, text],
+  'blocked-git': [text],
   'in-iteration': ['accept'],
   'bad-prompt-file': [text, text],
   'empty-prompt-file': [text],

@@ -124,10 +124,9 @@ const neededBy = (target: string, rules: ReadonlyMap<string, Rule>): string[] =>
 
 const phonyIn = (text: string): ((name: string) => boolean) => {
   const variables = variablesIn(text);
-  const names = [...text.replaceAll(/\\\r?\n/g, ' ').matchAll(/^\.PHONY[ \t]*:+(.*)$/gm)].flatMap(([, list = '']) =>
-    withVariables(list, variables).split(/\s+/),
-  );
-  return (name) => names.includes(name);
+  const lists = text.replaceAll(/\\\r?\n/g, ' ').matchAll(/^\.PHONY[ \t]*:+(.*)$/gm);
+  const names = new Set([...lists].flatMap(([, list = '']) => withVariables(list, variables).split(/\s+/)));
+  return (name) => names.has(name);
 };
 
 /**

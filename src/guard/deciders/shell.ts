@@ -54,7 +54,7 @@ const substitution = String.raw`(?:\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x
 const substitutions = new RegExp(substitution, 'g');
 
 /** Stands for the top folder of the repository. */
-export const topFolder = '${:top}';
+const topFolder = '${:top}';
 
 const printedBy = (inner: string): string => {
   const command = withoutMarks(inner).trim();
