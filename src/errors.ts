@@ -54,6 +54,11 @@ const table = {
     text: (root: string, hash: string, pinned: boolean) =>
       `${root} would run the above, which you have not trusted${pinned ? ', and SPOOL_TRUST pins something else' : ''}. Trust it with "spool trust", or for this call with SPOOL_TRUST=${hash}`,
   },
+  'untrusted-copy': {
+    exit: 2,
+    text: (path: string, source: string, see: string) =>
+      `${source} would run ${path}, which is not the file that you have trusted; nothing of it was run. See: ${see}. To run it, have it in the project folder and trust it there with "spool trust"; otherwise commit the trusted one, or give a command of your own, such as with --verify or SPOOL_WORKTREE_SETUP.`,
+  },
   'change-required': {
     exit: 2,
     text: (ids: readonly string[]) => `--change is required when nobody can be asked. ${activeChanges(ids)}`,
@@ -194,6 +199,15 @@ const table = {
     exit: 1,
     text: (command: string, log: string) =>
       `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
+  },
+  'blocked-git': {
+    exit: 2,
+    text: (why: string) => `git cannot be asked: ${why}.`,
+  },
+  'land-moved': {
+    exit: 1,
+    text: (command: string, name: string) =>
+      `${name} decides whether the work is verified, and was changed while "${command}" ran. Nothing was moved.`,
   },
   'land-blocked': {
     exit: 2,

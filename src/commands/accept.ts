@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { isInside } from '../process/tree.ts';
 import { resolveChange } from '../changes/changes.ts';
-import { findProject } from '../store/project.ts';
-import { acceptGoal, describeMoved } from '../guard/guard.ts';
+import { readConfig } from '../config/resolve.ts';
+import { findProject, type Project } from '../store/project.ts';
+import { acceptGoal, describeMoved, type Moved } from '../guard/guard.ts';
+import { namedIn } from '../trust/settings.ts';
+import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/context.ts';
 import { asAskedFor, recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
@@ -30,8 +33,24 @@ export const run = async ({ argument, cwd, env, terminal }: Call): Promise<numbe
     terminal.out(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;
   }
+  await trustAccepted({ project, root, env }, moved);
   for (const each of moved.slice(0, shown)) terminal.out(`  ${oneLine(describeMoved(each))}\n`);
   if (moved.length > shown) terminal.out(`  and ${count(moved.length - shown, 'more change')}\n`);
   terminal.out(`Accepted the current goal of ${change}.\n`);
   return 0;
+};
+
+interface Accepting {
+  readonly project: Project;
+  /** Where the agent works. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A script of the config file that a person accepts may run as it is, also when it lands. */
+const trustAccepted = async ({ project, root, env }: Accepting, moved: readonly Moved[]): Promise<void> => {
+  const accepted = new Set(moved.flatMap((each) => (each.kind === 'task' ? [] : [`./${each.key}`])));
+  const { files } = namedIn({ root }, await readConfig(project));
+  const scripts = files.filter(({ source }) => accepted.has(source));
+  if (scripts.length > 0) await addTrust(env, project, scripts);
 };

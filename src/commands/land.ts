@@ -1,5 +1,6 @@
 import { userError } from '../errors.ts';
 import { resolveChange } from '../changes/changes.ts';
+import { blockedOr } from '../git/blocked.ts';
 import { hurryGit, whyGivenUp } from '../git/hurry.ts';
 import { gitFolderOf } from '../git/worktree.ts';
 import { land } from '../land/land.ts';
@@ -51,7 +52,7 @@ export const run = async ({ argument, typed, cwd, env, terminal }: Call): Promis
   } catch (error) {
     const signal = stops.received();
     // A git that was ended answers nothing: what was made of that is not the reason.
-    if (signal === null || whyGivenUp() === null) throw error;
+    if (signal === null || whyGivenUp() === null) throw blockedOr(error);
     const again = commandLine('spool', 'land', change);
     throw userError('interrupted', exitCodeOf(signal), `git did not answer; finish it with "${again}"`);
   } finally {

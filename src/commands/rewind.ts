@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
+import { blockedOr } from '../git/blocked.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
 import { pathOf, readable } from '../git/git.ts';
 import { type LeftOut, leftOutIn, stillLeftOut } from '../git/left-out.ts';
@@ -20,7 +21,12 @@ import { keptOf } from './kept.ts';
 /** How many files are named. */
 const mostNamed = 20;
 
-export const run = async (call: Call): Promise<number> => {
+export const run = (call: Call): Promise<number> =>
+  rewindOrShow(call).catch((error: unknown) => {
+    throw blockedOr(error);
+  });
+
+const rewindOrShow = async (call: Call): Promise<number> => {
   const kept = await keptOf(call);
   const { project, tree, change, place } = kept;
   if (!existsSync(place)) throw userError('place-gone', place);

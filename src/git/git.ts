@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { passed } from '../process/passed-environment.ts';
 import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../process/sandbox.ts';
+import { watchBlocked, whyBlocked } from './blocked.ts';
 import { watchHurry, whyGivenUp } from './hurry.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
 import { safePager } from './pager.ts';
@@ -49,9 +50,9 @@ const guards: GitGuard[] = [];
 /** Asked before every git command from now on. */
 export const guardGit = (guard: GitGuard): void => void guards.push(guard);
 
-/** The reason why git is not run any more; null while it is. */
-export const whyNoGit = async (): Promise<string | null> => {
-  const givenUp = whyGivenUp();
+/** The reason why git is not run any more in this folder; null while it is. */
+export const whyNoGit = async (cwd: string): Promise<string | null> => {
+  const givenUp = whyGivenUp() ?? whyBlocked(cwd);
   if (givenUp !== null) return givenUp;
   for (const guard of guards) {
     const why = await guard();
@@ -65,7 +66,7 @@ export const whyNoGit = async (): Promise<string | null> => {
  * filters. What git answers, also that there is no git, is a value.
  */
 export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
-  const why = await whyNoGit();
+  const why = await whyNoGit(call.cwd);
   return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
 };
 
@@ -146,6 +147,8 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
   const unwatch = watchHurry({ hooks: call.hooks ?? false, end });
+  // A hook may take its time.
+  const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -161,7 +164,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
     return {
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
-      stderr: signal === null ? said : `git was ended by ${signal}`,
+      stderr: signal === null ? said : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };
@@ -171,6 +174,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
     call.kill?.removeEventListener('abort', end);
     inside?.lost.removeEventListener('abort', end);
     unwatch();
+    unblock();
     if (killing && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();

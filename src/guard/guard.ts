@@ -25,6 +25,8 @@ export type Moved =
  * as it should be. What first appeared while an agent worked is its own to change, until a person changes it.
  */
 export interface Guard {
+  /** Nothing was guarded before, or for other commands: what decides these is taken as it is. */
+  readonly isNew: boolean;
   /** What was not as it should be when it was opened. */
   readonly unsettled: readonly Moved[];
   /** Short names of what is guarded. */
@@ -35,6 +37,8 @@ export interface Guard {
   before(): void;
   /** Called when it has ended: all that is not as it should be. */
   after(): Moved[];
+  /** The same while the work is verified, right before each command: nothing is written down. */
+  look(): Moved[];
   /** Lets a person's edits in, which come as files; what was not as it should be before stays so. */
   takeOver<Brought extends { readonly taken: readonly string[] }>(bringIn: () => Promise<Brought>): Promise<Brought>;
   /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
@@ -73,7 +77,9 @@ export const forgetGoal = (folder: string): void => {
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const { folder, commands } = request;
   const goal = await openGoal(request);
-  let memory = withCommands(await load(folder), commands, goal);
+  const before = await load(folder);
+  const isNew = before === null || JSON.stringify(before.commands) !== JSON.stringify(commands);
+  let memory = withCommands(before, commands, goal);
   const keep = (next: Memory) => {
     memory = next;
     overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
@@ -113,6 +119,7 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   };
 
   return {
+    isNew,
     unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
     names: goal.names,
     isExpected(key, bytes) {
@@ -131,6 +138,10 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
       const seen = goal.hashes([...Object.keys(expected), ...created]);
       keep({ ...memory, working: false, seen, created });
       return movedSince(memory, goal, seen);
+    },
+    look() {
+      accept();
+      return memory ? movedSince(memory, goal) : [];
     },
     async takeOver(bringIn) {
       const before = memory && movedSince(memory, goal);

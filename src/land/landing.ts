@@ -9,6 +9,8 @@ export interface LandSettings {
   readonly commands: readonly string[];
   /** Asked for, or what the last run was in. */
   readonly sandbox: boolean;
+  /** Throws when a trusted command would run a file in this folder that is not the trusted one. */
+  readonly checkIn: (root: string, howToSee: (path: string) => string) => void;
 }
 
 export interface LandRequest {

@@ -13,6 +13,7 @@ import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
+import { changedIn, decidingIn } from '../trust/running.ts';
 import { setUp } from '../run/workspace.ts';
 import { openFor } from '../run/sandbox.ts';
 import { exitCodeOf, type Stops } from '../process/signals.ts';
@@ -78,7 +79,7 @@ export const isConflictNote = (line: string): boolean =>
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async (landing: Landing): Promise<void> => {
   const { project, change, env, cwd, say, stops, trial, prefix } = landing;
-  const { options, commands, sandbox: isConfined } = landing.settings;
+  const { options, commands, sandbox: isConfined, checkIn } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');
@@ -99,11 +100,16 @@ const verify = async (landing: Landing): Promise<void> => {
     return result === 'passed';
   };
 
+  const checkSetup = () =>
+    checkIn(root, (path) => commandLine('git', 'diff', landing.base, landing.branch, '--', path));
   const setUpAndVerify = async () => {
     if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
-    if (!(await passes(setUp({ ...place, project, options, root, family }))))
+    if (!(await passes(setUp({ ...place, project, options, root, family, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
+    const deciding = decidingIn(root, commands);
     for (const command of commands) {
+      // The setup, or the command before, may have run what is on the branch.
+      checkSetup();
       say(`Verifying: ${redactor.text(command)}`);
       const result = runShell({
         ...place,
@@ -115,6 +121,8 @@ const verify = async (landing: Landing): Promise<void> => {
       });
       if (!(await passes(result.then(({ outcome }) => outcome))))
         throw userError('land-red', redactor.text(command), log);
+      const [moved] = changedIn(root, deciding);
+      if (moved !== undefined) throw userError('land-moved', redactor.text(command), moved);
     }
   };
   try {

@@ -10,7 +10,7 @@ import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
 import { distrustWritable, refuseWidening } from '../run/sandbox.ts';
 import { sourceFor } from '../run/trust.ts';
-import { type Consent, requireTrust } from '../run/require-trust.ts';
+import { checkCopies, type Consent, requireTrust } from '../run/require-trust.ts';
 import type { LandSettings } from './landing.ts';
 
 interface SettingsRequest {
@@ -46,17 +46,18 @@ export const trustLanding = async ({
   if (isKept && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
   if (isKept && !isKnown && kept.some((command) => command.includes(mask)))
     throw userError('redacted-run', change, '--verify');
-  const needed = [
+  const needed = new Set([
     ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
     ...(asked.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
     includeSource,
-  ];
+  ]);
+  const of = { project, config, env, needed };
   // Without a command to verify it, nothing is set up either.
-  if (commands.length > 0)
-    await requireTrust({ project, config, env, needed: new Set(needed), consent: consentFor(options) });
+  const trusted = commands.length === 0 ? [] : await requireTrust({ ...of, consent: consentFor(options) });
   const sandbox = options.sandbox || (view?.sandbox ?? false);
   if (!sandbox) refuseWidening(asked);
-  return { options, commands, sandbox };
+  const checkIn: LandSettings['checkIn'] = (root, howToSee) => checkCopies({ ...of, trusted, root, howToSee });
+  return { options, commands, sandbox, checkIn };
 };
 
 /** What of the last run decides how its branch lands. */

@@ -1,8 +1,10 @@
+import { join, relative } from 'node:path';
 import type { Config } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { renderSettings } from '../trust/render.ts';
 import { judge, type Judged, pinsIn, trustVariable } from '../trust/judge.ts';
+import { differingIn } from '../trust/elsewhere.ts';
 import { hashOfAll, settingsOf, withFiles } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 
@@ -50,6 +52,27 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Judg
   if (!(await consent.confirm(question))) throw userError('cancelled', 'the project is not trusted');
   await addTrust(env, project, open);
   return trusted();
+};
+
+export interface CopiesRequest extends Omit<TrustRequest, 'consent'> {
+  /** What was trusted for these runs. */
+  readonly trusted: readonly Judged[];
+  /** Where the needed commands are about to run. */
+  readonly root: string;
+  /** The command that shows how a file there differs. */
+  readonly howToSee: (path: string) => string;
+}
+
+/** Throws when a needed command would run a file in another folder that is not what the user has trusted. */
+export const checkCopies = ({ project, config, env, needed, trusted, root, howToSee }: CopiesRequest): void => {
+  if (needed.size === 0 || pinsIn(env[trustVariable]) === 'everything') return;
+  const known = [...trusted, ...readTrusted(env, project)];
+  const isTrusted = ({ source, hash }: Pick<Judged, 'source' | 'hash'>) =>
+    known.some((each) => each.source === source && each.hash === hash);
+  const [first] = differingIn({ root, config, needed, isTrusted });
+  if (first === undefined) return;
+  const where = relative(project.root, join(root, first.path));
+  throw userError('untrusted-copy', where, first.source, howToSee(first.path));
 };
 
 export const introduction = ({ root }: Project, open: readonly Judged[]): string =>

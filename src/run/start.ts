@@ -189,8 +189,9 @@ interface PlannedRequest extends LockedRequest, Planned {
 
 const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   const { project, change, options, plan, previous, folder, emitter, emit } = request;
+  const checkSetup = (root: string) => request.trusted.checkIn(root, request, 'worktreeSetup');
   const exclusive = request.batch?.exclusive ?? ((task: () => Promise<Place>) => task());
-  const opening = exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null }));
+  const opening = exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null, checkSetup }));
   const place = await opening.catch(request.end.rethrow);
   const work = { root: place.root };
   writeOwn(join(folder, 'place'), `${place.root}\n`);
@@ -207,6 +208,9 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
     folder: kept,
     committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
   });
+  if (place.worktree !== null) request.trusted.checkIn(place.root, request, 'harness');
+  // What was guarded before is not trusted, but known.
+  if (place.worktree !== null && guard.isNew) request.trusted.checkIn(place.root, request, 'verify');
   const copies = await openPlaceCopies({ project, change, place, guard, emit });
   const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
   const usageOfOthers = request.batch?.usageOfOthers ?? (() => null);

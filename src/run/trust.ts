@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { type Config, prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
@@ -14,12 +16,15 @@ import {
   sourceOf,
   withFiles,
 } from '../trust/settings.ts';
-import { type Consent, requireTrust } from './require-trust.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import { agentsOf, type Planned, planRun, type PlanRequest } from './plan.ts';
 
 export interface TrustedRuns {
   /** Throws when a run, as it is planned in the end, would take something from the project that was not asked about. */
   check(run: OneRun): void;
+  /** Throws when a command of the config file would run a file in a worktree that is not the trusted one. */
+  checkIn(root: string, run: OneRun, key: Exclude<CommandKey, 'notify'>): void;
   /** Where each command of a run comes from. */
   originsOf(run: OneRun): readonly CommandOrigin[];
   /** The scripts behind a command of the config file that are not what they were when it was trusted. */
@@ -62,6 +67,20 @@ export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
       if (open.length === 0) return;
       consent.say(renderSettings(judge(open, [])));
       throw userError('untrusted-project', project.root, hashOfAll(settings), false);
+    },
+    checkIn: (root, run, key) => {
+      const sources = neededBy(request, run);
+      const isMeant = (source: string) =>
+        key === 'harness'
+          ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
+          : source === sourceFor(config, run.change, key);
+      const needed = new Set(sources.filter(isMeant));
+      const howToSee = (path: string) => {
+        const files = [join(project.root, path), join(root, path)];
+        const [here, there] = files.map((file) => (existsSync(file) ? relative(project.root, file) : '/dev/null'));
+        return commandLine('git', 'diff', '--no-index', '--', here!, there!);
+      };
+      checkCopies({ project, config, env, needed, trusted, root, howToSee });
     },
     originsOf: (run) => originsOf(request, trusted, run),
     changedScripts: (change, key) => {

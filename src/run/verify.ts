@@ -23,12 +23,12 @@ export const makeGate =
     const { conflicts } = await parts.copies.sync();
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
-    const runs = cheap ? await runCommands(parts, iteration) : [];
+    const { runs, meanwhile } = cheap ? await runCommands(parts, { iteration, watches }) : { runs: [], meanwhile: [] };
     keepState(parts);
     // Once more: something that the agent left behind may have been at work in the meantime.
-    const moved = watches ? unique([...seen, ...parts.guard.after()]) : [];
+    const moved = watches ? unique([...seen, ...meanwhile, ...parts.guard.after()]) : [];
     const found = {
-      ...(await tamperingOf(parts, moved)),
+      ...(await tamperingOf(parts, moved, seen)),
       openTasks: openTasks.slice(0, mostListed),
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, mostListed),
@@ -42,9 +42,13 @@ const unique = (moved: readonly Moved[]): Moved[] => [
 ];
 
 /** What was changed, whoever did, and both ways to put that right. */
-const tamperingOf = async (parts: WorldParts, moved: readonly Moved[]) => {
-  const sentence = (each: Moved) =>
-    `${describeMoved(each)}${each.kind === 'task' ? '' : ' while the agent was running'}`;
+const tamperingOf = async (parts: WorldParts, moved: readonly Moved[], byAgent: readonly Moved[]) => {
+  const isAgents = new Set(byAgent.map(describeMoved));
+  const sentence = (each: Moved) => {
+    const text = describeMoved(each);
+    if (each.kind === 'task') return text;
+    return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
+  };
   return {
     tampering: moved.slice(0, mostListed).map(sentence),
     tamperingCount: moved.length,
@@ -63,21 +67,40 @@ const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string
 
 const longestTitle = 200;
 
-const runCommands = async (parts: WorldParts, iteration: number): Promise<GateRun[]> => {
+interface Verifying {
+  readonly iteration: number;
+  /** Nothing is run once the goal has moved. */
+  readonly watches: boolean;
+}
+
+/** `meanwhile` is what an earlier command has moved of the goal: it may have rewritten the script of the next one. */
+const runCommands = async (parts: WorldParts, { iteration, watches }: Verifying) => {
   const { verify } = parts.plan.gate;
   if (verify.length > 0) parts.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
-  for (const [index, command] of verify.entries())
-    runs.push(await runTwice(parts, command, fileOf(iteration, `verify-${index + 1}`)));
-  return runs;
+  let meanwhile: readonly Moved[] = [];
+  const mayRun = () => {
+    if (watches) meanwhile = parts.guard.look();
+    return meanwhile.length === 0;
+  };
+  for (const [index, command] of verify.entries()) {
+    if (!mayRun()) break;
+    runs.push(await runTwice(parts, command, { name: fileOf(iteration, `verify-${index + 1}`), mayRun }));
+  }
+  return { runs, meanwhile };
 };
 
+interface Attempt {
+  readonly name: string;
+  readonly mayRun: () => boolean;
+}
+
 /** A command that is red is run once more before it is believed. */
-const runTwice = async (parts: WorldParts, command: string, name: string): Promise<GateRun> => {
+const runTwice = async (parts: WorldParts, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
   const started = performance.now();
   const first = await runOnce(parts, command, name);
   const red = first.outcome === 'failed' || first.outcome === 'timed-out';
-  const again = red && leftMs(parts) > 0;
+  const again = red && leftMs(parts) > 0 && mayRun();
   const last = again ? await runOnce(parts, command, `${name}-again`) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;

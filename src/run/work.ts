@@ -143,7 +143,7 @@ const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder
 const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => Promise<void>) => {
   let isSaid = false;
   return async (snapshots) => {
-    const why = await whyNoGit();
+    const why = await whyNoGit(tree.root);
     const last = isGone(tree) ? gone : why && refused(why);
     if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
     if (!isSaid) emit({ type: 'notice', text: last });

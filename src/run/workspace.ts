@@ -57,6 +57,7 @@ export interface PlaceRequest extends RunRequest {
   readonly redactor: Redactor;
   readonly emit: Emit;
   readonly sandbox: Sandbox | null;
+  readonly checkSetup: SetUp['checkSetup'];
 }
 
 /** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
@@ -163,6 +164,8 @@ export interface SetUp {
   /** The folder of the project in the new work tree. */
   readonly root: string;
   readonly logFile: string;
+  /** Called right before the setup is run there; throws when it must not be. */
+  readonly checkSetup: (root: string) => void;
   /** Under which its processes are found when Spool is killed. */
   readonly family: string;
   readonly stops: Stops;
@@ -178,6 +181,7 @@ export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
     for (const name of (await filesNamedBy(project.root, include)).map(readable))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
   if (options.worktreeSetup === null) return 'passed';
+  place.checkSetup(root);
   const { outcome } = await runShell({
     ...place,
     command: options.worktreeSetup,

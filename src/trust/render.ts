@@ -7,16 +7,23 @@ import { visible } from '../text/visible.ts';
 /** Every command in full, one a line, behind where it is from; a changed one as a difference. */
 export const renderSettings = (settings: readonly Judged[]): string[] => {
   const width = Math.max(...settings.map(({ source }) => source.length));
-  return settings.flatMap(({ source, commands, before }) => {
+  return settings.flatMap(({ source, commands, before, unclear }) => {
     const label = visible(source);
-    if (before === null) return commands.map((command) => `  ${label.padEnd(width)}  ${visible(command)}`);
+    const row = (text: string) => `  ${label.padEnd(width)}  ${text}`;
+    if (before === null) return [...commands.map((command) => row(visible(command))), ...unseen(unclear).map(row)];
     return [
       `  ${label}  (changed)`,
       ...differences(before, commands).map(([sign, command]) => `    ${sign} ${visible(command)}`),
+      ...unseen(unclear).map((text) => `    ${text}`),
       ...(source.startsWith('./') ? [`    ${visible(howToSee(source))}`] : []),
     ];
   });
 };
+
+const unseen = (unclear: readonly string[]): string[] =>
+  unclear.length === 0
+    ? []
+    : [`(runs files that Spool cannot see, which are not part of what you trust: ${visible(unclear.join(' '))})`];
 
 /** What two lists begin and end with is the same; what is between that has changed, also when it is only in another order. */
 const differences = (before: readonly string[], now: readonly string[]): [string, string][] => {
@@ -43,10 +50,11 @@ const howToSee = (path: string): string => {
 
 /** The same with what is trusted since when. */
 export const renderTrust = (settings: readonly Judged[]): string[] =>
-  settings.flatMap(({ source, commands, since, before }) => {
+  settings.flatMap(({ source, commands, since, before, unclear }) => {
     const state =
       since === null ? (before === null ? 'not trusted' : 'changed, not trusted') : `trusted ${dayOf(since)}`;
-    return [`${visible(source)}  (${state})`, ...commands.map((command) => `  ${visible(command)}`)];
+    const lines = [...commands.map(visible), ...unseen(unclear)];
+    return [`${visible(source)}  (${state})`, ...lines.map((line) => `  ${line}`)];
   });
 
 export const toJson = ({ source, commands, hash, since }: Setting & Pick<Judged, 'since'>) => ({

@@ -10,7 +10,7 @@ import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt } from '../guard/goal.ts';
 import type { Project } from '../store/project.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { checksIn, filesIn, type Roots, scriptsIn } from './scripts.ts';
+import { checksIn, filesIn, type Roots, type Scripts, scriptsIn } from './scripts.ts';
 
 /** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
 export interface Setting {
@@ -22,6 +22,8 @@ export interface Setting {
   readonly hash: string;
   /** The sources of files that its commands name. */
   readonly files: readonly string[];
+  /** Words of its commands that stand for scripts which cannot be told: those are not bound. */
+  readonly unclear: readonly string[];
 }
 
 /** A setting of the config file that runs something. */
@@ -37,16 +39,36 @@ export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): 
 
 /** All that needs trust in a project. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
-  const files = filesAt(project.root);
-  const roots = { project: project.root, home: homedir() };
-  const named = [
-    ...inConfig(config, files, roots),
-    ...config.own.flatMap((harness) => ofHarness(harness, files, roots)),
-    ...ofInclude(project),
-  ];
-  const scripts = [...new Set(named.flatMap((setting) => setting.files))];
-  return [...named, ...scripts.flatMap((source) => ofFile(project, source))];
+  const { settings, files } = withScripts(project, [...commandsIn(project, config.own, config), ...ofInclude(project)]);
+  return [...settings, ...files];
 };
+
+/** The commands of a project, and the files that they name in a worktree, where an agent given by its path is not run. */
+export const namedIn = (worktree: Project, config: Config): Named => {
+  const own = config.own.map((harness): Harness => {
+    const program = harness.own && isPath(harness.own.command) ? { ...harness.own, command: 'own' } : harness.own;
+    return program === undefined ? harness : { ...harness, own: program };
+  });
+  return withScripts(worktree, commandsIn(worktree, own, config));
+};
+
+interface Named {
+  readonly settings: readonly Setting[];
+  readonly files: readonly Setting[];
+}
+
+const commandsIn = ({ root }: Project, own: readonly Harness[], config: Config): Setting[] => {
+  const files = filesAt(root);
+  const roots = { project: root, home: homedir() };
+  return [...inConfig(config, files, roots), ...own.flatMap((harness) => ofHarness(harness, files, roots))];
+};
+
+const withScripts = (project: Project, settings: readonly Setting[]): Named => {
+  const sources = [...new Set(settings.flatMap((setting) => setting.files))];
+  return { settings, files: sources.flatMap((source) => ofFile(project, source)) };
+};
+
+const isPath = (command: string) => /[\\/]/.test(command);
 
 /** Those that are needed, and the files that their commands name. */
 export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<string>): Setting[] => {
@@ -66,8 +88,8 @@ const inConfig = ({ values, changes, own }: Config, files: Files, roots: Roots):
         const value = part[key];
         const commands = key === 'harness' ? ownIn(String(value ?? ''), own) : listOf(value);
         if (commands.length === 0) return [];
-        const named = key === 'harness' ? [] : commands.flatMap((command) => namedBy(key, command, { files, roots }));
-        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), files: [...new Set(named)] }];
+        const named = key === 'harness' ? [] : commands.map((command) => namedBy(key, command, { files, roots }));
+        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...together(named) }];
       }),
   );
 
@@ -86,17 +108,19 @@ const namedBy = (
   key: CommandKey,
   command: string,
   { files, roots }: { readonly files: Files; readonly roots: Roots },
-): string[] => (key === 'verify' ? checksIn(command, files) : scriptsIn(command, files, roots)).map(fileSource);
+): Scripts => (key === 'verify' ? checksIn : scriptsIn)(command, files, roots);
+
+const together = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'> => ({
+  files: [...new Set(named.flatMap((each) => each.files))].map(fileSource),
+  unclear: [...new Set(named.flatMap((each) => each.unclear))],
+});
 
 const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[] => {
   if (own === undefined) return [];
   const { command, args, allowAllArgs } = own;
-  const program = /[\\/]/.test(command) ? [command] : [];
+  const program = isPath(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
-  const named = [
-    ...filesIn([...program, ...args, ...allowAllArgs], files),
-    ...scriptsIn(commandLine(...words), files, roots),
-  ];
+  const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };
   return [
     {
       source: sourceOf(`harnesses.${name}`),
@@ -105,7 +129,7 @@ const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
       ],
       hash: hashOf({ command, args, allowAllArgs }),
-      files: [...new Set(named)].map(fileSource),
+      ...together([named, scriptsIn(commandLine(...words), files, roots)]),
     },
   ];
 };
@@ -114,7 +138,9 @@ const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[
 const ofInclude = (project: Project): Setting[] => {
   const text = read(project, includeSource)?.toString('utf8');
   const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  return names.length === 0 ? [] : [{ source: includeSource, commands: names, hash: hashOf(names), files: [] }];
+  return names.length === 0
+    ? []
+    : [{ source: includeSource, commands: names, hash: hashOf(names), files: [], unclear: [] }];
 };
 
 const fileSource = (path: string) => `./${path}`;
@@ -123,7 +149,7 @@ const ofFile = (project: Project, source: string): Setting[] => {
   const bytes = read(project, source);
   if (bytes === null) return [];
   const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-  return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [] }];
+  return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [], unclear: [] }];
 };
 
 /** No program that lies in a project is longer. */

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -351,6 +351,52 @@ describe('trust', () => {
   });
 
   test.each([
+    'D=tools; sh $D/tell',
+    'sh "$(git rev-parse --show-toplevel)/tools/tell"',
+    'sh tools/te*',
+    'cat tools/tell | sh',
+    'env -C tools sh tell',
+    'flock "$HOME/lock" sh tools/$(echo tell)',
+  ])('covers no script of notify that the agent has changed, however it is named: %s', async (notify) => {
+    const project = createProject({
+      agent: [`echo '${evil}' > tools/tell; ${promise}`],
+      files: { [config]: JSON.stringify({ notify }), 'tools/tell': 'exit 0\n' },
+    });
+
+    const result = await project.spool(...run);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('notify was not run: ./tools/tell was changed during the run.');
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('shows which files of a command it cannot bind', async () => {
+    const project = clone({ notify: 'sh "$TOOLS/$(date +%A).sh"' });
+    expect((await project.spool('trust', '--show')).stdout).toContain(
+      '  (runs files that Spool cannot see, which are not part of what you trust: $TOOLS/$().sh)\n',
+    );
+    expect((await project.spool(...run)).stderr).toContain('(runs files that Spool cannot see');
+  });
+
+  test.each([
+    ['by its path', ['{root}/tools/agent']],
+    ['by its path, for an interpreter', ['sh', '{root}/tools/agent']],
+    ['in another folder', ['env', '--chdir=tools', 'sh', 'agent']],
+  ])('ends when the script of an agent changes that is named %s', async (_, words) => {
+    const project = clone({}, { 'tools/agent': `${promise}\n` });
+    const [command, ...args] = words.map((word) => word.replace('{root}', project.folder));
+    project.write(config, JSON.stringify({ harness: 'mine', harnesses: { mine: { command, args } } }));
+    expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
+
+    tool(project);
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('  ./tools/agent  (changed)\n') as string,
+    });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test.each([
     ['of the config file', { notify: 'npm run tell' }, []],
     ['of a flag', {}, ['--notify', 'npm run tell']],
   ])('does not cover a script of package.json that notify %s runs and the agent edits', async (_, settings, flags) => {
@@ -407,6 +453,116 @@ describe('trust', () => {
     project.write(`${below}/${config}`, JSON.stringify(settings));
     expect(await project.start(probe, { cwd: below }).result).toMatchObject({ code: 2 });
     expect(isHit(project)).toBe(false);
+  });
+
+  describe('is for files as they are, also where a command runs in a worktree', () => {
+    const script = 'tools/x.sh';
+    const hostile = `${evil}; ${promise}`;
+    const apart = [...run, '--worktree'];
+    const refused = (source: string) =>
+      expect.stringMatching(
+        new RegExp(
+          `^spool: config\\.json ${source} would run \\S+/tools/x\\.sh, which is not the file that you have trusted`,
+          'm',
+        ),
+      ) as string;
+    const trusting = (settings: object, agent: string = promise) =>
+      createProject({ agent: [agent], files: { [config]: JSON.stringify(settings), [script]: `${promise}\n` } });
+    const writing = (file: string, text: string) => `cat > ${file} <<'END'\n${text}\nEND\n${promise}`;
+    /** As an agent in a sandbox can: the file in the project stays as it was, and git status is clean. */
+    const commitUnseen = (project: TestProject) => {
+      project.write('tools/y.sh', hostile);
+      const blob = project.git('hash-object', '-w', 'tools/y.sh');
+      rmSync(project.path('tools/y.sh'));
+      project.git('update-index', '--cacheinfo', `100644,${blob},${script}`);
+      project.git('commit', '-qm', 'unseen');
+      project.git('update-index', '--skip-worktree', script);
+    };
+    const kinds: [string, string, object][] = [
+      ['the setup', 'worktreeSetup', { worktree: { setup: `sh ${script}` } }],
+      ['verify', 'verify', { verify: `sh ${script}` }],
+      ['an agent', 'harnesses.mine', { harness: 'mine', harnesses: { mine: { command: 'sh', args: [script] } } }],
+    ];
+
+    test.each(kinds)('%s, on a commit that has another file', async (_, source, settings) => {
+      const project = trusting(settings);
+      commitUnseen(project);
+
+      const result = await project.spool(...apart);
+
+      expect(result).toMatchObject({ code: 2, stderr: refused(source) });
+      expect(isHit(project)).toBe(false);
+      const look = /See: (.*?)\. To run it/.exec(result.stderr)![1]!;
+      expect(spawnSync('sh', ['-c', look], { cwd: project.folder, encoding: 'utf8' }).stdout).toContain(`+${evil}`);
+
+      const again = await project.start(apart, { env: { SPOOL_TRUST: '1' } }).result;
+      expect(again).toMatchObject({ code: 0 });
+      expect(isHit(project)).toBe(true);
+    });
+
+    test('verify, in a worktree that an agent has left, once nothing is known of it any more', async () => {
+      const project = trusting({ verify: `sh ${script}` }, writing(script, hostile));
+      expect(await project.spool(...apart, '--max-iterations', '1')).toMatchObject({ code: 3 });
+
+      expect(await project.spool(...apart, '--fresh')).toMatchObject({ code: 2, stderr: refused('verify') });
+      expect(isHit(project)).toBe(false);
+    });
+
+    test('the setup, when a branch lands on which an agent has changed it', async () => {
+      const settings = { worktree: { setup: `sh ${script}` }, verify: 'true' };
+      const project = trusting(settings, writing(script, hostile));
+      expect(await project.spool(...apart)).toMatchObject({ code: 0 });
+
+      const result = await project.spool('land', change);
+
+      expect(result).toMatchObject({ code: 2, stderr: refused('worktreeSetup') });
+      expect(result.stderr).toContain(`See: git diff main ralph/${change} -- ${script}.`);
+      expect(isHit(project)).toBe(false);
+      // Only the user gives a variable.
+      const env = { SPOOL_WORKTREE_SETUP: 'true' };
+      expect(await project.start(['land', change], { env }).result).toMatchObject({ code: 0 });
+      expect(isHit(project)).toBe(false);
+    });
+
+    test('verify, when a landing sets up what the agent has left', async () => {
+      const project = trusting(
+        { worktree: { setup: 'sh build' }, verify: `sh ${script}` },
+        writing('build', `case $PWD in *.land-*) echo '${evil}' > ${script};; esac`),
+      );
+      project.write('build', 'true\n');
+      project.git('add', 'build');
+      project.git('commit', '-qm', 'build');
+      project.trust();
+      expect(await project.spool(...apart)).toMatchObject({ code: 0 });
+      // The agent's own setup is asked for, and still does not choose what verifies.
+      const env = { SPOOL_WORKTREE_SETUP: 'sh build' };
+      const result = await project.start(['land', change], { env }).result;
+
+      expect(result).toMatchObject({ code: 2, stderr: refused('verify') });
+      expect(isHit(project)).toBe(false);
+    });
+
+    test('and a landing ends when one verify command rewrites the script of the next', async () => {
+      const build = `case $PWD in *.land-*) echo true > ${script};; esac`;
+      const project = createProject({ agent: [writing('build', build)], files: { [script]: 'test -e build\n' } });
+      expect(await project.spool(...apart, '--verify', 'sh build', '--verify', `sh ${script}`)).toMatchObject({
+        code: 0,
+      });
+
+      expect(await project.spool('land', change)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`./${script} decides whether the work is verified, and was changed`) as string,
+      });
+      expect(project.exists('build')).toBe(false);
+    });
+
+    test('but not where a person has accepted the file', async () => {
+      const project = trusting({ verify: `sh ${script}` }, `echo true > ${script}; ${promise}`);
+      expect(await project.spool(...apart, '--max-iterations', '1')).toMatchObject({ code: 3 });
+      expect(await project.spool('accept', change)).toMatchObject({ code: 0 });
+      expect(await project.spool(...apart, '--fresh')).toMatchObject({ code: 0 });
+      expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+    });
   });
 
   test('is not lost when several are given at the same time', async () => {

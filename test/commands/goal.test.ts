@@ -154,6 +154,35 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toContain(`${reason} while the agent was running`);
   });
 
+  test.each([
+    ['the target', 'touch test', 'test was added'],
+    ['a folder', 'mkdir test', 'test was added'],
+    ['what it needs', 'touch unit test', 'unit was added'],
+  ])('a file that has make run nothing: %s', async (_, cheat, reason) => {
+    const files = { Makefile: 'test: unit\n\tfalse\nunit:\n\tfalse\n' };
+    const project = createProject({ files, agent: [`${cheat}; ${promise}`] });
+
+    expect(await project.spool(...once, '--verify', 'make test')).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain(`${reason} while the agent was running`);
+  });
+
+  const rewrites = (script: string) =>
+    `require('fs').writeFileSync('scripts/check.sh', 'echo exit 1 > scripts/check.sh; true');${script}\n`;
+
+  test.each([
+    ['by the command before', rewrites(''), ['--verify', 'node build.js', '--verify', 'sh scripts/check.sh']],
+    ['by its own first try', rewrites('process.exit(1)'), ['--verify', 'sh scripts/check.sh']],
+  ])('a script is looked at right before each command, so that none is rewritten %s', async (_, build, verify) => {
+    const check = 'node build.js\nexit 1\n';
+    const project = createProject({
+      files: { 'scripts/check.sh': verify.length > 2 ? 'exit 1\n' : check, 'build.js': '' },
+      agent: [`${writes('build.js', build)}${promise}`],
+    });
+
+    expect(await project.spool(...once, ...verify)).toMatchObject({ code: 3 });
+    expect(project.history()[0]!.rejected).toContain('scripts/check.sh was changed while the work was verified');
+  });
+
   test('a command of which nothing is guarded is named', async () => {
     const project = createProject({ agent: [promise] });
 

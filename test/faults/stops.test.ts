@@ -85,6 +85,47 @@ const outlastsNothing = async (name: string): Promise<void> => {
 test('a FIFO in the place of a file of git outlasts neither --max-duration nor Ctrl-C', () =>
   fewAtATime(filesOfGit, 3, outlastsNothing));
 
+const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
+
+test.each(['.gitattributes', '.git/info/exclude'])('a FIFO at %s is named once, and the run goes on', async (path) => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${fifoAt(path)}`, promise] });
+
+  const { code, stderr } = await endsSoon(project.spool(...run));
+
+  expect(code, stderr).toBe(0);
+  expect(stderr.split(isNamedPipe(project.path(path)))).toHaveLength(2);
+});
+
+test('a FIFO called .gitignore is named by a run and a rewind, and git is asked again once it is gone', async () => {
+  const path = 'sub/.gitignore';
+  const fifo = `mkdir sub; ${fifoAt(path)}`;
+  const project = createProject({ agent: ['echo 1 > 1.txt', fifo, `rm ${path}`, `echo 4 > 4.txt; ${promise}`] });
+  const said = isNamedPipe(project.path(path));
+
+  const first = await endsSoon(project.spool(...run, '--max-iterations', '2'));
+  expect(first).toMatchObject({ code: 3 });
+  expect(first.stderr).toContain(`${said}: changes are no longer tracked or committed.`);
+  expect(await endsSoon(project.spool('rewind', change, '1', '--dry-run'))).toMatchObject({
+    code: 2,
+    stderr: `spool: git cannot be asked: ${said}.\n`,
+  });
+
+  expect(await endsSoon(project.spool(...run, '--fresh'))).toMatchObject({ code: 0 });
+  expect(project.git('log', '--name-only', '--format=')).toContain('4.txt');
+});
+
+test('a FIFO that would block a landing is named', async () => {
+  const project = createProject({ agent });
+  expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
+  mkdirSync(project.path('sub'));
+  execFileSync('mkfifo', [project.path('sub/.gitignore')]);
+
+  expect(await endsSoon(project.spool('land', change))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`git cannot be asked: ${project.path('sub/.gitignore')} is a named pipe`) as string,
+  });
+});
+
 test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', async () => {
   const project = createProject({ agent });
   project.write('.git/hooks/post-commit', `#!/bin/sh\n${fifoAt('.git/logs/HEAD')}\n`);

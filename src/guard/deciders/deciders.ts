@@ -10,7 +10,7 @@ import {
   runScript,
   runScriptsNamed,
 } from './packages.ts';
-import { includesIn, partKey, partOf, rulesOf, splitKey } from './parts.ts';
+import { includesIn, partKey, partOf, rulesOf, skippableIn, splitKey } from './parts.ts';
 import { runners } from './runners.ts';
 import {
   type Files,
@@ -18,9 +18,11 @@ import {
   inFolder,
   inFolders,
   isOption,
+  noteUnclear,
   optionOf,
   runWords,
   type Scope,
+  type Wide,
   type Words,
 } from './scope.ts';
 import { type ShellCommand, shellCommands } from './shell.ts';
@@ -30,12 +32,28 @@ import { type ShellCommand, shellCommands } from './shell.ts';
  * configuration of the runner of tests that those start. As keys: a path, or a path and a part of that file. A source
  * file that a command merely names is work, and is not among them; nor is what is not there yet.
  */
-export const decidersOf = (commands: readonly string[], files: Files): string[] => {
+export const decidersOf = (commands: readonly string[], files: Files): string[] => collect(commands, { files });
+
+/**
+ * All that a command runs, or may run, of the files that it names, the work itself included. With `deep`, what decides
+ * these as well.
+ */
+export const runBy = (command: string, { files, wide, deep }: Wanted & { readonly wide: Wide }): string[] =>
+  collect([command], { files, wide, deep });
+
+interface Wanted {
+  readonly files: Files;
+  readonly wide?: Wide;
+  /** Whether the scripts that are run are looked into. */
+  readonly deep?: boolean | undefined;
+}
+
+const collect = (commands: readonly string[], { files, wide: asked, deep = true }: Wanted): string[] => {
   const found = new Set<string>();
   const seen = new Set<string>();
-  const follow = (text: string, cwd: string): void => {
-    const key = `${cwd}\0${text}`;
-    if (seen.has(key) || text.length > longest) return;
+  const follow = (text: string, cwd: string, wide?: Wide): void => {
+    const key = `${wide === undefined}\0${cwd}\0${text}`;
+    if (seen.has(key) || text.length > longest || (wide === undefined && !deep)) return;
     seen.add(key);
     const folders = [...new Set([cwd, '.'])];
     walk(shellCommands(text), {
@@ -45,12 +63,13 @@ export const decidersOf = (commands: readonly string[], files: Files): string[] 
       folders,
       variables: new Map(),
       piped: [],
+      wide,
       found: (each) => found.add(each),
       run: runProgram,
       follow,
     });
   };
-  for (const command of commands) follow(command, '.');
+  for (const command of commands) follow(command, '.', asked);
   return [...found];
 };
 
@@ -102,8 +121,19 @@ const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
   const commands = from === -1 ? [] : variantsOf(words.slice(from), inside);
   const [program = '', folder] = commands[0] ?? [];
   if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? [inside] : inFolders(inside, folder);
-  for (const each of commands) runWords(inside, each);
+  for (const each of commands) {
+    runWords(inside, each);
+    noteNamed(inside, each);
+  }
   return [{ ...inside, piped: wordsGiven(commands.flat(), inside) }];
+};
+
+/** Nobody knows all programs that run a file that they are given. */
+const noteNamed = (scope: Scope, [program = '', ...args]: readonly string[]): void => {
+  const { wide } = scope;
+  if (wide === undefined) return;
+  const words = args.flatMap((word) => (word.includes('=') ? [word, ...word.split('=')] : [word]));
+  for (const path of filesNamed(scope, words)) if (wide.mayRun(program, path)) scope.found(path);
 };
 
 /** Files, or else words as they are. */
@@ -153,8 +183,9 @@ const runProgram = ([path, ...args]: Words, scope: Scope): void => {
   if (program.includes('/')) return runFile(scope, program);
   if (program === '.' || program === 'source') return runScripts(scope, args.slice(0, 1));
   if (shells.test(program)) return runShell(scope, args);
-  if (program === 'eval') return scope.follow(args.join(' '), scope.cwd);
+  if (program === 'eval') return scope.follow(args.join(' '), scope.cwd, scope.wide);
   if (program === 'find') return runFind(scope, args);
+  if (program === 'env') return runEnv(scope, args);
   if (wrappers.test(program)) return runRest(scope, args);
   if (dashed.test(program)) return runRest(scope, args.slice(args.indexOf('--') + 1));
   if (wrapping.test(`${program} ${args[0]}`)) return runRest(scope, args.slice(1));
@@ -169,7 +200,25 @@ const runProgram = ([path, ...args]: Words, scope: Scope): void => {
   if (/^(?:turbo|lerna|nx)$/.test(program)) return runEverywhere(scope, args);
   if (program === 'node' && optionOf(args, ['--run']) !== null) return runScript(scope, optionOf(args, ['--run'])!);
   if (interpreters.test(program)) return runInterpreter(scope, args);
-  if (program.startsWith('$')) runShell(scope, args);
+  if (program.startsWith('$')) {
+    noteUnclear(scope, [program]);
+    return runShell(scope, args);
+  }
+  // `flock /tmp/lock sh check.sh`
+  const inner = args.findIndex((word) => runsScripts(posix.basename(word)));
+  if (inner !== -1 && !prints.test(program)) runWords(scope, args.slice(inner));
+};
+
+const runsScripts = (name: string) => shells.test(name) || interpreters.test(name);
+const prints = /^(?:echo|printf|test|\[|which|type|hash|grep|pgrep|pkill|killall|man)$/;
+
+/** `env -C tools CI=1 sh check.sh`, `env -S "sh check.sh"` */
+const runEnv = (scope: Scope, args: readonly string[]): void => {
+  const own = args.slice(0, firstArgument(args));
+  const text = optionOf(own, ['-S', '--split-string']);
+  if (text !== null) scope.follow(text, scope.cwd, scope.wide);
+  const folder = optionOf(own, ['-C', '--chdir']);
+  for (const each of folder === null ? [scope] : inFolders(scope, folder)) runRest(each, args);
 };
 
 /** The name of a program that is given by its path, or by a variable such as `$SHELL`. */
@@ -190,7 +239,8 @@ const isKnown = (name: string) =>
   Object.hasOwn(runners, name);
 
 /** Options that take the next word. */
-const takesValue = /^(?:-[ounpskCfI]|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
+const takesValue =
+  /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
 
 /** The command behind the options of a wrapper. */
 const runRest = (scope: Scope, args: readonly string[]): void => {
@@ -207,15 +257,16 @@ const firstArgument = (args: readonly string[]): number => {
 
 const runShell = (scope: Scope, args: readonly string[]): void => {
   const text = args[args.findIndex((word) => /^-\w*c$/.test(word)) + 1];
-  if (args.some((word) => /^-\w*c$/.test(word))) return scope.follow(text ?? '', scope.cwd);
+  if (args.some((word) => /^-\w*c$/.test(word))) return scope.follow(text ?? '', scope.cwd, scope.wide);
   const script = args.includes('-s') ? undefined : args[firstArgument(args)];
   runScripts(scope, script === undefined || /^(?:\{\}|%)$/.test(script) ? scope.piped : [script]);
 };
 
 /** Shell scripts. Those of the product itself are work. */
 const runScripts = (scope: Scope, paths: readonly string[]): void => {
+  noteUnclear(scope, paths);
   for (const path of filesNamed(scope, paths)) {
-    if (isSource(path)) continue;
+    if (isSource(path) && !scope.wide) continue;
     const text = scope.files.read(path) ?? '';
     scope.found(path);
     scope.follow(text, scope.cwd);
@@ -225,10 +276,11 @@ const runScripts = (scope: Scope, paths: readonly string[]): void => {
 
 /** A file that is run as a program. */
 const runFile = (scope: Scope, program: string): void => {
+  noteUnclear(scope, [program]);
   for (const path of filesNamed(scope, [program])) {
     const isShell = /\.(?:ba|z|k)?sh$/.test(path) || /^#!.*\b(?:ba|da|z|k|a)?sh\b/.test(scope.files.read(path) ?? '');
     if (isShell) runScripts({ ...scope, cwd: '.' }, [path]);
-    else if (isTool(path)) runTool(scope, path);
+    else if (isTool(path) || scope.wide) runTool(scope, path);
   }
 };
 
@@ -243,8 +295,16 @@ const runInterpreter = (scope: Scope, all: readonly string[]): void => {
   const script = firstArgument(args);
   const module = args.indexOf('-m');
   if (module !== -1 && module < script) return runWords(scope, args.slice(module + 1));
+  if (scope.wide) return runAny(scope, args.slice(0, script + 2));
   const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
   for (const path of filesNamed(scope, named)) if (isTool(path)) runTool(scope, path);
+};
+
+/** An option may take the word behind it, so each of the first words may be the script. */
+const runAny = (scope: Scope, words: readonly string[]): void => {
+  const named = words.filter((word) => !isOption(word));
+  noteUnclear(scope, named.slice(0, 1));
+  for (const path of filesNamed(scope, named)) runTool(scope, path);
 };
 
 const toolFolders = /(?:^|\/)(?:scripts?|tools?|tooling|checks?|hack|\.?ci|\.github|\.gitlab|\.husky)\//;
@@ -257,8 +317,21 @@ const isTool = (path: string) => toolFolders.test(path) || (!isSource(path) && t
 const runMake = (scope: Scope, args: readonly string[]): void => {
   const file = optionOf(args, ['-f', '--file', '--makefile']);
   const names = file === null ? ['GNUmakefile', 'makefile', 'Makefile'] : [file];
-  runRules(inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.'), names, targetsIn(args));
+  const inside = inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.');
+  runRules(inside, names, targetsIn(args));
+  const path = makefileAt(inside, names);
+  if (path === undefined) return;
+  const text = scope.files.read(path)!;
+  const included = includesIn(text).flatMap((name) => filesNamed({ ...inside, folders: [] }, [name]));
+  const whole = [text, ...included.map((each) => scope.files.read(each) ?? '')].join('\n');
+  const there = new Set(scope.files.list(inside.cwd));
+  // A file of that name would be enough to have it not run.
+  for (const name of targetsIn(args).flatMap((target) => skippableIn(whole, target)))
+    if (!there.has(name)) scope.found(posix.join(inside.cwd, name));
 };
+
+const makefileAt = (scope: Scope, names: readonly string[]): string | undefined =>
+  names.map((name) => posix.join(scope.cwd, name)).find((path) => scope.files.read(path) !== null);
 
 /** An empty one stands for the first rule. */
 const targetsIn = (args: readonly string[]): string[] => {
@@ -268,7 +341,7 @@ const targetsIn = (args: readonly string[]): string[] => {
 
 const runRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
   const paths = names.map((name) => posix.join(scope.cwd, name));
-  const path = paths.find((name) => scope.files.read(name) !== null);
+  const path = makefileAt(scope, names);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
   // These would come before it.
@@ -294,6 +367,7 @@ const runIncluded = (scope: Scope, name: string, targets: readonly string[]): vo
 
 /** The configuration that a runner of tests finds, and all that would come before it; none where there is none. */
 const configure = (scope: Scope, program: string, args: readonly string[]): void => {
+  if (scope.wide) return;
   const names = [`${program} ${args[0]}`, `${program}-${args[0]}`, program];
   const name = names.find((each) => Object.hasOwn(runners, each));
   if (name === undefined) return;

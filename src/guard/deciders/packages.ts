@@ -80,7 +80,7 @@ export const runScriptsNamed = (scope: Scope, patterns: readonly string[]): void
 export const runConcurrently = (scope: Scope, args: readonly string[]): void => {
   for (const word of args.filter((each) => !isOption(each))) {
     const script = /^(?:npm|pnpm|yarn|bun):(.+)$/.exec(word)?.[1];
-    if (script === undefined) scope.follow(word, scope.cwd);
+    if (script === undefined) scope.follow(word, scope.cwd, scope.wide);
     else runScriptsNamed(scope, [script]);
   }
 };

@@ -108,11 +108,50 @@ export const rulesOf = (text: string, target: string): Rules => {
   const { rules, around } = cut(text);
   const wanted = target || [...rules.keys()].find((name) => !name.startsWith('.'));
   if (wanted === undefined || !rules.has(wanted) || [...rules.keys()].some((name) => /[%$]/.test(name))) return whole;
-  const needed = new Set<string>([wanted]);
-  for (const name of needed) for (const other of rules.get(name)?.needs ?? []) if (rules.has(other)) needed.add(other);
-  const lines = [...needed].flatMap((name) => rules.get(name)!.lines);
-  return { text: [...usedOf(around, lines), ...lines].join('\n'), recipes: recipesIn(text, lines) };
+  const needed = neededBy(wanted, rules);
+  const lines = needed.flatMap((name) => rules.get(name)!.lines);
+  const isPhony = phonyIn(text);
+  const phony = needed.filter(isPhony).map((name) => `.PHONY: ${name}`);
+  return { text: [...usedOf(around, lines), ...phony, ...lines].join('\n'), recipes: recipesIn(text, lines) };
 };
+
+/** A target, and the rules that it needs. */
+const neededBy = (target: string, rules: ReadonlyMap<string, Rule>): string[] => {
+  const needed = new Set<string>([target]);
+  for (const name of needed) for (const other of rules.get(name)?.needs ?? []) if (rules.has(other)) needed.add(other);
+  return [...needed];
+};
+
+const phonyIn = (text: string): ((name: string) => boolean) => {
+  const variables = variablesIn(text);
+  const lists = text.replaceAll(/\\\r?\n/g, ' ').matchAll(/^\.PHONY[ \t]*:+(.*)$/gm);
+  const names = new Set([...lists].flatMap(([, list = '']) => withVariables(list, variables).split(/\s+/)));
+  return (name) => names.has(name);
+};
+
+/**
+ * The rules behind a target that make does not run any more once there is a file of their name, although they are not
+ * there to create one: neither `.PHONY`, nor with an output that looks like one.
+ */
+export const skippableIn = (text: string, target: string): string[] => {
+  const { rules } = cut(text);
+  const wanted = target || [...rules.keys()].find((name) => !name.startsWith('.'));
+  if (wanted === undefined || !rules.has(wanted)) return [];
+  const isPhony = phonyIn(text);
+  const isOutput = (name: string) =>
+    /[./%$]/.test(name) || usualOutputs.test(name) || rules.get(name)!.lines.some((line) => writesTo(line, name));
+  return neededBy(wanted, rules).filter((name) => !isPhony(name) && !isOutput(name));
+};
+
+const usualOutputs =
+  /^(?:node_modules|vendor|venv|env|dist|build|out|output|target|bin|obj|lib|pkg|coverage|html|site)$/;
+
+/** `cc -o app`, `> app`, `touch app`, `$@`. */
+const writesTo = (line: string, name: string): boolean =>
+  /\$(?:@|[({]@)/.test(line) ||
+  [...line.matchAll(/(?:-o|-d|>|--out\S*|\btouch|\bmkdir(?:\s+-p)?|\bclone\s+\S+|\bvenv)[\s=]*(\S+)/g)].some(
+    ([, output = '']) => output.replaceAll(/^["'.]*\/|\/$|["']/g, '') === name,
+  );
 
 const assignment = /^([\w.-]+)\s*[:?+!]*=/;
 /** Variables that decide how any recipe is run. */
@@ -182,19 +221,17 @@ const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
 };
 
 const recipesIn = (text: string, lines: readonly string[]): string => {
-  const variables = new Map(
-    [...text.matchAll(/^([\w.-]+)\s*[:?]*=\s*(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
-  );
+  const variables = variablesIn(text);
   return lines
     .filter((line) => /^\s/.test(line))
-    .map((line) =>
-      line
-        .trim()
-        .replace(/^[@+-]+/, '')
-        .replaceAll(/\$[({]([\w.-]+)[)}]/g, (_, name: string) =>
-          name === 'MAKE' ? 'make' : (variables.get(name) ?? ''),
-        )
-        .replaceAll('$$', '$'),
-    )
+    .map((line) => withVariables(line.trim().replace(/^[@+-]+/, ''), variables).replaceAll('$$', '$'))
     .join('\n');
 };
+
+const variablesIn = (text: string): ReadonlyMap<string, string> =>
+  new Map([...text.matchAll(/^([\w.-]+)\s*[:?]*=\s*(.*)$/gm)].map(([, name = '', value = '']) => [name, value]));
+
+const withVariables = (text: string, variables: ReadonlyMap<string, string>): string =>
+  text.replaceAll(/\$[({]([\w.-]+)[)}]/g, (_, name: string) =>
+    name === 'MAKE' ? 'make' : (variables.get(name) ?? ''),
+  );

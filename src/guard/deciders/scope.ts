@@ -12,6 +12,17 @@ export interface Files {
 /** A command, and the words behind it. */
 export type Words = readonly [string, ...string[]];
 
+/**
+ * Widens what is looked for from what decides a command to all that it runs, the work itself included, of the files that
+ * it names.
+ */
+export interface Wide {
+  /** Whether a program may run a file that it is given. */
+  mayRun(program: string, path: string): boolean;
+  /** Called with what stands for a file that runs, and cannot be told. */
+  unclear(word: string): void;
+}
+
 /** Where a command stands, and what to do with what it runs. */
 export interface Scope {
   readonly files: Files;
@@ -23,18 +34,28 @@ export interface Scope {
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The words of the command before it, which may be files that it reads. */
   readonly piped: readonly string[];
+  /** Absent where only what decides it is looked for. */
+  readonly wide?: Wide | undefined;
   /** Called with the key of what decides it. */
   found(key: string): void;
   /** Looks into a program that it runs, from the same place or another. */
   run(words: Words, scope: Scope): void;
-  /** Looks into the text of a shell that it runs in a folder. */
-  follow(text: string, cwd: string): void;
+  /** Looks into the text of a shell that it runs in a folder; with `wide` when the text is a part of the command. */
+  follow(text: string, cwd: string, wide?: Wide): void;
 }
 
 /** The same, in a folder below. */
 export const inFolder = (scope: Scope, folder: string): Scope => {
   const cwd = posix.isAbsolute(folder) ? folder : posix.join(scope.cwd, folder);
   return { ...scope, cwd, folders: [cwd, ...scope.folders] };
+};
+
+/** The user's own folders and names are not in the project. */
+const known = /^\$\{?(?::top|HOME|USER|LOGNAME|TMPDIR|XDG_\w+|PATH|SHELL|0)\}?(?=$|[^\w}])/;
+
+/** Tells of a word in the place of a script that may stand for any file. */
+export const noteUnclear = ({ wide }: Scope, words: readonly string[]): void => {
+  for (const word of words) if (isUnclear(word.replace(known, ''))) wide?.unclear(word);
 };
 
 const variable = /\$(?:\(\)|\{[^}]{0,100}\}|\w+|[@*#?!-])/;

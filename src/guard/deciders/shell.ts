@@ -3,8 +3,9 @@ export type ShellCommand = readonly string[];
 
 /**
  * The simple commands in a shell text, in order, those in `$(…)` and backticks as well. Good enough to see what a
- * command runs, and no more: nothing is expanded but `$PWD` and defaults such as `${CI:-x}`. What `$(…)` prints is not
- * known, and is `$()` in a word; its commands stand in parentheses before the command that has it.
+ * command runs, and no more: nothing is expanded but `$PWD`, `$(pwd)` and defaults such as `${CI:-x}`. What another
+ * `$(…)` prints is not known, and is `$()` in a word, or `topFolder`; its commands stand in parentheses before the command that
+ * has it.
  */
 export const shellCommands = (text: string): ShellCommand[] => {
   const found: ShellCommand[] = [];
@@ -31,11 +32,11 @@ export const shellCommands = (text: string): ShellCommand[] => {
     if (plain !== undefined) add(withDefaults(plain.replace(/^\\\n?/, '')));
     if (double !== undefined) {
       for (const [each] of double.matchAll(substitutions)) found.push(...inSubshell(each));
-      add(withDefaults(double.replaceAll(substitutions, () => '$()').replaceAll(/\\(["\\$`])/g, '$1')));
+      add(withDefaults(double.replaceAll(substitutions, printedBy).replaceAll(/\\(["\\$`])/g, '$1')));
     }
     if (inner !== undefined) {
       found.push(...inSubshell(inner));
-      add('$()');
+      add(printedBy(inner));
     }
     if (redirect !== undefined) {
       endWord();
@@ -51,6 +52,15 @@ export const shellCommands = (text: string): ShellCommand[] => {
 
 const substitution = String.raw`(?:\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x60[^\x60]*\x60)`;
 const substitutions = new RegExp(substitution, 'g');
+
+/** Stands for the top folder of the repository. */
+const topFolder = '${:top}';
+
+const printedBy = (inner: string): string => {
+  const command = withoutMarks(inner).trim();
+  if (/^pwd(?: -[LP])?$/.test(command)) return '.';
+  return command === 'git rev-parse --show-toplevel' ? topFolder : '$()';
+};
 
 const inSubshell = (inner: string): ShellCommand[] => [['('], ...shellCommands(withoutMarks(inner)), [')']];
 

@@ -367,6 +367,8 @@ lint:
     ['an include', `${makefile}include other.mk\n`, false],
     ['a variable that it does not use', `VERSION := 2\n${makefile}`, true],
     ['a variable and a rule that needs it', `VERSION := 2\n${makefile}new: test\n\techo $(VERSION)\n`, true],
+    ['it is not phony any more', makefile.replace('.PHONY: test lint', '.PHONY: lint'), false],
+    ['another one is phony', makefile.replace('.PHONY: test lint', '.PHONY: test docs'), true],
     ['another shell', `SHELL := /bin/true\n${makefile}`, false],
     ['all variables are exported', `export\n${makefile}`, false],
     ['an exported variable', `export CI := 1\n${makefile}`, false],
@@ -379,8 +381,26 @@ lint:
 describe('makefiles beside a makefile', () => {
   test('must not be added where make prefers them', () => {
     const keys = decidersOf(['make test'], filesOf({ Makefile: 'test:\n\tfalse\n' }));
-    expect(keys).toEqual(['GNUmakefile', 'makefile', 'Makefile::rule test']);
+    expect(keys).toEqual(['GNUmakefile', 'makefile', 'Makefile::rule test', 'test']);
     expect(decidersOf(['make test'], filesOf({ 'src/a.c': '' }))).toEqual([]);
+  });
+
+  test.each<[string, string, Record<string, string>, string[]]>([
+    ['a rule', 'test:\n\tfalse\n', {}, ['test']],
+    ['what it needs', 'test: unit app.o\n\tfalse\nunit:\n\tfalse\napp.o:\n\tcc\n', {}, ['test', 'unit']],
+    ['the first rule', 'all: test\ntest:\n\tfalse\n', {}, ['all', 'test']],
+    ['one that is forced', 'test: FORCE\n\tfalse\nFORCE:\n', {}, ['test', 'FORCE']],
+    ['no phony one', '.PHONY: test\ntest: unit\n\tfalse\nunit:\n\tfalse\n', {}, ['unit']],
+    ['nor one of a variable', 'T = unit\n.PHONY: test \\\n  $(T)\ntest: unit\nunit:\n\tfalse\n', {}, []],
+    ['one that is included', 'include x.mk\n', { 'x.mk': 'test:\n\tfalse\n' }, ['test']],
+    ['nothing that is there', 'test:\n\tfalse\n', { 'test/a.js': '' }, []],
+    ['no output', 'test: app\n\t./app\napp: a.c\n\tcc -o app a.c\n', {}, ['test']],
+    ['no output of a variable', 'test: app\n\t./app\napp: a.c\n\tcc a.c -o $@\n', {}, ['test']],
+    ['no usual output', 'test: node_modules\n\tnpm t\nnode_modules:\n\tnpm ci\n', {}, ['test']],
+  ])('files of the names of rules that would not be run: %s', (_, Makefile, more, expected) => {
+    const command = Makefile.startsWith('all') ? 'make' : 'make test';
+    const keys = decidersOf([command], filesOf({ Makefile, ...more }));
+    expect(keys.filter((key) => !/akefile|\.mk/.test(key))).toEqual(expected);
   });
 
   test.each([

@@ -10,13 +10,14 @@ const there = new Set([
   'test/a.test.js',
   'package-lock.json',
   'tools/notify',
+  'tools/plain',
 ]);
 const scripts = new Map([['tools/notify', '#!/bin/sh\n']]);
 const roots = { project: '/home/me/project', home: '/home/me' };
 const files: Files = {
   read: (path) => scripts.get(path) ?? (there.has(path) ? 'true\n' : null),
   isFile: (path) => there.has(path),
-  list: () => [],
+  list: (folder) => [...there].filter((path) => path.startsWith(`${folder}`)).map((path) => path.split('/').at(-1)!),
 };
 
 describe('the scripts that a command runs', () => {
@@ -48,7 +49,62 @@ describe('the scripts that a command runs', () => {
     ['sh ../outside.sh', []],
     ['/bin/sh /tmp/outside.sh', []],
     ['npm ci', []],
-  ])('%s', (command, expected) => expect(scriptsIn(command, files, roots)).toEqual(expected));
+  ])('%s', (command, expected) => expect(scriptsIn(command, files, roots).files).toEqual(expected));
+
+  // In the words of their command, or as a shell makes them.
+  test.each([
+    'sh $(pwd)/tools/setup.sh',
+    'sh "$(git rev-parse --show-toplevel)/tools/setup.sh"',
+    'T=tools/setup.sh; sh $T',
+    'D=tools; sh $D/setup.sh',
+    'T=src/app.js; node $T',
+    'sh tools/se*',
+    'cat tools/plain | sh',
+    'sh < tools/plain',
+    'env -C tools sh plain',
+    'env --chdir=tools sh plain',
+    "env -S 'sh tools/plain'",
+    'flock /tmp/l sh tools/plain',
+    'flock /tmp/l ./tools/plain',
+    'sh tools/$(echo plain)',
+    'sh $HOME/project/tools/plain',
+    'cd /home/me/project && sh tools/plain',
+    '/home/me/project/tools/plain',
+    "sh -c 'exec sh tools/plain'",
+  ])('%s', (command) => {
+    const named = /app|se[t*]/.exec(command)?.[0] ?? 'plain';
+    expect(scriptsIn(command, files, roots).files.some((path) => path.includes(named.replace('*', '')))).toBe(true);
+  });
+
+  test('what these run as well', () => {
+    const texts = new Map([
+      ['tools/outer.sh', '. tools/inner.sh\nnode src/app.js\n'],
+      ['tools/inner.sh', ''],
+      ['src/app.js', ''],
+    ]);
+    const nested: Files = {
+      read: (path) => texts.get(path) ?? null,
+      isFile: (path) => texts.has(path),
+      list: () => [],
+    };
+    expect(scriptsIn('sh tools/outer.sh', nested, roots).files).toEqual(['tools/outer.sh', 'tools/inner.sh']);
+    expect(checksIn('sh tools/outer.sh', nested, roots).files).toEqual(['tools/outer.sh']);
+  });
+
+  test.each<[string, string[]]>([
+    ['sh tools/$(echo plain)', ['tools/$()']],
+    ['sh $SCRIPT', ['$SCRIPT']],
+    ['$TOOL now', ['$TOOL']],
+    ['node "$A/$B"', ['$A/$B']],
+    ['sh $(pwd)/tools/plain', []],
+    ['sh "$(git rev-parse --show-toplevel)/tools/plain"', []],
+    ['T=tools/plain; sh $T', []],
+    ['sh $HOME/bin/tell.sh', []],
+    ['notify-send "$SPOOL_CHANGE: $SPOOL_STATUS"', []],
+    ['curl -d "$(cat)" https://example.com', []],
+  ])('and what cannot be told: %s', (command, expected) =>
+    expect(scriptsIn(command, files, roots).unclear).toEqual(expected),
+  );
 });
 
 describe('of a command that verifies work, only those that decide', () => {
@@ -58,11 +114,12 @@ describe('of a command that verifies work, only those that decide', () => {
     ['node --test test/a.test.js', []],
     ['node src/app.js', []],
     ['npm test', []],
-  ])('%s', (command, expected) => expect(checksIn(command, files)).toEqual(expected));
+    ['D=scripts; sh $D/check.sh', ['scripts/check.sh']],
+    ['sh /home/me/project/scripts/check.sh', ['scripts/check.sh']],
+  ])('%s', (command, expected) => expect(checksIn(command, files, roots).files).toEqual(expected));
 });
 
 test('without a shell, every word that is a file', () =>
-  expect(filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files)).toEqual([
-    'tools/agent',
-    'package-lock.json',
-  ]));
+  expect(
+    filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files, roots),
+  ).toEqual(['tools/agent', 'package-lock.json']));
