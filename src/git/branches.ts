@@ -398,7 +398,7 @@ export const moveBranch = async (
   [from, to]: readonly [string, string],
 ): Promise<boolean> =>
   (await holderOf(cwd, branch)) === null &&
-  (await git(['update-ref', `refs/heads/${branch}`, to, from], { cwd })).code === 0;
+  (await git(['update-ref', '--no-deref', `refs/heads/${branch}`, to, from], { cwd })).code === 0;
 
 export const tipOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], { cwd });

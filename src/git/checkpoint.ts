@@ -140,15 +140,20 @@ export const listCheckpoints = async (
 ): Promise<Checkpoint[]> => {
   const prefix = `refs/spool/${refSafe(change)}/`;
   const wanted = onlyRun === null ? prefix : `${prefix}${onlyRun}/`;
-  const { stdout } = await git(['for-each-ref', '--format=%(objectname) %(refname)', wanted], { cwd: root });
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => {
-      const [commit = '', ref = ''] = line.split(' ');
-      const [run = '', name = ''] = ref.slice(prefix.length).split('/');
-      return { name, run, commit };
-    });
+  const format = '--format=%(objectname) %(refname) %(symref)';
+  const { stdout } = await git(['for-each-ref', format, wanted], { cwd: root });
+  return (
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split(' '))
+      // A ref that only points to another one, such as a branch, is none of Spool's.
+      .filter(([, , target]) => !target)
+      .map(([commit = '', ref = '']) => {
+        const [run = '', name = ''] = ref.slice(prefix.length).split('/');
+        return { name, run, commit };
+      })
+  );
 };
 
 /** Forgets checkpoints, all or none; git collects what nothing else refers to in its own time. */
@@ -157,7 +162,9 @@ export const dropCheckpoints = async (
   change: string,
   checkpoints: readonly Checkpoint[],
 ): Promise<boolean> => {
-  const input = checkpoints.map(({ run, name, commit }) => `delete ${refOf(change, run, name)} ${commit}\n`).join('');
+  const input = checkpoints
+    .map(({ run, name, commit }) => `option no-deref\ndelete ${refOf(change, run, name)} ${commit}\n`)
+    .join('');
   return input === '' || (await git(['update-ref', '--stdin'], { cwd: root, input })).code === 0;
 };
 
@@ -198,5 +205,6 @@ const checkpointer = {
   GIT_COMMITTER_EMAIL: 'spool@localhost',
 };
 
+/** Never what the ref points to, when somebody has made it point to another one. */
 const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<boolean> =>
-  (await git(['update-ref', ref, commit], { cwd: root })).code === 0;
+  (await git(['update-ref', '--no-deref', ref, commit], { cwd: root })).code === 0;

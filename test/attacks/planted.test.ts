@@ -52,6 +52,26 @@ test('a link in the place of .git/worktrees deletes nothing behind it', async ()
   expect(readdirSync(join(victim, 'precious'))).toEqual(['file']);
 });
 
+test('a checkpoint that points to a branch neither moves it nor deletes it', async () => {
+  const pointer = (run: string, name: string) =>
+    `git symbolic-ref refs/spool/${change}/${run}/${name} refs/heads/precious`;
+  const plant = `${pointer('20200101-000000-aaaaaaaa', '0')}; ${pointer('${SPOOL_ITERATION%/*}', '1')}
+    ${pointer('${SPOOL_ITERATION%/*}', 'before-2').replace('precious', 'new')}`;
+  const agent = [`echo a > a.txt; ${plant}`, `echo b > b.txt; ${promise}`];
+  const project = createProject({ agent });
+  project.git('branch', 'precious');
+  const before = project.git('rev-parse', 'precious');
+
+  expect(await project.spool(...run, '--max-iterations', '2')).toMatchObject({ code: 0 });
+  const diff = await project.spool('diff', change, '1');
+  await project.spool(...run, '--fresh', '--max-iterations', '1');
+  expect(await project.spool('prune', '--yes', '--keep', '1')).toMatchObject({ code: 0 });
+
+  expect(diff.stdout).toContain('+a');
+  expect(project.git('rev-parse', 'precious')).toBe(before);
+  expect(project.git('branch', '--list', 'new')).toBe('');
+});
+
 test('a landing writes nothing through a link that is in one of the commits', async () => {
   const attack = `rm x; ln -s "$HOME/victim" x; git add x; git commit -qm link
     rm x; echo theirs > x; echo y > y.txt; git add -A; git commit -qm file`;
