@@ -9,12 +9,19 @@ export interface LinkWatch {
   refuseNew(): void;
 }
 
-/** What links these folders of git have is noted when they are seen for the first time, before anything ran inside. */
-export const watchLinks = (gitFolders: readonly string[]): LinkWatch => {
-  for (const folder of gitFolders) if (!noted.has(folder)) noted.set(folder, new Set(linksIn(folder)));
+/**
+ * What links these folders of git have is noted when they are seen for the first time, before anything ran inside. The
+ * first one is that of the work tree, whatever it is called; the others are those in another one that it shares.
+ */
+export const watchLinks = ([own, ...shared]: readonly string[]): LinkWatch => {
+  const watched = [
+    ...(own === undefined ? [] : [{ folder: own, links: () => linksIn(own) }]),
+    ...shared.map((folder) => ({ folder, links: () => linksBelow(folder, levels[basename(folder)] ?? Infinity) })),
+  ];
+  for (const { folder, links } of watched) if (!noted.has(folder)) noted.set(folder, new Set(links()));
   return {
     refuseNew: () => {
-      const planted = gitFolders.flatMap((folder) => linksIn(folder).filter((path) => !noted.get(folder)!.has(path)));
+      const planted = watched.flatMap(({ folder, links }) => links().filter((path) => !noted.get(folder)!.has(path)));
       const [first] = planted;
       if (first === undefined) return;
       const target = readlinkSync(first);
@@ -31,14 +38,10 @@ const noted = new Map<string, ReadonlySet<string>>();
 /** How many levels below a folder git writes to files under their own names; elsewhere it moves new files into place. */
 const levels: Readonly<Record<string, number>> = { logs: Infinity, refs: Infinity, objects: 0, info: 0, worktrees: 0 };
 
-const linksIn = (folder: string): string[] => {
-  const depth = levels[basename(folder)];
-  if (depth !== undefined) return linksBelow(folder, depth);
-  return [
-    ...linksBelow(folder, 0),
-    ...Object.entries(levels).flatMap(([name, deep]) => linksBelow(join(folder, name), deep)),
-  ];
-};
+const linksIn = (folder: string): string[] => [
+  ...linksBelow(folder, 0),
+  ...Object.entries(levels).flatMap(([name, depth]) => linksBelow(join(folder, name), depth)),
+];
 
 const linksBelow = (folder: string, depth: number): string[] =>
   entriesIn(folder).flatMap((entry) => {

@@ -9,7 +9,7 @@ import { isWithin, realPath } from '../process/which.ts';
 /** A work tree, and what of git belongs to it. */
 export interface TreeFacts {
   readonly root: string;
-  /** Folders in which git writes for it. */
+  /** Folders in which git writes for it: first its own, then those that it shares with other work trees. */
   readonly gitFolders: readonly string[];
   /** What makes git run something, or look elsewhere. */
   readonly guarded: readonly string[];

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change } from '../support/project.ts';
-import { createSandboxedProject, sandboxProblem, oneUser } from '../support/sandbox.ts';
+import { createSandboxedProject, sandboxProblem, startAs, oneUser } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
 
@@ -76,6 +77,36 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     expect(project.state().status).not.toBe('complete');
     expect(project.calls()).toHaveLength(1);
   });
+
+  test.each(['info', 'objects', 'worktrees', 'logs'])(
+    'an agent does the same in a submodule that is called %s',
+    async (name) => {
+      const log = '"$(git rev-parse --absolute-git-dir)/logs/HEAD"';
+      const project = createAttacked([`echo work > work.txt; rm ${log}; ln -s "$HOME/outside/log" ${log}; ${promise}`]);
+      const around = join(project.base, 'around');
+      const git = (...args: string[]) =>
+        execFileSync('git', ['-c', 'protocol.file.allow=always', ...args], {
+          cwd: around,
+          env: project.env,
+          stdio: 'ignore',
+        });
+      mkdirSync(around);
+      git('init');
+      git('submodule', 'add', '--name', name, project.folder, 'sub');
+      // Gives it all to that user.
+      await project.spool('list');
+      const sub = { ...project, folder: join(around, 'sub') };
+      const start = (...args: string[]) =>
+        startAs(user, sub, { args, env: { SPOOL_SANDBOX_WRITE: join(project.home, 'agent') } }).result;
+
+      expect(await start(...run())).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/logs\/HEAD became a link to /) as string,
+      });
+      await start(...run('--fresh', '--branch', 'other'));
+      expect(readdirSync(project.outside)).toEqual([]);
+    },
+  );
 
   test('links that were there before are the user’s own', async () => {
     const project = createAttacked([`echo work > work.txt; ${promise}`]);
