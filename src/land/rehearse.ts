@@ -14,6 +14,7 @@ import { createRedactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { changedIn, decidingIn } from '../trust/running.ts';
+import { visible } from '../text/visible.ts';
 import { setUp } from '../run/workspace.ts';
 import { openFor } from '../run/sandbox.ts';
 import { exitCodeOf, type Stops } from '../process/signals.ts';
@@ -31,7 +32,7 @@ export const tryOut = async (landing: Landing): Promise<string> => {
   const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveConflict(landing) });
   endIfStopped(stops);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
-  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable).join(', '));
+  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable));
   await verify(landing);
   endIfStopped(stops);
   return rebased.commit;
@@ -57,18 +58,29 @@ const endIfStopped = (stops: Stops): void => {
   if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
 };
 
+/** How much of a file name, and how many of them, a prompt has. */
+const longestName = 200;
+const mostNames = 20;
+
+/** The names that agents give to files stand between quotes, so that they are not read as words of the user. */
+const quotedNames = (names: readonly string[]): string => {
+  const shown = names.slice(0, mostNames).map((name) => visible(JSON.stringify(oneLine(name, longestName))));
+  const more = names.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+};
+
 /** The next run is told, once. */
-const conflict = ({ project, change, branch, base, env, settings }: Landing, files: string): never => {
+const conflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
   const of = { project, change, env };
   const note = oneLine(
-    `Landing on ${base} failed: the work conflicts with it in ${files}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
+    `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files)}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
     Infinity,
   );
   dropFromContext(of, (line) => isConflictNote(line) && line !== note);
   const told = loadContext(of).text?.split('\n').includes(note);
   if (!told) addContext(of, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
-  throw userError('land-conflict', base, files, commandLine('spool', 'ralph', '--change', change, ...flags));
+  throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };
 
 export const isConflictNote = (line: string): boolean =>
