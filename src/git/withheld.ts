@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/own.ts';
 import type { Redactor } from '../secrets/redact.ts';
@@ -17,14 +18,14 @@ const mostBytes = 5 * 1024 * 1024;
 export const findWithheld = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
   find(names, async (name) => {
     const stats = statsOf(tree.root, name);
-    if (!stats?.isFile()) return null;
-    if (stats.size > mostBytes) return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
-    return reasonAgainst(tree, name, redactor);
+    const why = await secretIn(tree, name, redactor);
+    if (why !== null || !stats?.isFile() || stats.size <= mostBytes) return why;
+    return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   });
 
 /** Which of these files look like secrets. What is so in HEAD already is let through. */
 export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
-  find(names, async (name) => (statsOf(tree.root, name)?.isFile() ? reasonAgainst(tree, name, redactor) : null));
+  find(names, (name) => secretIn(tree, name, redactor));
 
 const find = async (
   names: readonly string[],
@@ -38,6 +39,37 @@ const find = async (
     if (why !== null) found.push({ name, why });
   }
   return found;
+};
+
+/** Why a file or link looks like a secret; null when it does not, or is not there. */
+const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
+  const stats = statsOf(tree.root, name);
+  if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
+  if (isChanged(readable(name), redactor) && !(await isInHead(tree, name)))
+    return 'its name holds what looks like a key';
+  return stats.isFile() ? reasonAgainst(tree, name, redactor) : reasonAgainstLink(tree, name, redactor);
+};
+
+const isChanged = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
+
+const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
+  (await git(['cat-file', '-e', `HEAD:${readable(name)}`], { cwd: root })).code === 0;
+
+/** git stores where a link leads to as if it were the contents of a file. */
+const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
+  const target = targetOf(pathOf(root, name));
+  if (!isChanged(target, redactor)) return null;
+  const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: root });
+  return old.code === 0 && readable(old.stdout) === target ? null : 'it leads to what looks like a key';
+};
+
+/** Empty when it is gone. */
+const targetOf = (path: Buffer): string => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 };
 
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
@@ -71,9 +103,9 @@ const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, mor
 /** In one of the two ways in which texts are stored; what is in base64 as a whole is looked at as what it stands for, too. */
 const hasSecret = (bytes: Buffer, redactor: Redactor): boolean => {
   const text = textOf(bytes);
-  if (redactor.text(text) !== text) return true;
+  if (isChanged(text, redactor)) return true;
   const inside = decodedBase64(text);
-  return inside !== null && redactor.text(inside) !== inside;
+  return inside !== null && isChanged(inside, redactor);
 };
 
 const textOf = (bytes: Buffer): string => {

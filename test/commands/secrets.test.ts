@@ -69,3 +69,33 @@ test('key files are withheld from commits by their names, and named', async () =
     'server.key',
   ]);
 });
+
+test('files with a secret in their names, and links that lead to one, are in no commit and no checkpoint', async () => {
+  const secret = 'zX9kq2Lw7Rt4Vb8N';
+  const script = `ln -s "$DEPLOY_TOKEN" link; echo x > "$DEPLOY_TOKEN.txt"; mkdir "$DEPLOY_TOKEN"; echo x > "$DEPLOY_TOKEN/y"
+    ln -s README.md good; echo a > a.txt; ${promise}`;
+  const project = createProject({ agent: [script] });
+
+  const result = await project.start(['ralph', '--change', change], { env: { DEPLOY_TOKEN: secret } }).result;
+
+  expect(result.code).toBe(0);
+  const checkpoint = project.git('for-each-ref', '--format=%(objectname)', `refs/spool/${change}/*/1`);
+  for (const commit of ['HEAD', checkpoint]) {
+    const names = project.git('ls-tree', '-r', '--name-only', commit).split('\n');
+    expect(names).toEqual(expect.arrayContaining(['a.txt', 'good']));
+    expect(names).not.toContain('link');
+    expect(names.join()).not.toContain(secret);
+  }
+  expect(result.stderr).toContain('Not committed: [redacted].txt (its name holds what looks like a key).');
+  expect(result.stderr).toContain('Not committed: link (it leads to what looks like a key).');
+  expect(result.stdout + result.stderr + JSON.stringify([project.history(), project.state()])).not.toContain(secret);
+});
+
+test('what has a secret in its name, or leads to one, in HEAD already is committed', async () => {
+  const secret = 'zX9kq2Lw7Rt4Vb8N';
+  const project = createProject({ agent: [`echo two > ${secret}; ${promise}`], files: { [secret]: 'one\n' } });
+
+  await project.start(['ralph', '--change', change], { env: { DEPLOY_TOKEN: secret } }).result;
+
+  expect(project.git('show', `HEAD:${secret}`)).toBe('two');
+});
