@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onlyThese } from '../process/descriptors.ts';
 import { passed } from '../process/passed-environment.ts';
 import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../process/sandbox.ts';
@@ -10,7 +11,7 @@ import { watchBlocked, whyBlocked } from './blocked.ts';
 import { watchHurry, whyGivenUp } from './hurry.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
 import { safePager } from './pager.ts';
-import { gitProgram } from './program.ts';
+import { gitProgram, outsideEnvironment } from './program.ts';
 
 export type { GitArguments } from './inert.ts';
 
@@ -90,7 +91,7 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
     args: inert(args, { hooks, config }),
     env: environmentIn(call.cwd, env),
   };
-  if (!call.sandbox) return follow(command, call);
+  if (!call.sandbox) return follow({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
   const inside = await enter(call.sandbox, { ...command, cwd: call.cwd, tag: tagOf(call) });
   if (typeof inside === 'string') return { code: -1, stdout: '', stderr: inside };
   return follow(inside, call, inside).finally(() => inside.leave());
@@ -131,7 +132,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
-    stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: onlyThese([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   let killing: NodeJS.Timeout | undefined;
@@ -211,8 +212,8 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   const env = { ...withoutForeign(process.env), ...noFetch, ...pager };
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
-    env: environmentIn(cwd, env),
-    stdio: 'inherit',
+    env: environmentIn(cwd, outsideEnvironment(env, cwd)),
+    stdio: onlyThese('inherit'),
   });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;

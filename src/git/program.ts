@@ -1,30 +1,57 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { isWithin, onPath, realPath } from '../process/which.ts';
+import { isWithin, onPath, realPath, stationsOf } from '../process/which.ts';
 
 /** The git that is run: never one where an agent can have put it in front of PATH. */
 export const gitProgram = (cwd: string): string => {
   const path = process.env.PATH ?? '';
   const key = `${cwd}\0${path}`;
-  const found = programs.get(key) ?? find(cwd, path);
+  // A name that is none: then there is no git.
+  const found = programs.get(key) ?? trustedProgram('git', path, writableFrom(cwd)) ?? 'git outside of the project';
   programs.set(key, found);
   return found;
 };
 
 const programs = new Map<string, string>();
 
-// A name that is none: then there is no git.
-const find = (cwd: string, path: string): string =>
-  onPath('git', trustedPath(path, [...untrustedAround(cwd), ...distrusted])) ?? 'git outside of the project';
+/** The environment of what is run in a folder outside of a sandbox: nothing that agents can write to is on its PATH. */
+export const outsideEnvironment = (env: NodeJS.ProcessEnv, cwd: string): NodeJS.ProcessEnv => {
+  if (env.PATH === undefined) return env;
+  // Found once for all git commands: agents cannot turn what is trusted into something else.
+  const key = `${cwd}\0${env.PATH}`;
+  const PATH = paths.get(key) ?? withTrustedPath(env, writableFrom(cwd)).PATH!;
+  paths.set(key, PATH);
+  return { ...env, PATH };
+};
+
+const paths = new Map<string, string>();
+
+const writableFrom = (cwd: string): string[] => [...untrustedAround(cwd), ...distrusted];
 
 const distrusted = new Set<string>();
 
-/** From now on, no git is run that lies in one of these folders, which agents can write to. */
+/** From now on, nothing is looked up for git in these folders, which agents can write to. */
 export const distrust = (folders: readonly string[]): void => {
   for (const folder of folders) distrusted.add(folder);
   programs.clear();
+  paths.clear();
 };
+
+/** The file on PATH that is run under a name; null for none but in untrusted folders. */
+export const trustedProgram = (name: string, path: string, untrusted: readonly string[]): string | null => {
+  for (const folder of trustedPath(path, untrusted).split(delimiter)) {
+    const file = onPath(name, folder);
+    if (file !== null && !isUntrusted(file, untrusted)) return file;
+  }
+  return null;
+};
+
+export const withTrustedPath = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): NodeJS.ProcessEnv =>
+  env.PATH === undefined ? env : { ...env, PATH: trustedPath(env.PATH, untrusted) || nowhere };
+
+/** An empty PATH means the current folder. */
+const nowhere = '/dev/null';
 
 /** Of the folders of PATH, those that no agent can write to. */
 export const trustedPath = (path: string, untrusted: readonly string[]): string =>
@@ -33,20 +60,24 @@ export const trustedPath = (path: string, untrusted: readonly string[]): string 
     .filter((folder) => isAbsolute(folder) && !isUntrusted(folder, untrusted))
     .join(delimiter);
 
-export const isUntrusted = (path: string, untrusted: readonly string[]): boolean =>
-  untrusted.some((folder) => isWithin(realPath(path), realPath(folder)));
+/** Whether it is in one of these folders, or a link on the way to it is, which can be made to lead elsewhere. */
+export const isUntrusted = (path: string, untrusted: readonly string[]): boolean => {
+  const stations = stationsOf(path);
+  return untrusted.some((folder) => stations.some((station) => isWithin(station, realPath(folder))));
+};
 
 /**
  * The folders around this one that agents can write to: the outermost with a `.spool`, as worktrees lie below the
  * project, and every work tree around it, as an agent can have put a repository in between. One that holds the whole
- * home folder counts only when it is the work tree itself, and not just settings that somebody keeps in git.
+ * home folder counts only when there is no other: somebody may keep settings in git, or have a second project there.
  */
 export const untrustedAround = (folder: string): string[] => {
   const around = foldersUp(realPath(folder));
-  const holds = (name: string) => (each: string) => existsSync(join(each, name));
-  const project = around.findLast(holds('.spool'));
-  const [nearest, ...more] = around.slice(project === undefined ? 0 : around.indexOf(project)).filter(holds('.git'));
   const home = realPath(homedir());
+  const holds = (name: string) => (each: string) => existsSync(join(each, name));
+  const projects = around.filter(holds('.spool'));
+  const project = projects.findLast((each) => !isWithin(home, each)) ?? projects[0];
+  const [nearest, ...more] = around.slice(project === undefined ? 0 : around.indexOf(project)).filter(holds('.git'));
   return [project, nearest, ...more.filter((each) => !isWithin(home, each))].filter((each) => each !== undefined);
 };
 

@@ -6,6 +6,7 @@ import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openOwn, writeAll } from '../files/own.ts';
+import { onlyThese } from './descriptors.ts';
 import { eldersNow, endFamily, environmentIn, type Family, killFamily, tagVariable } from './tree.ts';
 import type { Ended } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
@@ -105,7 +106,7 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
     const child = spawn(binary, args, {
       cwd,
       env: { ...environmentIn(cwd, env), ...(inside ? {} : { [tagVariable]: tag }) },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: onlyThese(['pipe', 'pipe', 'pipe']),
       // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
       detached: process.platform !== 'win32',
       windowsHide: true,

@@ -1,5 +1,5 @@
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, relative, resolve, sep } from 'node:path';
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 
 /** The file on PATH that would be run; null when there is none. */
 export const onPath = (binary: string, path: string): string | null => {
@@ -36,5 +36,37 @@ export const realPath = (path: string): string => {
     return realpathSync(path);
   } catch {
     return path;
+  }
+};
+
+/** Every link on the way to a path, and where it ends: who can write to one of them decides what is there. */
+export const stationsOf = (path: string): string[] => {
+  const links: string[] = [];
+  let at = parse(path).root;
+  const rest = path.slice(at.length).split(sep);
+  while (rest.length > 0 && links.length < mostLinks) {
+    const name = rest.shift()!;
+    const next = name === '..' ? dirname(at) : join(at, name);
+    const target = linkAt(next);
+    if (target === null) {
+      at = next;
+      continue;
+    }
+    links.push(next);
+    const { root } = parse(target);
+    if (root !== '') at = root;
+    rest.unshift(...target.slice(root.length).split(sep));
+  }
+  return [...links, at];
+};
+
+/** As many as Linux follows. */
+const mostLinks = 40;
+
+const linkAt = (path: string): string | null => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
+  } catch {
+    return null;
   }
 };

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { onlyThese } from '../process/descriptors.ts';
 import { environmentIn, signalGroup } from '../process/tree.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Runtime } from './find.ts';
@@ -45,7 +46,7 @@ export const startKeeper = async (request: KeeperRequest): Promise<Keeper> => {
   const child = spawn(process.execPath, [program], {
     cwd: folder,
     env: environmentIn(folder, env),
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: onlyThese(['ignore', 'ignore', 'ignore', 'ipc']),
     // A group of its own, in which everything is found that the runtime has started.
     detached: true,
   });
@@ -168,7 +169,7 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: onlyThese(['ignore', 'ignore', 'pipe']),
     detached: true,
   });
   const kill = () => {
@@ -183,7 +184,7 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
     { limitMs: trialMs, signals: [stop] },
   );
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said += text));
   try {
     const closed = once(child, 'close').catch(() => {});
     const [code] = (await once(child, 'exit')) as [number | null];
@@ -194,7 +195,7 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
     return true;
   } finally {
     release();
-    child.stderr.destroy();
+    child.stderr!.destroy();
     kill();
     keeper.cleanUp();
   }
