@@ -145,6 +145,12 @@ const table = {
       `${binary} is not on PATH. Install it with: ${install}` +
       (others.length ? ` (or use another with --harness: ${others.join(', ')})` : ' (no other agent is on PATH)'),
   },
+  'agent-in-project': {
+    exit: 1,
+    text: (file: string, install: string, others: readonly string[]) =>
+      `${quote(file)} is in the project, and not run: anybody can have put it there. Install it outside with: ${install}, or declare it under "harnesses" in config.json` +
+      (others.length ? ` (or use another with --harness: ${others.join(', ')}).` : '.'),
+  },
   locked: {
     exit: 2,
     text: (change: string, owner: string) =>

@@ -3,7 +3,7 @@ import { passListsOf, readConfig } from '../config/resolve.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnesses } from '../harness/registry.ts';
-import { onPath } from '../process/which.ts';
+import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../harness/program.ts';
 import { versionOf } from '../harness/version.ts';
 import { passedBy } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
@@ -15,24 +15,34 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
   const project = findProjectIfAny(cwd);
   const config = project ? await readConfig(project) : { own: [], pass: null };
   const passed = passedBy(passListsOf(env, config), env);
-  const found = await Promise.all([...harnesses, ...config.own].map((harness) => look(harness, passed)));
+  const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
+  const found = await Promise.all([...harnesses, ...config.own].map((harness) => look(harness, lookup)));
   if (typed.json) terminal.out(`${safeJson(found, 2)}\n`);
   else terminal.out(`${table([head, ...found.map(row)]).join('\n')}\n`);
   return 0;
 };
 
 /** A harness as it is on this machine. */
-const look = async ({ name, title, binary, install, reports, own }: Harness, env: NodeJS.ProcessEnv) => {
-  const path = onPath(binary, env.PATH ?? '');
-  const version = path && !own ? await versionOf({ binary: path, env: childEnvironment(env) }) : null;
-  return { name, title, own: own?.command ?? null, path, version, install, reports };
+const look = async (harness: Harness, lookup: Lookup) => {
+  const { name, title, install, reports, own } = harness;
+  const path = agentProgram(harness, lookup);
+  const env = childEnvironment(askingEnvironment(lookup));
+  const version = path && !own ? await versionOf({ binary: path, env }) : null;
+  const inProject = path === null ? passedOver(harness, lookup) : null;
+  return { name, title, own: own?.command ?? null, path, inProject, version, install, reports };
 };
 
 const head = ['harness', 'installed', 'reports', 'install with'];
 
-const row = ({ name, own, path, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
+const row = ({ name, own, path, inProject, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
   own === null ? name : `${name} (own: ${visible(own)})`,
-  path === null ? 'no' : version ? oneLine(version, 40) : 'yes, version unknown',
+  path === null
+    ? inProject === null
+      ? 'no'
+      : 'only in the project, not used'
+    : version
+      ? oneLine(version, 40)
+      : 'yes, version unknown',
   reports.join(', '),
   path === null ? install : '-',
 ];

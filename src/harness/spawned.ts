@@ -6,7 +6,7 @@ import { createDiagnosis } from './diagnosis.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from './harness.ts';
 import type { AgentTurn, OpenSession, SessionScope, TurnObserver } from './session.ts';
-import { onPath } from '../process/which.ts';
+import { agentProgram } from './program.ts';
 import { runProcess } from '../process/run.ts';
 import { knownVersion } from './version.ts';
 import { createWatchdog } from '../process/watchdog.ts';
@@ -25,7 +25,9 @@ interface Turn extends SessionScope, AgentTurn {
 const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
   const { harness, job, env, stops } = run;
   if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
-  const binary = onPath(harness.binary, env.PATH ?? '') ?? harness.binary;
+  const binary = agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.own && harness.binary);
+  // By its name alone, one in the project could be found.
+  if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
   const version =
     harness.versioned && job.allowAll
@@ -63,6 +65,13 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
     watchdog.dispose();
   }
 };
+
+const notFound = ({ binary }: Harness): Ended => ({
+  end: 'not-started',
+  exitCode: null,
+  signal: null,
+  problem: `${binary} is not on PATH any more`,
+});
 
 /** Who ended the agent: the user comes first, and what was over before the halt was over. */
 const haltedOr = (ended: Ended, halting: AbortSignal, stop: AbortSignal): Ended => {

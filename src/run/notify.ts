@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
+import { outsideEnvironment } from '../git/program.ts';
 import { runShell } from '../process/shell.ts';
 import { passed } from '../process/passed-environment.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
@@ -42,7 +43,8 @@ const notify = async (command: string, parts: WorldParts & { view: RunView; befo
     input: `${JSON.stringify(view)}\n`,
     cwd: project.root,
     env: {
-      ...passed(env),
+      // In a sandbox, an agent can have put a program of the project in the place of one that the command names.
+      ...(plan.sandbox ? outsideEnvironment(passed(env), project.root) : passed(env)),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
       SPOOL_CAUSE: view.cause ?? '',

@@ -250,11 +250,9 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
 };
 
 /** The agents that are there, and what to say of the others; an error when there is none. */
-const presentAgents = (plan: RunPlan, { find, env }: RunRequest) => {
-  const looked = plan.agents.map((agent) => ({
-    agent,
-    problem: missingBinary(find(agent.harness), env.PATH ?? ''),
-  }));
+const presentAgents = (plan: RunPlan, { find, env, cwd, project }: RunRequest) => {
+  const lookup = { env, cwds: [cwd, project.root] };
+  const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
   const agents = looked
     .filter(({ problem }) => problem === null)
     .map(({ agent }) => (find(agent.harness).ownModel ? { ...agent, model: null } : agent));

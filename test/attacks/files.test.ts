@@ -269,9 +269,9 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
   const isHeard = async ([harness, event]: [string, string]) => {
     const project = createProject();
     writeFileSync(join(project.home, 'event'), `${event}\n`);
-    project.write(`bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
-    chmodSync(project.path(`bin/${harness}`), 0o755);
-    const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+    project.write(`../bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
+    chmodSync(project.path(`../bin/${harness}`), 0o755);
+    const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
     const result = await project.start([...run, '--harness', harness, '--max-iterations', '1'], { env }).result;
     expect(result.stderr).not.toContain('bug in Spool');
     expect(result).toMatchObject({ code: 0 });
@@ -287,9 +287,9 @@ test('an agent that reports hundreds of thousands of models is heard to its end'
     join(project.home, 'events'),
     `{"type":"assistant","message":{"content":[{"type":"text","text":${words}}]}}\n{"type":"result","subtype":"success","modelUsage":{${usage}}}\n`,
   );
-  project.write('bin/claude', '#!/bin/sh\ncat > /dev/null\ncat "$HOME/events"\n');
-  chmodSync(project.path('bin/claude'), 0o755);
-  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+  project.write('../bin/claude', '#!/bin/sh\ncat > /dev/null\ncat "$HOME/events"\n');
+  chmodSync(project.path('../bin/claude'), 0o755);
+  const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
 
   expect(await project.start([...run, '--harness', 'claude'], { env }).result).toMatchObject({ code: 0 });
   expect(project.history()[0]!.usage).toMatchObject({ inputTokens: 300_000 });

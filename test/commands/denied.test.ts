@@ -119,9 +119,9 @@ test('Claude Code without permissions is blocked after two iterations', async ()
       permission_denials: [{ tool_name: 'Bash', tool_use_id: id }],
     },
   ];
-  project.write('bin/claude', `#!/bin/sh\ncat > /dev/null\n${prints(...events)}\n`);
-  chmodSync(project.path('bin/claude'), 0o755);
-  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+  project.write('../bin/claude', `#!/bin/sh\ncat > /dev/null\n${prints(...events)}\n`);
+  chmodSync(project.path('../bin/claude'), 0o755);
+  const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
 
   const result = await project.start([...run, '--harness', 'claude'], { env }).result;
 

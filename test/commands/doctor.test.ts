@@ -15,11 +15,11 @@ interface Check {
 const healthy = (options: ProjectOptions = {}, signedIn = '1 credentials') => {
   const project = createProject(options);
   project.write(
-    'bin/opencode',
+    '../bin/opencode',
     `#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\n[ "$1" = auth ] && echo '${signedIn}' && exit\nexit 9\n`,
   );
-  chmodSync(project.path('bin/opencode'), 0o755);
-  return { project, env: { PATH: `${project.path('bin')}:${project.env.PATH}` } };
+  chmodSync(project.path('../bin/opencode'), 0o755);
+  return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
 test('all is well: every line is ok, and the exit code 0', async () => {
@@ -37,7 +37,7 @@ test('all is well: every line is ok, and the exit code 0', async () => {
 
 test('whether somebody is signed in is not asked in the project, from which an agent may load something', async () => {
   const { project, env } = healthy();
-  project.write('bin/opencode', `#!/bin/sh\n[ "$1" = auth ] && ls -a > '${project.home}/seen.txt'\necho 1.2.3\n`);
+  project.write('../bin/opencode', `#!/bin/sh\n[ "$1" = auth ] && ls -a > '${project.home}/seen.txt'\necho 1.2.3\n`);
 
   await project.start(['doctor'], { env }).result;
 
@@ -66,10 +66,10 @@ test('what is wrong comes with the command that mends it', async () => {
 test('the exit code is about the agent that would be used', async () => {
   const { project, env } = healthy();
   project.write(
-    'bin/claude',
+    '../bin/claude',
     '#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho \'{ "loggedIn": false }\'; exit 1\n',
   );
-  chmodSync(project.path('bin/claude'), 0o755);
+  chmodSync(project.path('../bin/claude'), 0o755);
 
   const [usual, claude, codex] = await Promise.all(
     [[], ['--harness', 'claude'], ['--harness', 'codex']].map(
@@ -98,8 +98,11 @@ test.each([
   ['--allow-all', {}, ['--allow-all'], false],
 ])('Claude Code with %s: whether edits and commands will be denied', async (_, files, flags, denied) => {
   const project = createProject();
-  project.write('bin/claude', `#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho '{ "loggedIn": true }'\n`);
-  chmodSync(project.path('bin/claude'), 0o755);
+  project.write(
+    '../bin/claude',
+    `#!/bin/sh\n[ "$1" = --version ] && echo 2.0.0 && exit\necho '{ "loggedIn": true }'\n`,
+  );
+  chmodSync(project.path('../bin/claude'), 0o755);
   const { trusted, ...settingsFiles } = files as Record<string, unknown>;
   if (trusted)
     project.write(
@@ -108,7 +111,7 @@ test.each([
     );
   for (const [name, settings] of Object.entries(settingsFiles))
     project.write(name, typeof settings === 'string' ? settings : JSON.stringify(settings, null, 2));
-  const env = { PATH: `${project.path('bin')}:${project.env.PATH}` };
+  const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
 
   const result = await project.start(['doctor', '--harness', 'claude', ...flags], { env }).result;
 
@@ -146,7 +149,7 @@ test('--probe says why the agent does not work', async () => {
   const { project, env } = healthy();
   writeFileSync(join(project.home, 'answer'), recorded.stdout);
   project.write(
-    'bin/opencode',
+    '../bin/opencode',
     `#!/bin/sh\n[ "$1" = run ] || { echo '1.2.3, 1 credentials'; exit; }\ncat > /dev/null\ncat '${project.home}/answer'\nexit ${recorded.exit}\n`,
   );
 

@@ -7,9 +7,9 @@ const limit = { type: 'error', error: { name: 'APIError', data: { message: 'usag
 
 const withClaude = (opencode: string, claude: string) => {
   const project = createProject({ agent: [opencode] });
-  project.write('bin/claude', `#!/bin/sh\ncat > /dev/null\necho "$@" > claude.args\n${claude}\n`);
-  chmodSync(project.path('bin/claude'), 0o755);
-  return { project, env: { PATH: `${project.path('bin')}:${project.env.PATH}` } };
+  project.write('../bin/claude', `#!/bin/sh\ncat > /dev/null\necho "$@" > claude.args\n${claude}\n`);
+  chmodSync(project.path('../bin/claude'), 0o755);
+  return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
 test('the next agent takes over when one hits its usage limit, and history says who did what', async () => {

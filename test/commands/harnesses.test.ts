@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 
-/** An executable of the project, and a PATH that has it in front. */
+/** An executable, and a PATH that has it in front. */
 const withBinary = (project: TestProject, name: string, script: string) => {
-  project.write(`bin/${name}`, `#!/bin/sh\n${script}\n`);
-  chmodSync(project.path(`bin/${name}`), 0o755);
-  return { PATH: `${project.path('bin')}:${project.env.PATH}` };
+  project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
+  chmodSync(project.path(`../bin/${name}`), 0o755);
+  return { PATH: `${project.path('../bin')}:${project.env.PATH}` };
 };
 
 test('harnesses are listed with what is installed of them', async () => {
@@ -28,7 +28,7 @@ test('harnesses are listed with what is installed of them', async () => {
     path: string;
   }[];
   expect(found.find(({ name }) => name === 'claude')).toMatchObject({
-    path: project.path('bin/claude'),
+    path: project.path('../bin/claude'),
     version: '9.9.9 (Claude Code)',
   });
 });
@@ -134,7 +134,8 @@ test('a command with a slash in it is a file of the project, also from a subfold
   const project = createProject({
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "./bin/mine" } } }', 'sub/a.txt': '' },
   });
-  withBinary(project, 'mine', promise);
+  project.write('bin/mine', `#!/bin/sh\n${promise}\n`);
+  chmodSync(project.path('bin/mine'), 0o755);
   project.trust();
 
   const args = ['ralph', '--change', change, '--harness', 'mine'];

@@ -55,10 +55,10 @@ const withAgents = (agents: Record<string, string>, config?: object) => {
   const files = config ? { '.spool/config.json': JSON.stringify(config) } : {};
   const project = createProject({ agent: [promise], files });
   for (const [name, script] of Object.entries(agents)) {
-    project.write(`bin/${name}`, `#!/bin/sh\ncat > /dev/null\n${script}\n`);
-    chmodSync(project.path(`bin/${name}`), 0o755);
+    project.write(`../bin/${name}`, `#!/bin/sh\ncat > /dev/null\n${script}\n`);
+    chmodSync(project.path(`../bin/${name}`), 0o755);
   }
-  return { project, env: { PATH: `${project.path('bin')}:${project.env.PATH}` } };
+  return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
 describe('a limit that cannot be checked', () => {
@@ -102,8 +102,8 @@ describe('a limit that cannot be checked', () => {
 
   test('is refused for a resumed run', async () => {
     const { project, env } = withAgents({ codex: promise });
-    const agent = project.path('bin/opencode');
-    project.write('bin/opencode', '#!/bin/sh\nkill -INT $PPID; sleep 5\n');
+    const agent = project.path('../bin/opencode');
+    project.write('../bin/opencode', '#!/bin/sh\nkill -INT $PPID; sleep 5\n');
     chmodSync(agent, 0o755);
     expect(await project.start([...run, '--max-cost', '5'], { env }).result).toMatchObject({ code: 130 });
 

@@ -185,10 +185,10 @@ test('a promise on stderr is not the agent speaking', async () => {
 });
 
 test('an agent that cannot be started ends the run with exit code 1', async () => {
-  const project = createProject({ files: { 'bin/opencode': '#!/no/such/interpreter\n' } });
-  chmodSync(project.path('bin/opencode'), 0o755);
+  const project = createProject({ files: { '../bin/opencode': '#!/no/such/interpreter\n' } });
+  chmodSync(project.path('../bin/opencode'), 0o755);
 
-  const result = await project.start(run, { env: { PATH: `${project.path('bin')}:${project.env.PATH}` } }).result;
+  const result = await project.start(run, { env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } }).result;
 
   expect(result.code).toBe(1);
   expect(result.stderr).toMatch(/^Failed: the agent could not be started: .*opencode is there, but not the program/m);
@@ -197,12 +197,12 @@ test('an agent that cannot be started ends the run with exit code 1', async () =
 
 test('an agent that exits without reading a long prompt is no trouble', async () => {
   const project = createProject({
-    files: { 'long.md': 'word '.repeat(400_000), 'bin/opencode': '#!/bin/sh\necho "<promise>COMPLETE</promise>"\n' },
+    files: { 'long.md': 'word '.repeat(400_000), '../bin/opencode': '#!/bin/sh\necho "<promise>COMPLETE</promise>"\n' },
   });
-  chmodSync(project.path('bin/opencode'), 0o755);
+  chmodSync(project.path('../bin/opencode'), 0o755);
 
   const result = await project.start(['ralph', '--prompt-file', 'long.md', '--change', change], {
-    env: { PATH: `${project.path('bin')}:${project.env.PATH}` },
+    env: { PATH: `${project.path('../bin')}:${project.env.PATH}` },
   }).result;
 
   expect(result.code).toBe(0);
@@ -244,10 +244,12 @@ test('a reader that does not read does not keep Spool from ending', async () => 
 
 test('a version that nobody answers does not keep Spool from ending', async () => {
   const project = createProject({
-    files: { 'bin/opencode': '#!/bin/sh\n[ "$1" = --version ] && touch asked && sleep 300\n' },
+    files: { '../bin/opencode': '#!/bin/sh\n[ "$1" = --version ] && touch asked && sleep 300\n' },
   });
-  chmodSync(project.path('bin/opencode'), 0o755);
-  const loop = project.start([...run, '--allow-all'], { env: { PATH: `${project.path('bin')}:${project.env.PATH}` } });
+  chmodSync(project.path('../bin/opencode'), 0o755);
+  const loop = project.start([...run, '--allow-all'], {
+    env: { PATH: `${project.path('../bin')}:${project.env.PATH}` },
+  });
   await eventually(() => project.exists('asked'), 'the question');
   loop.kill('SIGINT');
 

@@ -45,6 +45,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'empty-prompt-file': [text],
   'unknown-harness': [text, [text]],
   'missing-binary': [text, text, [text]],
+  'agent-in-project': [text, text, [text]],
   locked: [text, text],
   'no-git': [text, text],
   'bad-branch': [text, text],

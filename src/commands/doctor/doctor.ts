@@ -2,7 +2,7 @@ import { safeJson } from '../../text/controls.ts';
 import { resolveOptions, type TypedFlags } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
-import { onPath } from '../../process/which.ts';
+import { agentProgram, type Lookup } from '../../harness/program.ts';
 import { limitEnvironment } from '../../process/passed-environment.ts';
 import { findProjectIfAny } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
@@ -33,7 +33,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
     { cwd, env },
     chosen.map(({ harness }) => harness),
   );
-  const others = asked.has('harness') ? [] : othersOnPath(chosen, env.PATH ?? '');
+  const others = asked.has('harness') ? [] : othersOnPath(chosen, { env, cwds: [cwd, project?.root ?? cwd] });
 
   if (probe && project) {
     const needed = new Set([
@@ -51,7 +51,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
     for (const { agent, harness } of [...chosen, ...others]) {
       if (stops.received() !== null) break;
       const { allowAll } = options;
-      const found = await checkAgent({ harness, env, stop: stops.stop, root: project?.root ?? cwd, allowAll });
+      const found = await checkAgent({ harness, env, stop: stops.stop, cwd, root: project?.root ?? cwd, allowAll });
       const work = { harness, agent, env, stops, allowAll };
       const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
       if (stops.received() === null) checks.push(...found, ...probed);
@@ -70,10 +70,10 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
 
 const othersOnPath = (
   chosen: readonly { harness: Harness }[],
-  path: string,
+  lookup: Lookup,
 ): { agent: AgentChoice; harness: Harness }[] =>
   harnesses
-    .filter((harness) => onPath(harness.binary, path) && chosen.every((one) => one.harness !== harness))
+    .filter((harness) => agentProgram(harness, lookup) && chosen.every((one) => one.harness !== harness))
     .map((harness) => ({ harness, agent: { harness: harness.name, model: null } }));
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
