@@ -147,7 +147,11 @@ export const makeHistory = (place, finished, number = 1) => {
   }
   closeSync(file);
   const view = JSON.parse(readFileSync(state, 'utf8'));
-  const interrupted = JSON.stringify({ ...view, status: 'interrupted', finished, iteration: finished }, null, 2);
+  const interrupted = JSON.stringify(
+    { ...view, status: 'interrupted', finishedIterations: finished, iteration: finished },
+    null,
+    2,
+  );
   const { size } = statSync(history);
   const putBack = () => {
     truncateSync(history, size);

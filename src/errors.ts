@@ -241,7 +241,7 @@ const table = {
     text: (files: string) =>
       `Nothing was rewound: it would overwrite what no checkpoint holds (ignored, or in a nested repository): ${files}. Move it away first.`,
   },
-  'place-gone': {
+  'workspace-gone': {
     exit: 2,
     text: (folder: string) =>
       `That run worked in ${folder}, which is gone: there is nothing to rewind. Its work is on its branch.`,

@@ -6,7 +6,7 @@ import { fileAt } from '../git/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
-import { planned } from './planned.ts';
+import { planningPaths } from './planning-paths.ts';
 import { ralphFolder } from '../store/state.ts';
 import { makeRalphFolder } from '../store/folders.ts';
 import { mergeTasks } from './task-merge.ts';
@@ -56,7 +56,7 @@ export const openCopies = (copied: Copied): Copies => {
       return paths;
     },
     async sync() {
-      const present = signatureOf(copied.project.root, await planned(copied.project, copied.change));
+      const present = signatureOf(copied.project.root, await planningPaths(copied.project, copied.change));
       if (present === seen) return nothing;
       const synced = await syncOnce(copied);
       seen = synced.conflicts.length === 0 ? present : null;
@@ -70,7 +70,7 @@ export const openCopies = (copied: Copied): Copies => {
 export const takeOver = async (copied: Copied): Promise<void> => {
   const { project, change, root } = copied;
   dropCopies(project, change);
-  const plans = await planned(project, change);
+  const plans = await planningPaths(project, change);
   const known = new Set(filesAmong(project.root, plans));
   for (const path of filesAmong(root, plans)) if (!known.has(path)) removeOwn(join(root, path));
   for (const plan of plans) copy(join(project.root, plan), join(root, plan));
@@ -80,7 +80,7 @@ export const takeOver = async (copied: Copied): Promise<void> => {
 const keepBase = async ({ project, change }: Copied): Promise<void> => {
   makeRalphFolder(project, change);
   createFolder(baseFolder(project, change));
-  for (const plan of await planned(project, change))
+  for (const plan of await planningPaths(project, change))
     copy(join(project.root, plan), join(baseFolder(project, change), plan));
 };
 
@@ -88,7 +88,7 @@ const keepBase = async ({ project, change }: Copied): Promise<void> => {
 export const keepWork = async ({ project, change, root }: Copied, tip: string): Promise<void> => {
   const folder = workFolder(project, change);
   removeOwn(folder);
-  for (const plan of await planned(project, change))
+  for (const plan of await planningPaths(project, change))
     if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
   createFolder(copiesFolder(project, change));
   writeOwn(tipFile(project, change), tip);
@@ -96,7 +96,7 @@ export const keepWork = async ({ project, change, root }: Copied, tip: string): 
 
 /** Gives a worktree that is created again the copy that the last one had, unless its branch has moved since. */
 export const bringWorkBack = async ({ project, change, root }: Copied, tip: string | null): Promise<void> => {
-  const plans = await planned(project, change);
+  const plans = await planningPaths(project, change);
   const kept = keptWork(project, change, tip);
   if (kept !== null)
     for (const plan of plans) if (existsSync(join(kept, plan))) copy(join(kept, plan), join(root, plan));
@@ -125,7 +125,7 @@ export const mergedTasks = async (project: Project, change: string, theirs: Buff
 
 const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const { project, change, root } = copied;
-  const plans = await planned(project, change);
+  const plans = await planningPaths(project, change);
   // A change that is gone, because another branch is checked out or it was archived, is nothing to take over.
   if (!existsSync(join(project.root, '.spool', 'changes', change))) return nothing;
   const isKnown = existsSync(baseFolder(project, change));

@@ -27,7 +27,7 @@ export const taskTitles = (markdown: string): string[] =>
 
 export const countTasks = (tasks: readonly Task[]) => {
   const required = tasks.filter(({ optional }) => !optional);
-  return { done: required.filter(({ done }) => done).length, all: required.length };
+  return { done: required.filter(({ done }) => done).length, total: required.length };
 };
 
 export const openTasks = (tasks: readonly Task[]): Task[] => tasks.filter(({ done, optional }) => !done && !optional);

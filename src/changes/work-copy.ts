@@ -13,20 +13,24 @@ import { parseTasks, type Task } from './tasks.ts';
 export const currentTasks = async (
   project: Project,
   change: string,
-  view: Pick<RunView, 'place'> | null,
+  view: Pick<RunView, 'workspace'> | null,
 ): Promise<Task[] | null> => {
-  const theirs = await tasksOfRun(project, change, view?.place ?? null);
+  const theirs = await tasksOfRun(project, change, view?.workspace ?? null);
   if (theirs === null) return readTasks(project, change);
   const text = await mergedTasks(project, change, theirs);
   return text === null ? null : parseTasks(text);
 };
 
 /** From its worktree, or, when that is gone, from its branch; null for a run in the project's own folder. */
-const tasksOfRun = async (project: Project, change: string, place: RunView['place']): Promise<Buffer | null> => {
-  if (!place?.worktree || place.branch === null) return null;
+const tasksOfRun = async (
+  project: Project,
+  change: string,
+  workspace: RunView['workspace'],
+): Promise<Buffer | null> => {
+  if (!workspace?.worktree || workspace.branch === null) return null;
   const file = tasksFile(change);
-  if (existsSync(join(place.worktree, '.git'))) return bytesOf(join(place.root, file));
-  const tip = await tipOf(project.root, place.branch);
+  if (existsSync(join(workspace.worktree, '.git'))) return bytesOf(join(workspace.root, file));
+  const tip = await tipOf(project.root, workspace.branch);
   if (tip === null) return null;
   const kept = keptWork(project, change, tip);
   if (kept !== null) return bytesOf(join(kept, file));

@@ -1,13 +1,17 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
 import { commands, groups } from '../commands/table.ts';
-import type { Call, Command, CommandOption } from '../commands/command.ts';
+import type { Invocation, Command, CommandOption } from '../commands/command.ts';
 import { type UserError, userError } from '../errors.ts';
 
 export type Parsed =
   /** About a command, about those that begin with a word, or about all of them. */
   | { readonly kind: 'help'; readonly about: Command | string | null }
-  | { readonly kind: 'call'; readonly command: Command; readonly given: Pick<Call, 'argument' | 'second' | 'typed'> };
+  | {
+      readonly kind: 'call';
+      readonly command: Command;
+      readonly given: Pick<Invocation, 'argument' | 'second' | 'rawFlags'>;
+    };
 
 /** What the words of a command line mean. Pure; what means nothing is a user error. */
 export const parse = (argv: readonly string[]): Parsed => {
@@ -48,7 +52,7 @@ const namesIn = (group: string): string[] =>
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
   const tokens = cutWords(words, known);
-  const typed: Record<string, string | boolean | readonly string[]> = {};
+  const rawFlags: Record<string, string | boolean | readonly string[]> = {};
   const options = tokens.filter((token) => token.kind === 'option');
   if (options.some(({ name }) => name === 'help')) return { kind: 'help', about: command };
   for (const token of options) {
@@ -58,14 +62,14 @@ const parseCall = (command: Command, words: readonly string[]): Parsed => {
       throw wrong(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
     if (takesValue(option) && token.value === undefined)
       throw wrong(`Option '${option.flags}' argument missing`, command.name);
-    typed[option.name] = valueOf(option, token.value, typed[option.name]);
+    rawFlags[option.name] = valueOf(option, token.value, rawFlags[option.name]);
   }
   const [argument, second, ...more] = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
   checkCount(
     command,
     [argument, second, ...more].filter((each) => each !== undefined),
   );
-  return { kind: 'call', command, given: { argument, second, typed } };
+  return { kind: 'call', command, given: { argument, second, rawFlags } };
 };
 
 const cutWords = (words: readonly string[], known: ReadonlyMap<string, CommandOption>) => {
@@ -84,7 +88,7 @@ const cutWords = (words: readonly string[], known: ReadonlyMap<string, CommandOp
   }).tokens;
 };
 
-type Typed = Call['typed'][string];
+type Typed = Invocation['rawFlags'][string];
 
 /** The last one counts, unless it may be given more than once. */
 const valueOf = (option: CommandOption, value: string | undefined, before: Typed | undefined): Typed => {

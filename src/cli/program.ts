@@ -1,17 +1,17 @@
 import { existsSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Call } from '../commands/command.ts';
+import type { Invocation } from '../commands/command.ts';
 import { userFolder } from '../files/home.ts';
 import type { Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
 import { createTerminal, type Terminal } from '../report/terminal.ts';
 
-export interface Surroundings extends Pick<Call, 'cwd' | 'env'> {
+export interface ProgramIo extends Pick<Invocation, 'cwd' | 'env'> {
   readonly outputs: Outputs;
 }
 
 /** Finds the command that was typed and runs it; answers with the exit code. */
-export const runCommandLine = async (argv: readonly string[], { cwd, env, outputs }: Surroundings): Promise<number> => {
+export const runCommandLine = async (argv: readonly string[], { cwd, env, outputs }: ProgramIo): Promise<number> => {
   const parsed = parse(argv);
   if (parsed.kind === 'help') {
     const { renderHelp } = await import('./help.ts');
@@ -28,7 +28,7 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
 const settleSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
   if (!existsSync(join(userFolder(env), 'sandbox'))) return;
   const { settleLeftovers } = await import('../sandbox/leftover.ts');
-  for (const line of settleLeftovers(env)) terminal.say(`${line}\n`);
+  for (const line of settleLeftovers(env)) terminal.log(`${line}\n`);
 };
 
 /** Asked of the stream only where it can be a screen: making one takes time. */

@@ -7,14 +7,14 @@ import { readTasks } from '../changes/task-file.ts';
 import { archiveFolder, findProjectHere } from '../store/project.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { countTasks } from '../changes/tasks.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
 /** The change is locked while it moves, so that no loop starts on it in between. */
-export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
   const change = await resolveChange(project, argument!);
-  const { done, all } = countTasks((await readTasks(project, change)) ?? []);
-  if (done < all && !typed.force) throw userError('open-tasks', change, all - done, all);
+  const { done, total } = countTasks((await readTasks(project, change)) ?? []);
+  if (done < total && !rawFlags.force) throw userError('open-tasks', change, total - done, total);
   const lock = lockChange(project, change, { treeFolder: null });
   try {
     const day = new Date().toISOString().slice(0, 10);
@@ -22,7 +22,7 @@ export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<num
     if (existsSync(target)) throw userError('already-archived', relative(project.root, target));
     createFolder(archiveFolder(project));
     renameOwn(changeFolder(project, change), target);
-    terminal.out(`Archived ${change} as ${relative(project.root, target)}\n`);
+    terminal.print(`Archived ${change} as ${relative(project.root, target)}\n`);
     return 0;
   } finally {
     lock.release();

@@ -9,7 +9,7 @@ export interface Command {
   readonly second?: Argument;
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
-  readonly load: () => Promise<{ run: (call: Call) => Promise<number> }>;
+  readonly load: () => Promise<{ run: (call: Invocation) => Promise<number> }>;
 }
 
 interface Argument {
@@ -31,11 +31,11 @@ export interface CommandOption {
 }
 
 /** One call of a command. `run` answers with the exit code. */
-export interface Call {
+export interface Invocation {
   readonly argument: string | undefined;
   readonly second: string | undefined;
   /** Only what was typed. */
-  readonly typed: Readonly<Record<string, string | boolean | readonly string[]>>;
+  readonly rawFlags: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;

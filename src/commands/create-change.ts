@@ -3,14 +3,14 @@ import { userError } from '../errors.ts';
 import { createChange } from '../changes/create.ts';
 import { findProjectHere } from '../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../changes/modules.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, typed, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
-  if (typed.module === undefined) throw userError('module-required', await listModules(project));
-  const module = await resolveModule(project, String(typed.module));
+  if (rawFlags.module === undefined) throw userError('module-required', await listModules(project));
+  const module = await resolveModule(project, String(rawFlags.module));
   const id = await createChange(project, moduleIdOf(module)!, argument!);
-  terminal.out(`Made change ${id}:\n  .spool/changes/${id}/proposal.md\n  .spool/changes/${id}/tasks.md\n`);
-  terminal.out(`\nNext: fill in the proposal and the tasks, then ${commandLine('spool', 'ralph', '--change', id)}\n`);
+  terminal.print(`Made change ${id}:\n  .spool/changes/${id}/proposal.md\n  .spool/changes/${id}/tasks.md\n`);
+  terminal.print(`\nNext: fill in the proposal and the tasks, then ${commandLine('spool', 'ralph', '--change', id)}\n`);
   return 0;
 };

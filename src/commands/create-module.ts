@@ -1,12 +1,12 @@
 import { createModule } from '../changes/create.ts';
 import { findProjectHere } from '../store/project.ts';
 import { moduleIdOf } from '../changes/modules.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
   const name = await createModule(project, argument!);
-  terminal.out(`Made module ${name}:\n  .spool/modules/${name}/module.md\n`);
-  terminal.out(`\nNext: spool create change <slug> --module ${moduleIdOf(name)}\n`);
+  terminal.print(`Made module ${name}:\n  .spool/modules/${name}/module.md\n`);
+  terminal.print(`\nNext: spool create change <slug> --module ${moduleIdOf(name)}\n`);
   return 0;
 };

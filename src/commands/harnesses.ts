@@ -9,32 +9,32 @@ import { passedBy } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
 import { oneLine, table } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
-export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);
   const config = project ? await readConfig(project) : { own: [], pass: null };
   const passed = passedBy(passListsOf(env, config), env);
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
   const found = await Promise.all([...harnesses, ...config.own].map((harness) => look(harness, lookup)));
-  if (typed.json) terminal.out(`${safeJson(found, 2)}\n`);
-  else terminal.out(`${table([head, ...found.map(row)]).join('\n')}\n`);
+  if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
+  else terminal.print(`${table([head, ...found.map(row)]).join('\n')}\n`);
   return 0;
 };
 
 /** A harness as it is on this machine. */
 const look = async (harness: Harness, lookup: Lookup) => {
-  const { name, title, install, reports, own } = harness;
+  const { name, title, install, capabilities, custom } = harness;
   const path = agentProgram(harness, lookup);
   const env = childEnvironment(askingEnvironment(lookup));
-  const version = path && !own ? await versionOf({ binary: path, env }) : null;
+  const version = path && !custom ? await versionOf({ binary: path, env }) : null;
   const inProject = path === null ? passedOver(harness, lookup) : null;
-  return { name, title, own: own?.command ?? null, path, inProject, version, install, reports };
+  return { name, title, own: custom?.command ?? null, path, inProject, version, install, capabilities };
 };
 
 const head = ['harness', 'installed', 'reports', 'install with'];
 
-const row = ({ name, own, path, inProject, version, reports, install }: Awaited<ReturnType<typeof look>>) => [
+const row = ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof look>>) => [
   own === null ? name : `${name} (own: ${visible(own)})`,
   path === null
     ? inProject === null
@@ -43,6 +43,6 @@ const row = ({ name, own, path, inProject, version, reports, install }: Awaited<
     : version
       ? oneLine(version, 40)
       : 'yes, version unknown',
-  reports.join(', '),
+  capabilities.join(', '),
   path === null ? install : '-',
 ];

@@ -11,10 +11,10 @@ import {
   stateFolder,
 } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
 /** Makes what is missing and leaves alone what is there. */
-export const run = async ({ cwd, terminal }: Call): Promise<number> => {
+export const run = async ({ cwd, terminal }: Invocation): Promise<number> => {
   const found = lookForProject(cwd);
   const project = found && isOwnProject(found) ? found : { root: cwd };
   const made = [
@@ -24,11 +24,11 @@ export const run = async ({ cwd, terminal }: Call): Promise<number> => {
     ...(hideStateFromGit(project) ? [join(stateFolder(project), '.gitignore')] : []),
   ];
   if (made.length === 0) {
-    terminal.out(`Already a Spool project: ${project.root}\n`);
+    terminal.print(`Already a Spool project: ${project.root}\n`);
     return 0;
   }
-  terminal.out(`Made in ${project.root}:\n${made.map((path) => `  ${relative(project.root, path)}\n`).join('')}`);
-  terminal.out('\nNext: spool create module <slug>, then spool create change <slug> --module 001\n');
+  terminal.print(`Made in ${project.root}:\n${made.map((path) => `  ${relative(project.root, path)}\n`).join('')}`);
+  terminal.print('\nNext: spool create module <slug>, then spool create change <slug> --module 001\n');
   return 0;
 };
 

@@ -1,16 +1,16 @@
 import { resolveChange } from '../changes/changes.ts';
-import { findKept, type Kept } from '../run/checkpoints.ts';
+import { findCheckpoints, type RunCheckpoints } from '../run/checkpoints.ts';
 import { findProject } from '../store/project.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
 /** The checkpoints that a command is about: those of --run, or of the last run of the change. */
-export const keptOf = async ({ argument, typed, cwd, env, terminal }: Call): Promise<Kept> => {
+export const keptOf = async ({ argument, rawFlags, cwd, env, terminal }: Invocation): Promise<RunCheckpoints> => {
   const project = findProject(cwd);
-  return findKept({
+  return findCheckpoints({
     project,
     change: await resolveChange(project, argument!),
-    wanted: typed.run as string | undefined,
+    wanted: rawFlags.run as string | undefined,
     env,
-    say: (line) => terminal.say(`${line}\n`),
+    say: (line) => terminal.log(`${line}\n`),
   });
 };

@@ -3,15 +3,15 @@ import { findProject } from '../store/project.ts';
 import { type ChangeOverview, overviews } from '../report/overview.ts';
 import { describeLastRun } from '../report/status.ts';
 import { table } from '../text/format.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
-export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const changes = await overviews(findProject(cwd), env);
-  for (const { damage } of changes) if (damage !== null) terminal.say(`${damage}\n`);
-  if (typed.json) terminal.answer(`${safeJson(changes, 2)}\n`);
+  for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
+  if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0)
-    terminal.answer('No active change. Make one with "spool create change <slug> --module <id>".\n');
-  else terminal.answer(`${table([head, ...changes.map(row)]).join('\n')}\n`);
+    terminal.printResult('No active change. Make one with "spool create change <slug> --module <id>".\n');
+  else terminal.printResult(`${table([head, ...changes.map(row)]).join('\n')}\n`);
   return 0;
 };
 
@@ -20,6 +20,6 @@ const head = ['change', 'module', 'tasks', 'last run'];
 const row = ({ id, module, tasks, lastRun }: ChangeOverview) => [
   id,
   module ?? '-',
-  tasks === null ? '-' : `${tasks.done}/${tasks.all}`,
+  tasks === null ? '-' : `${tasks.done}/${tasks.total}`,
   describeLastRun(lastRun),
 ];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { removeOwn } from '../files/own.ts';
-import { parseValue, wanted } from '../config/values.ts';
+import { parseValue, expects } from '../config/values.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../files/read.ts';
@@ -11,8 +11,8 @@ import { dropNotes } from '../store/notes.ts';
 import { recordFolder } from '../store/record.ts';
 import { loopOwner, ralphFolder } from '../store/state.ts';
 import { newScratch } from '../store/folders.ts';
-import { count } from '../text/format.ts';
-import type { Call } from './command.ts';
+import { pluralise } from '../text/format.ts';
+import type { Invocation } from './command.ts';
 
 /** What is dropped of one change. */
 interface Old {
@@ -21,21 +21,21 @@ interface Old {
   readonly checkpoints: readonly Checkpoint[];
 }
 
-export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
-  const raw = typeof typed.keep === 'string' ? typed.keep : '3';
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+  const raw = typeof rawFlags.keep === 'string' ? rawFlags.keep : '3';
   const keep = parseValue('count', raw);
-  if (typeof keep !== 'number') throw userError('bad-value', '--keep', wanted.count, raw);
+  if (typeof keep !== 'number') throw userError('bad-value', '--keep', expects.count, raw);
   const project = findProject(cwd);
   const found = await findWorkTree(project.root, newScratch(stateFolder(project)));
   const tree = found.kind === 'found' ? found.tree : null;
   const old = await findOld(project, tree, keep);
   if (old.length === 0) {
-    terminal.out(`Nothing to drop: no change has more than ${count(keep, 'run')}.\n`);
+    terminal.print(`Nothing to drop: no change has more than ${pluralise(keep, 'run')}.\n`);
     return 0;
   }
   const what = describe(old);
-  if (!typed.yes && !(await confirmed(what, terminal.canAsk))) {
-    terminal.out('Nothing was dropped.\n');
+  if (!rawFlags.yes && !(await confirmed(what, terminal.canPrompt))) {
+    terminal.print('Nothing was dropped.\n');
     return 0;
   }
   for (const { change, runs, checkpoints } of old) {
@@ -51,7 +51,7 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
       dropNotes({ run: id, record });
     }
   }
-  terminal.out(`Dropped ${what}. The history stays.\n`);
+  terminal.print(`Dropped ${what}. The history stays.\n`);
   return 0;
 };
 
@@ -74,11 +74,11 @@ const findOld = async (project: Project, tree: WorkTree | null, keep: number): P
 const describe = (old: readonly Old[]): string => {
   const runs = old.reduce((sum, { runs: ids }) => sum + ids.length, 0);
   const checkpoints = old.reduce((sum, { checkpoints: kept }) => sum + kept.length, 0);
-  return `${count(runs, 'run')} of ${count(old.length, 'change')}, with ${count(checkpoints, 'checkpoint')}`;
+  return `${pluralise(runs, 'run')} of ${pluralise(old.length, 'change')}, with ${pluralise(checkpoints, 'checkpoint')}`;
 };
 
 const confirmed = async (what: string, canAsk: boolean): Promise<boolean> => {
   if (!canAsk) throw userError('yes-required', `would drop ${what}`);
-  const { confirm } = await import('../report/ask.ts');
+  const { confirm } = await import('../report/prompts.ts');
   return confirm(`Drop ${what}? The history stays.`);
 };

@@ -2,40 +2,40 @@ import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { blockedOr } from '../git/blocked.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
-import { pathOf, readable } from '../git/git.ts';
-import { type LeftOut, leftOutIn, stillLeftOut } from '../git/left-out.ts';
-import { notKept } from '../git/not-kept.ts';
+import { pathOf, toUtf8 } from '../git/git.ts';
+import { type SkippedPath, parseSkipped, stillSkipped } from '../git/skipped.ts';
+import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
-import { takeTree } from '../git/trees.ts';
+import { snapshotTree } from '../git/trees.ts';
 import { openNotes } from '../store/notes.ts';
 import { runFolder } from '../store/state.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
-import { count, oneLine, someOf } from '../text/format.ts';
+import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Terminal } from '../report/terminal.ts';
-import type { Call } from './command.ts';
-import { type Kept, pick } from '../run/checkpoints.ts';
+import type { Invocation } from './command.ts';
+import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
 import { keptOf } from './kept.ts';
 
 /** How many files are named. */
 const mostNamed = 20;
 
-export const run = (call: Call): Promise<number> =>
+export const run = (call: Invocation): Promise<number> =>
   rewindOrShow(call).catch((error: unknown) => {
     throw blockedOr(error);
   });
 
-const rewindOrShow = async (call: Call): Promise<number> => {
+const rewindOrShow = async (call: Invocation): Promise<number> => {
   const kept = await keptOf(call);
-  const { project, tree, change, place } = kept;
-  if (!existsSync(place)) throw userError('place-gone', place);
-  const target = (await treeOf(tree, pick(kept, call.second!).commit))!;
-  if (call.typed.dryRun) {
+  const { project, tree, change, workspace } = kept;
+  if (!existsSync(workspace)) throw userError('workspace-gone', workspace);
+  const target = (await treeOf(tree, checkpointNamed(kept, call.second!).commit))!;
+  if (call.rawFlags.dryRun) {
     show(await planOf(kept, target, call), call.terminal);
     return 0;
   }
-  const lock = lockChange(project, change, { treeFolder: tree.gitFolder });
+  const lock = lockChange(project, change, { treeFolder: tree.gitDir });
   try {
     return await rewindTo(kept, target, call);
   } finally {
@@ -43,14 +43,14 @@ const rewindOrShow = async (call: Call): Promise<number> => {
   }
 };
 
-const rewindTo = async (kept: Kept, target: string, call: Call): Promise<number> => {
+const rewindTo = async (kept: RunCheckpoints, target: string, call: Invocation): Promise<number> => {
   const { terminal, second } = call;
   const { tree, change, run: runId } = kept;
   const planned = await planOf(kept, target, call);
   const { plan, leftOut, redactor } = planned;
   if (plan.changes.length === 0) {
     show(planned, terminal);
-    terminal.out(`${subjectOf(planned)} is as it was at ${second} already.\n`);
+    terminal.print(`${subjectOf(planned)} is as it was at ${second} already.\n`);
     return 0;
   }
   const blocked = await inTheWay(
@@ -64,7 +64,7 @@ const rewindTo = async (kept: Kept, target: string, call: Call): Promise<number>
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
   const missed = await rewind(tree, target, { plan, leftOut, redactor });
   show(planned, terminal);
-  terminal.out(
+  terminal.print(
     `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: ${commandLine('spool', 'rewind', change, present.name)}\n`,
   );
   if (missed.length === 0) return 0;
@@ -78,25 +78,25 @@ const listed = (names: readonly string[]): string => someOf(names, names.length,
 
 interface Planned {
   readonly plan: RewindPlan;
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly SkippedPath[];
   readonly redactor: Redactor;
   /** What the target had, and no checkpoint holds. */
-  readonly lost: readonly LeftOut[];
+  readonly lost: readonly SkippedPath[];
 }
 
-const planOf = async (kept: Kept, target: string, call: Call): Promise<Planned> => {
+const planOf = async (kept: RunCheckpoints, target: string, call: Invocation): Promise<Planned> => {
   const { project, tree, change, run: runId, checkpoints } = kept;
   const notes = openNotes({ run: runId, folder: runFolder(project, change, runId), record: kept.recordFolder });
-  const list = leftOutIn(notes.read('left-out.json'));
+  const list = parseSkipped(notes.read('skipped.json'));
   const redactor = createRedactor(call.env);
-  const present = await takeTree(tree, { leftOut: stillLeftOut(list), redactor });
+  const present = await snapshotTree(tree, { leftOut: stillSkipped(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
   const plan = await planRewind(tree, present, target);
   if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the two');
   const leftOut = present.leftOut();
   const there = new Set(leftOut.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
   const gone = list.filter((each) => each.kind !== 'output' && !there.has(each.name));
-  const lost = await notKept(tree, gone, { name: call.second!, treeId: target, checkpoints });
+  const lost = await missingFromCheckpoints(tree, gone, { name: call.second!, treeId: target, checkpoints });
   return { plan, leftOut, redactor, lost };
 };
 
@@ -104,14 +104,14 @@ const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as con
 
 const show = ({ plan: { changes, left }, lost }: Planned, terminal: Terminal): void => {
   for (const { status, name } of changes.slice(0, mostNamed))
-    terminal.out(`${letters[status]}  ${oneLine(readable(name))}\n`);
-  if (changes.length > mostNamed) terminal.out(`and ${count(changes.length - mostNamed, 'file')} more\n`);
+    terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
+  if (changes.length > mostNamed) terminal.print(`and ${pluralise(changes.length - mostNamed, 'file')} more\n`);
   for (const why of new Set(left.map((each) => each.why))) {
-    const names = left.filter((each) => each.why === why).map(({ name }) => readable(name));
-    terminal.out(`Skipped: ${listed(names)} (${why})\n`);
+    const names = left.filter((each) => each.why === why).map(({ name }) => toUtf8(name));
+    terminal.print(`Skipped: ${listed(names)} (${why})\n`);
   }
   for (const kind of new Set(lost.map((each) => each.kind))) {
-    const names = lost.filter((each) => each.kind === kind).map(({ name }) => readable(name));
-    terminal.out(`Not brought back: ${listed(names.toSorted())} (${reasons[kind]})\n`);
+    const names = lost.filter((each) => each.kind === kind).map(({ name }) => toUtf8(name));
+    terminal.print(`Not brought back: ${listed(names.toSorted())} (${reasons[kind]})\n`);
   }
 };

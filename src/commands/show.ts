@@ -9,16 +9,16 @@ import { overview } from '../report/overview.ts';
 import { tasksOf } from '../changes/work-copy.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
   const found = await find(project, argument!);
   const lines =
     found.kind === 'change'
       ? await describeChange(project, found.id, { env, terminal })
       : await describeModule(project, found.id);
-  terminal.out(`${lines.join('\n')}\n`);
+  terminal.print(`${lines.join('\n')}\n`);
   return 0;
 };
 
@@ -42,20 +42,20 @@ const find = async (project: Project, query: string): Promise<{ kind: 'change' |
 const describeChange = async (
   project: Project,
   id: string,
-  { env, terminal }: Pick<Call, 'env' | 'terminal'>,
+  { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
 ): Promise<string[]> => {
   const folder = changeFolder(project, id);
   const { module, lastRun, damage } = await overview(project, id, env);
-  if (damage !== null) terminal.say(`${damage}\n`);
+  if (damage !== null) terminal.log(`${damage}\n`);
   const tasks = (await tasksOf(project, id)) ?? [];
-  const { done, all } = countTasks(tasks);
+  const { done, total } = countTasks(tasks);
   const proposal = await readIfThere(join(folder, 'proposal.md'));
   return [
     `Change    ${id}`,
     `Module    ${module ?? 'none'}`,
     `Folder    ${relative(project.root, folder)}`,
     `Last run  ${describeLastRun(lastRun)}`,
-    `Tasks     ${done} of ${all} done`,
+    `Tasks     ${done} of ${total} done`,
     ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}${task.optional ? ' (optional)' : ''}`),
     '',
     proposal?.trim() ?? 'No proposal.md yet.',

@@ -1,47 +1,47 @@
 import { readConfig } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
-import { isInside } from '../process/tree.ts';
+import { isInsideIteration } from '../process/tree.ts';
 import { findProject } from '../store/project.ts';
-import { count } from '../text/format.ts';
+import { pluralise } from '../text/format.ts';
 import { renderSettings, renderTrust, toJson } from '../trust/render.ts';
 import { judge, trustVariable } from '../trust/judge.ts';
 import { hashOfAll, settingsOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 import { introduction, question } from '../run/require-trust.ts';
 import { confirmOn } from './consent.ts';
 
 /** Shows what a project runs, and remembers that the user trusts it. */
-export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
   const settings = settingsOf(project, await readConfig(project));
   const hash = hashOfAll(settings);
   const judged = judge(settings, readTrusted(env, project));
-  if (typed.json) {
-    terminal.out(`${JSON.stringify({ project: project.root, hash, settings: judged.map(toJson) }, null, 2)}\n`);
+  if (rawFlags.json) {
+    terminal.print(`${JSON.stringify({ project: project.root, hash, settings: judged.map(toJson) }, null, 2)}\n`);
     return 0;
   }
   if (settings.length === 0) {
-    terminal.out(`Nothing to trust: no setting of ${project.root} runs anything.\n`);
+    terminal.print(`Nothing to trust: no setting of ${project.root} runs anything.\n`);
     return 0;
   }
-  if (typed.show) {
-    terminal.out(`${renderTrust(judged).join('\n')}\n\n${trustVariable}=${hash} trusts exactly this.\n`);
+  if (rawFlags.show) {
+    terminal.print(`${renderTrust(judged).join('\n')}\n\n${trustVariable}=${hash} trusts exactly this.\n`);
     return 0;
   }
   const open = judged.filter(({ since }) => since === null);
   if (open.length === 0) {
-    terminal.out(`All of it is trusted already; "spool trust --show" lists it.\n`);
+    terminal.print(`All of it is trusted already; "spool trust --show" lists it.\n`);
     return 0;
   }
-  if (isInside()) throw userError('in-iteration', 'trust');
-  terminal.say(`${introduction(project, open)}\n${renderSettings(open).join('\n')}\n`);
+  if (isInsideIteration()) throw userError('in-iteration', 'trust');
+  terminal.log(`${introduction(project, open)}\n${renderSettings(open).join('\n')}\n`);
   const confirm = confirmOn(terminal);
-  if (!typed.yes && confirm === null) throw userError('yes-required', 'trusts what this project runs');
-  if (!typed.yes && !(await confirm!(question))) {
+  if (!rawFlags.yes && confirm === null) throw userError('yes-required', 'trusts what this project runs');
+  if (!rawFlags.yes && !(await confirm!(question))) {
     throw userError('cancelled', 'the project is not trusted');
   }
   await addTrust(env, project, open);
-  terminal.out(`Trusted ${count(open.length, 'setting')} of ${project.root}.\n`);
+  terminal.print(`Trusted ${pluralise(open.length, 'setting')} of ${project.root}.\n`);
   return 0;
 };

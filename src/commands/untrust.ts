@@ -1,11 +1,11 @@
 import { findProject } from '../store/project.ts';
 import { dropTrust } from '../trust/store.ts';
-import type { Call } from './command.ts';
+import type { Invocation } from './command.ts';
 
 /** The next run asks again. */
-export const run = async ({ cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
   const had = await dropTrust(env, project);
-  terminal.out(had ? `${project.root} is not trusted any more.\n` : `${project.root} was not trusted.\n`);
+  terminal.print(had ? `${project.root} is not trusted any more.\n` : `${project.root} was not trusted.\n`);
   return 0;
 };

@@ -12,7 +12,7 @@ interface ConfigFile {
 }
 
 /** Turns what `harnesses` in .spool/config.json declares into harnesses; they may use the decoders of the known ones. */
-export const readOwnHarnesses = (
+export const readCustomHarnesses = (
   declared: unknown,
   known: readonly Harness[],
   { root, file }: ConfigFile,
@@ -84,9 +84,9 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
     // With a slash in it, it is a file of the project; otherwise it is looked up on PATH.
     binary: /[\\/]/.test(command) ? resolve(root, command) : command,
     install: textAt(value, 'install') ?? 'however it is installed',
-    reports: reportsOf(field(value, 'decoder'), known),
-    own: { command, args, allowAllArgs },
-    ...(args.some((arg) => arg.includes('{model}')) ? {} : { ownModel: true }),
+    capabilities: reportsOf(field(value, 'decoder'), known),
+    custom: { command, args, allowAllArgs },
+    ...(args.some((arg) => arg.includes('{model}')) ? {} : { choosesOwnModel: true }),
     ...(place === 'stdin' ? {} : { prompt: place }),
     ...(trailer.length === 0 ? {} : { trailer: trailer.map((start) => start.trim()) }),
     args: (job) => [
@@ -102,8 +102,8 @@ const ownHarness = (name: string, value: unknown, { root, known, bad }: Declarin
   };
 };
 
-const reportsOf = (decoder: unknown, known: readonly Harness[]): Harness['reports'] =>
-  known.find(({ name }) => name === decoder)?.reports ?? ['text'];
+const reportsOf = (decoder: unknown, known: readonly Harness[]): Harness['capabilities'] =>
+  known.find(({ name }) => name === decoder)?.capabilities ?? ['text'];
 
 const texts = (value: unknown, problem: () => Error): string[] => {
   if (value === undefined) return [];

@@ -1,4 +1,4 @@
-import type { Kind } from './values.ts';
+import type { ValueKind } from './values.ts';
 
 /**
  * The flags of `spool ralph`, once. Parsing, `--help`, the keys of .spool/config.json and their schema,
@@ -6,7 +6,7 @@ import type { Kind } from './values.ts';
  */
 
 export interface Flag {
-  readonly kind: Kind;
+  readonly kind: ValueKind;
   /** The placeholder in the help, for flags that take a value. */
   readonly value?: string;
   readonly help: string;
@@ -270,7 +270,7 @@ export const flags = {
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends Kind> = K extends 'text' | 'name' | 'agents' | 'word' | 'clock'
+type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'word' | 'clock'
   ? string
   : K extends 'switch'
     ? boolean

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { configKeys, envOf, type Flag, flagNames, type FlagName, flagOf, flags, type Options } from './flags.ts';
-import { parseValue, type Value, wanted } from './values.ts';
+import { parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import type { Harness } from '../harness/harness.ts';
 import { parseJsonText } from '../text/json.ts';
@@ -10,18 +10,18 @@ import { readIfThere } from '../files/read.ts';
 import { configFile, type Project } from '../store/project.ts';
 
 /** Flags as they were typed: text for those with a value, a list where they repeat, true or false for switches. */
-export type TypedFlags = Readonly<Partial<Record<FlagName, string | boolean | readonly string[]>>>;
+export type RawFlags = Readonly<Partial<Record<FlagName, string | boolean | readonly string[]>>>;
 
 export interface Resolved {
   readonly options: Options;
   /** The same with what the config file says for this very change. */
   readonly forChange: (id: string) => Options;
   /** The ids under which the config file has settings. */
-  readonly settled: readonly string[];
+  readonly changeKeys: readonly string[];
   /** Agents that the config file declares. */
-  readonly own: readonly Harness[];
+  readonly customHarnesses: readonly Harness[];
   /** What the user asked for in this very call, by flag or variable. */
-  readonly asked: ReadonlySet<FlagName>;
+  readonly explicit: ReadonlySet<FlagName>;
   /** What the config file says for a change, by key, as it is written there. */
   readonly fileFor: (id: string) => FileSettings;
   readonly config: Config;
@@ -33,7 +33,7 @@ export type FileSettings = Readonly<Partial<Record<FlagName, unknown>>>;
 
 /** defaults < .spool/config.json < its part for the change < SPOOL_* < flags, each value checked where it came from. */
 export const resolveOptions = async (sources: {
-  typed: TypedFlags;
+  typed: RawFlags;
   env: NodeJS.ProcessEnv;
   project: Project | null;
 }): Promise<Resolved> => {
@@ -50,11 +50,11 @@ export const resolveOptions = async (sources: {
     options: resolve({}),
     forChange: (id) => resolve(settingsFor(changes, id).values),
     fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
-    settled: [...changes.keys()],
+    changeKeys: [...changes.keys()],
     config: file,
     passLists: passListsOf(sources.env, file),
-    own,
-    asked: new Set(asked.keys()),
+    customHarnesses: own,
+    explicit: new Set(asked.keys()),
   };
 };
 
@@ -85,18 +85,18 @@ const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Optio
 };
 
 /** Checks what was typed on its own, so that a bad flag is named even outside a project. */
-export const checkTyped = (typed: TypedFlags): void => {
+export const checkRawFlags = (typed: RawFlags): void => {
   for (const name of flagNames) fromFlag(name, typed);
 };
 
-const fromFlag = (name: FlagName, typed: TypedFlags): Value | null => {
+const fromFlag = (name: FlagName, typed: RawFlags): Value | null => {
   const raw = typed[name];
   if (raw === undefined) return null;
   if (typeof raw === 'boolean') return raw;
   if (typeof raw === 'string') return parsed(name, flagOf(name), raw);
   if (flags[name].kind === 'names') return parsed(name, flagOf(name), raw.join(','));
   if (raw.some((command) => command.trim() === ''))
-    throw userError('bad-value', flagOf(name), wanted[flags[name].kind], '');
+    throw userError('bad-value', flagOf(name), expects[flags[name].kind], '');
   return raw;
 };
 
@@ -109,7 +109,7 @@ const fromEnv = (name: FlagName, env: NodeJS.ProcessEnv): Value | null => {
 const parsed = (name: FlagName, where: string, raw: string): Value => {
   const { kind } = flags[name];
   const value = parseValue(kind, raw);
-  if (value === null) throw userError('bad-value', where, wanted[kind], raw);
+  if (value === null) throw userError('bad-value', where, expects[kind], raw);
   return value;
 };
 
@@ -173,11 +173,11 @@ export const configIn = async (project: Project, text: string): Promise<Config> 
 
 /** Loaded when there are some: most calls need no agent at all. */
 const ownHarnesses = async (declared: unknown, place: { root: string; file: string }): Promise<readonly Harness[]> => {
-  const [{ harnesses }, { readOwnHarnesses }] = await Promise.all([
+  const [{ harnesses }, { readCustomHarnesses }] = await Promise.all([
     import('../harness/registry.ts'),
     import('./custom-harness.ts'),
   ]);
-  return readOwnHarnesses(declared, harnesses, place);
+  return readCustomHarnesses(declared, harnesses, place);
 };
 
 /** `"env": { "pass": ["CI", "AWS_*"] }` */
@@ -258,7 +258,7 @@ const configValue = (file: string, key: string, value: unknown): Value => {
     return value;
   const wellTyped = kind === 'switch' ? typeof value === 'boolean' : isText(value) || typeof value === 'number';
   const result = wellTyped ? parseValue(kind, String(value)) : null;
-  if (result === null) throw userError('bad-config', file, `"${key}" ${wanted[kind]}, not ${JSON.stringify(value)}`);
+  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${JSON.stringify(value)}`);
   return result;
 };
 

@@ -1,5 +1,5 @@
 import { configKeys, type Flag, flags } from './flags.ts';
-import type { Kind } from './values.ts';
+import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
 export const configSchema = () => ({
@@ -80,7 +80,7 @@ const agent = '\\s*[^\\s:,-][^:,]*(:\\s*([^\\s,-][^,]*)?)?';
 
 const count = { type: 'integer', minimum: 1 };
 
-const shapes: Record<Kind, object> = {
+const shapes: Record<ValueKind, object> = {
   text: { type: 'string', minLength: 1 },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   agents: { type: 'string', pattern: `^${agent}(,${agent})*$` },

@@ -6,7 +6,7 @@ import { hasControls, isName, nameRule } from '../text/names.ts';
  * an amount of dollars, each of them or the word "unlimited". A `clock` is a time of day or the word "none". `names` and
  * `commands` may be given more than once.
  */
-export type Kind =
+export type ValueKind =
   | 'text'
   | 'name'
   | 'agents'
@@ -27,7 +27,7 @@ export type Value = string | number | boolean | readonly string[];
 export const noTime = 'none';
 
 /** What a value of each kind must be, as it is said to a user. */
-export const wanted: Record<Kind, string> = {
+export const expects: Record<ValueKind, string> = {
   text: 'takes some text',
   name: nameRule,
   agents: 'takes names such as "opencode:some/model,claude", none of which starts with "-"',
@@ -44,7 +44,7 @@ export const wanted: Record<Kind, string> = {
 };
 
 /** Reads a value as it is typed. null when it is not of that kind. */
-export const parseValue = (kind: Kind, raw: string): Value | null => {
+export const parseValue = (kind: ValueKind, raw: string): Value | null => {
   const text = raw.trim();
   switch (kind) {
     case 'text':

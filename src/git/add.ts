@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { git, type GitArguments, type GitResult } from './git.ts';
-import { skipping } from './left-out.ts';
+import { skipping } from './skipped.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface AddRequest {
@@ -15,17 +15,17 @@ export interface AddRequest {
 
 /** Adds all files to the index at `scratch`. Names on stdout what it had to change there. */
 export const addAll = (
-  { root, gitFolder, scratch }: WorkTree,
+  { root, gitDir, tempIndex }: WorkTree,
   { without, flags = [], config = [] }: AddRequest,
 ): Promise<GitResult> => {
   // Only where it is needed, as an old git does not know it.
-  const sparse = existsSync(join(gitFolder, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
+  const sparse = existsSync(join(gitDir, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
   const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const args: GitArguments = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
   return git(args, {
     cwd: root,
     config: ['advice.addEmbeddedRepo=false', ...config],
-    env: { GIT_INDEX_FILE: scratch },
+    env: { GIT_INDEX_FILE: tempIndex },
     ...(without.length === 0 ? {} : { input: skipping(without) }),
   });
 };

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { realPath } from '../process/which.ts';
-import { git, type GitArguments, type GitCall, type GitResult, pathOf, readable } from './git.ts';
+import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './git.ts';
 import { changedHooks } from './hooks.ts';
 import { noFetch } from './inert.ts';
 
@@ -15,7 +15,7 @@ export const currentBranch = async (cwd: string): Promise<string | null> => {
   // git would shorten it to heads/main where a tag has the same name.
   const { code, stdout } = await git(['symbolic-ref', '--quiet', 'HEAD'], { cwd });
   return code === 0
-    ? readable(stdout)
+    ? toUtf8(stdout)
         .trim()
         .replace(/^refs\/heads\//, '')
     : null;
@@ -116,7 +116,7 @@ const pathsIn = async (root: string, commit: string, paths: readonly string[]): 
 /** git deletes what it takes for a work tree that is gone, also behind a link. */
 const whyNoWorktrees = async (cwd: string): Promise<string | null> => {
   const { stdout } = await git(['rev-parse', '--git-common-dir'], { cwd });
-  const folder = resolvePath(cwd, readable(stdout).replace(/\n$/, ''), 'worktrees');
+  const folder = resolvePath(cwd, toUtf8(stdout).replace(/\n$/, ''), 'worktrees');
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined || stats.isDirectory()) return null;
   return `${folder} is not a folder. Look at what it is, and remove it.`;
@@ -170,7 +170,7 @@ export const isWorktree = async (cwd: string, path: string): Promise<boolean> =>
 const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
   const asked: GitArguments = ['rev-parse', '--absolute-git-dir', '--git-common-dir'];
   const foldersAt = async (folder: string) => {
-    const [own = '', common = ''] = readable((await git(asked, { cwd: folder })).stdout).split('\n');
+    const [own = '', common = ''] = toUtf8((await git(asked, { cwd: folder })).stdout).split('\n');
     return { own: realPath(own), common: realPath(resolvePath(folder, common)) };
   };
   const [here, there] = await Promise.all([foldersAt(cwd), foldersAt(path)]);
@@ -215,7 +215,7 @@ const forgetBase = async (cwd: string, branch: string): Promise<void> =>
 
 export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['config', '--get', `branch.${branch}.spoolBase`], { cwd });
-  return code === 0 ? readable(stdout).trim() : null;
+  return code === 0 ? toUtf8(stdout).trim() : null;
 };
 
 type Failed = Pick<GitResult, 'code' | 'stderr'>;
@@ -295,14 +295,14 @@ export const rebaseOnto = async (cwd: string, { base, stoppable, resolve }: Reba
 
 const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase['resolve']): Promise<boolean> => {
   for (const file of files) {
-    const [base, upstream, own] = await Promise.all([1, 2, 3].map((stage) => blobAt(cwd, `:${stage}`, readable(file))));
-    const bytes = await resolve(readable(file), { base: base!, upstream: upstream!, own: own! });
+    const [base, upstream, own] = await Promise.all([1, 2, 3].map((stage) => blobAt(cwd, `:${stage}`, toUtf8(file))));
+    const bytes = await resolve(toUtf8(file), { base: base!, upstream: upstream!, own: own! });
     if (bytes === null || (await isLinkOrModule(cwd, file))) return false;
     const path = pathOf(cwd, file);
     // Where one side has a link, git may have left it: nothing is written through it.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
     writeFileSync(path, bytes);
-    const { code } = await git(['add', '--', `:(literal)${readable(file)}`], { cwd });
+    const { code } = await git(['add', '--', `:(literal)${toUtf8(file)}`], { cwd });
     if (code !== 0) return false;
   }
   return true;
@@ -310,7 +310,7 @@ const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase
 
 /** Whether one of the sides of a conflict is something else than a file. */
 const isLinkOrModule = async (cwd: string, file: string): Promise<boolean> => {
-  const { stdout } = await git(['ls-files', '--unmerged', '-z', '--', `:(literal)${readable(file)}`], { cwd });
+  const { stdout } = await git(['ls-files', '--unmerged', '-z', '--', `:(literal)${toUtf8(file)}`], { cwd });
   return stdout.split('\0').some((entry) => entry !== '' && !entry.startsWith('100'));
 };
 
@@ -350,7 +350,7 @@ export type Forwarded =
 
 /** Moves a branch ahead to a commit, with the files of the folder in which it is checked out; never anything but ahead. */
 export const fastForward = async (cwd: string, branch: string, commit: string): Promise<Forwarded> => {
-  const holder = await holderOf(cwd, branch);
+  const holder = await worktreeOf(cwd, branch);
   if (holder !== null) return mergeIn(holder, branch, commit);
   const ref = `refs/heads/${branch}`;
   const ancestor = await git(['merge-base', '--is-ancestor', ref, commit], { cwd });
@@ -378,9 +378,9 @@ const mergeIn = async (holder: string, branch: string, commit: string): Promise<
 };
 
 /** The folder in which a branch is checked out; null when it is nowhere. */
-export const holderOf = async (cwd: string, branch: string): Promise<string | null> => {
+export const worktreeOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
-  const entries = readable(stdout).split('\0\0');
+  const entries = toUtf8(stdout).split('\0\0');
   const entry = entries.find((text) => text.split('\0').includes(`branch refs/heads/${branch}`));
   const path = entry?.split('\0').find((line) => line.startsWith('worktree '));
   const folder = path === undefined ? null : path.slice('worktree '.length);
@@ -389,7 +389,7 @@ export const holderOf = async (cwd: string, branch: string): Promise<string | nu
 
 /** Where a folder is in its work tree: empty, or `sub/`. */
 export const prefixOf = async (cwd: string): Promise<string> =>
-  readable((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();
+  toUtf8((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();
 
 /** Points a branch to a commit, if it is checked out nowhere and still where it was. */
 export const moveBranch = async (
@@ -397,7 +397,7 @@ export const moveBranch = async (
   branch: string,
   [from, to]: readonly [string, string],
 ): Promise<boolean> =>
-  (await holderOf(cwd, branch)) === null &&
+  (await worktreeOf(cwd, branch)) === null &&
   (await git(['update-ref', '--no-deref', `refs/heads/${branch}`, to, from], { cwd })).code === 0;
 
 export const tipOf = async (cwd: string, branch: string): Promise<string | null> => {
@@ -407,7 +407,7 @@ export const tipOf = async (cwd: string, branch: string): Promise<string | null>
 
 /** Deletes a branch that is where it is expected, and checked out nowhere. */
 export const deleteBranch = async (cwd: string, branch: string, at: string): Promise<boolean> =>
-  (await holderOf(cwd, branch)) === null &&
+  (await worktreeOf(cwd, branch)) === null &&
   (await tipOf(cwd, branch)) === at &&
   (await git(['branch', '--quiet', '-D', branch], { cwd })).code === 0;
 
@@ -421,7 +421,7 @@ export const stagedAmong = async (root: string, paths: readonly string[]): Promi
   const { stdout } = await git(['diff', '--cached', '--name-only', '--no-renames', '-z', 'HEAD', '--', ...literal], {
     cwd: root,
   });
-  return new Set(readable(stdout).split('\0').filter(Boolean));
+  return new Set(toUtf8(stdout).split('\0').filter(Boolean));
 };
 
 /** Of these paths, from the root of the work tree, those that are tracked and differ from HEAD; names as git gave them. */
@@ -432,4 +432,4 @@ export const changedAmong = async (root: string, paths: readonly string[]): Prom
 };
 
 export const topOf = async (cwd: string): Promise<string> =>
-  readable((await git(['rev-parse', '--show-toplevel'], { cwd })).stdout).trimEnd();
+  toUtf8((await git(['rev-parse', '--show-toplevel'], { cwd })).stdout).trimEnd();

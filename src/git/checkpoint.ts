@@ -1,8 +1,8 @@
 import type { Redactor } from '../secrets/redact.ts';
 import { git } from './git.ts';
 import { noFetch } from './inert.ts';
-import { covers, type LeftOut } from './left-out.ts';
-import { takeTree } from './trees.ts';
+import { covers, type SkippedPath } from './skipped.ts';
+import { snapshotTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A work tree as it was, as a commit that no branch knows. */
@@ -100,7 +100,7 @@ export interface PresentRequest {
   readonly change: string;
   readonly run: string;
   /** What is left out of it. */
-  readonly leftOut?: readonly LeftOut[];
+  readonly leftOut?: readonly SkippedPath[];
   /** Files that look like secrets are left out of it. */
   readonly redactor: Redactor;
   /** Called with it before it can be found. */
@@ -117,9 +117,9 @@ export const keepPresent = async (
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const present = await takeTree(tree, { leftOut, redactor });
+  const present = await snapshotTree(tree, { leftOut, redactor });
   if (present === null || present.problem() !== null) return null;
-  const isMissing = (each: LeftOut) =>
+  const isMissing = (each: SkippedPath) =>
     names === null ? each.kind === 'refused' : names.some((path) => covers(each, path));
   if (present.leftOut().some(isMissing)) return null;
   const commit = await commitTree(tree, {

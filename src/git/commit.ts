@@ -1,13 +1,13 @@
 import { removeOwn } from '../files/own.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
-import { git, type GitResult, readable } from './git.ts';
+import { git, type GitResult, toUtf8 } from './git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
 import {
   emptyTree,
   forgetIndexNote,
   type IndexNote,
-  patiently,
+  withRetries,
   readIndexNote,
   type Refreshed,
   refreshIndex,
@@ -65,7 +65,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
   const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
 
-  const scratch = request.sandbox?.newFile() ?? `${tree.scratch}.commit`;
+  const scratch = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
   const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
   const earlier = readIndexNote(tree);
   const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
@@ -78,7 +78,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
     writeIndexNote(tree, note);
     const logged = headLogSize(tree);
     let tried = false;
-    const commit = await patiently(async () => {
+    const commit = await withRetries(async () => {
       if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
       tried = true;
       const { message, kill, sandbox } = request;
@@ -152,7 +152,7 @@ const indexLines = ({ staged, wanted, open }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${readable(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
 
 /** What a hook says may be the output of a whole test run. */
 const longestReason = 2000;

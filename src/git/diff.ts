@@ -1,9 +1,9 @@
 import type { FileChange, GitSummary } from '../ralph/events.ts';
-import { git, readable } from './git.ts';
+import { git, toUtf8 } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that differs between two trees; names as git gave them. */
-export interface Difference {
+export interface FileDiff {
   readonly status: FileChange['status'];
   readonly name: string;
   /** Its name before, when it was renamed. */
@@ -19,37 +19,37 @@ export interface Difference {
 }
 
 /** What differs; null when git cannot tell. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
-export const changesBetween = async (
+export const diffTrees = async (
   { root }: WorkTree,
   [before, after]: readonly [string, string],
   { renames }: { renames: boolean },
-): Promise<Difference[] | null> => {
+): Promise<FileDiff[] | null> => {
   const flags = ['-r', '-z', '--raw', '--numstat', renames ? '--find-renames' : '--no-renames'];
   const { code, stdout } = await git(['diff-tree', ...flags, before, after], { cwd: root });
   return code === 0 ? parseDifferences(stdout) : null;
 };
 
-export const summarise = (changes: readonly Difference[], commits: readonly string[]): GitSummary => ({
+export const summarise = (changes: readonly FileDiff[], commits: readonly string[]): GitSummary => ({
   filesChanged: changes.length,
-  files: changes.map(({ name }) => readable(name)),
+  files: changes.map(({ name }) => toUtf8(name)),
   insertions: changes.reduce((sum, change) => sum + change.insertions, 0),
   deletions: changes.reduce((sum, change) => sum + change.deletions, 0),
   changes: changes.map(({ status, name, from }) => ({
     status,
-    path: readable(name),
-    ...(from === null ? {} : { from: readable(from) }),
+    path: toUtf8(name),
+    ...(from === null ? {} : { from: toUtf8(from) }),
   })),
   commits,
 });
 
 /** Every name that takes part, the old ones of renamed files too. */
-export const namesOf = (changes: readonly Difference[]): string[] =>
+export const namesOf = (changes: readonly FileDiff[]): string[] =>
   changes.flatMap(({ name, from }) => (from === null ? [name] : [from, name]));
 
 /** First a list of states, ":100644 100644 <id> <id> M", then one of line counts, in the same order; all between NULs. */
-const parseDifferences = (output: string): Difference[] => {
+const parseDifferences = (output: string): FileDiff[] => {
   const fields = output.split('\0');
-  const states: Omit<Difference, 'insertions' | 'deletions'>[] = [];
+  const states: Omit<FileDiff, 'insertions' | 'deletions'>[] = [];
   let at = 0;
   while (fields[at]?.startsWith(':')) {
     const [oldMode, newMode, oldId, newId, letter = ''] = fields[at]!.split(' ');

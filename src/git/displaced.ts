@@ -51,14 +51,14 @@ const blockerOf = (root: string, name: string): string | null => {
 
 const asideMark = '.before-landing-';
 
-export interface Aside {
+export interface DisplacedFiles {
   /** As they were, byte for byte. */
   putBack(): void;
   drop(): void;
 }
 
 /** Renames files where they stand, so that whoever is killed meanwhile has lost nothing. */
-export const setAside = (root: string, names: readonly string[]): Aside => {
+export const displace = (root: string, names: readonly string[]): DisplacedFiles => {
   const mark = `${asideMark}${randomUUID()}`;
   const moved: string[] = [];
   const putBack = () => {
@@ -77,18 +77,18 @@ export const setAside = (root: string, names: readonly string[]): Aside => {
 };
 
 /** What somebody who was killed had set aside; names as git gave them. */
-export interface LeftAside {
+export interface LeftoverFile {
   readonly name: string;
   readonly original: string;
 }
 
-export const leftAside = async (root: string, paths: readonly string[]): Promise<LeftAside[]> =>
+export const findLeftovers = async (root: string, paths: readonly string[]): Promise<LeftoverFile[]> =>
   (await untrackedBelow(root, paths))
     .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(asideMark))) }))
     .filter(({ original }) => original !== '');
 
 /** Puts it back as it was; false when there is another file by now. */
-export const putBackLeft = (root: string, { name, original }: LeftAside): boolean => {
+export const restoreDisplaced = (root: string, { name, original }: LeftoverFile): boolean => {
   if (existsSync(pathOf(root, original))) return false;
   renameSync(pathOf(root, name), pathOf(root, original));
   return true;

@@ -5,10 +5,10 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onlyThese } from '../process/descriptors.ts';
 import { passed } from '../process/passed-environment.ts';
-import { endFamily, environmentIn, noElders, signalGroup, tagVariable } from '../process/tree.ts';
+import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../process/sandbox.ts';
 import { watchBlocked, whyBlocked } from './blocked.ts';
-import { watchHurry, whyGivenUp } from './hurry.ts';
+import { watchDeadline, whyUnresponsive } from './deadline.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
 import { safePager } from './pager.ts';
 import { gitProgram, outsideEnvironment } from './program.ts';
@@ -53,7 +53,7 @@ export const guardGit = (guard: GitGuard): void => void guards.push(guard);
 
 /** The reason why git is not run any more in this folder; null while it is. */
 export const whyNoGit = async (cwd: string): Promise<string | null> => {
-  const givenUp = whyGivenUp() ?? whyBlocked(cwd);
+  const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
   if (givenUp !== null) return givenUp;
   for (const guard of guards) {
     const why = await guard();
@@ -140,14 +140,18 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   const end = () => {
     if (!child.pid || killing) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
-    else void endFamily({ group: child.pid, tag: tagOf(call), elders: noElders, sandboxed: true }, endGraceMs);
+    else
+      void terminateTree(
+        { group: child.pid, tag: tagOf(call), preexisting: noPreexistingPids, sandboxed: true },
+        endGraceMs,
+      );
     killing = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
-  const unwatch = watchHurry({ hooks: call.hooks ?? false, end });
+  const unwatch = watchDeadline({ hooks: call.hooks ?? false, end });
   // A hook may take its time.
   const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
   ending.end = end;
@@ -232,13 +236,13 @@ const userPager = async (cwd: string): Promise<string> => {
     const [, value] = /^(?:core\.pager|pager\.diff)\n(.*)$/s.exec(fields[at + 1]!) ?? [];
     if (value === undefined || fields[at] === 'local' || fields[at] === 'worktree') continue;
     if (/^(?:false|no|off|0)$/i.test(value)) own = '';
-    else if (!/^(?:true|yes|on|\d*)$/i.test(value)) own = readable(value);
+    else if (!/^(?:true|yes|on|\d*)$/i.test(value)) own = toUtf8(value);
   }
   return own;
 };
 
 /** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
-export const readable = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
+export const toUtf8 = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
 
 /** The path of a file below a folder, byte for byte. */
 export const pathOf = (root: string, name: string): Buffer =>

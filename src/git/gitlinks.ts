@@ -18,7 +18,7 @@ export interface Gitlinks {
   put(names: readonly string[]): Promise<boolean>;
 }
 
-export const createGitlinks = ({ root, scratch }: WorkTree): Gitlinks => {
+export const createGitlinks = ({ root, tempIndex }: WorkTree): Gitlinks => {
   const noted = new Set<string>();
   let heads = new Map<string, string | null>();
   const read = async (names: readonly string[]) => {
@@ -38,7 +38,7 @@ export const createGitlinks = ({ root, scratch }: WorkTree): Gitlinks => {
       heads = await read(names);
       const input = [...heads].filter(([, head]) => head !== null).map(([name, head]) => `160000 ${head}\t${name}\0`);
       if (input.length === 0) return true;
-      const call = { cwd: root, env: { GIT_INDEX_FILE: scratch }, input: input.join('') };
+      const call = { cwd: root, env: { GIT_INDEX_FILE: tempIndex }, input: input.join('') };
       return (await git(['update-index', '-z', '--index-info'], call)).code === 0;
     },
   };

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { isWithin, realPath } from '../process/which.ts';
-import { fileAt, git, pathOf, readable } from './git.ts';
+import { fileAt, git, pathOf, toUtf8 } from './git.ts';
 
 /**
  * The folders of a work tree that hooks come from, as they are named and behind links; none when hooks come from
@@ -10,7 +10,7 @@ import { fileAt, git, pathOf, readable } from './git.ts';
 export const hooksInTree = async (root: string): Promise<string[]> => {
   const asked = ['--git-path', 'hooks', '--git-common-dir'];
   const { code, stdout } = await git(['rev-parse', ...asked], { cwd: root, hooks: true });
-  const [hooks, common] = readable(stdout).split('\n');
+  const [hooks, common] = toUtf8(stdout).split('\n');
   if (code !== 0 || !hooks || !common) return [];
   const gitFolder = resolve(root, common);
   return hookFolders(resolve(root, hooks)).filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder));

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { git, type GitArguments, readable } from './git.ts';
+import { git, type GitArguments, toUtf8 } from './git.ts';
 
 /** What git ignored in a work tree before an agent worked there. Paths are relative to its root; folders end with `/`. */
 export interface Baseline {
@@ -65,7 +65,7 @@ const filesBelow = async (root: string, folder: string): Promise<string[]> => {
   return files.slice(0, mostFiles).filter((path) => !isCache(path));
 };
 
-const namesIn = (stdout: string): string[] => readable(stdout).split('\0').filter(Boolean);
+const namesIn = (stdout: string): string[] => toUtf8(stdout).split('\0').filter(Boolean);
 
 const signatureOf = (root: string, path: string): string => {
   const stats = lstatSync(join(root, path), { throwIfNoEntry: false });

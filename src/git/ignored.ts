@@ -23,7 +23,7 @@ export const ignoredBy = async (
   try {
     await putRules(tree, treeId, folder);
     if (outside !== null) putBefore(join(folder, '.gitignore'), outside);
-    const env = { GIT_DIR: tree.gitFolder, GIT_WORK_TREE: folder };
+    const env = { GIT_DIR: tree.gitDir, GIT_WORK_TREE: folder };
     const call = { cwd: folder, env, input: names.join('\0') };
     const { stdout } = await git(['check-ignore', '--no-index', '--stdin', '-z'], call);
     return new Set(stdout.split('\0').filter(Boolean));
@@ -40,7 +40,7 @@ export const isRuleFile = (name: string): boolean => name === '.gitignore' || na
 const putRules = async (tree: WorkTree, treeId: string, folder: string): Promise<void> => {
   const files = (await namesIn(tree, treeId)).filter(isRuleFile);
   if (files.length === 0) return;
-  const index = `${tree.scratch}.rules`;
+  const index = `${tree.tempIndex}.rules`;
   const call = { cwd: tree.root, env: { GIT_INDEX_FILE: index } };
   await git(['read-tree', treeId], call);
   await git(['checkout-index', `--prefix=${folder}/`, '-z', '--stdin'], { ...call, input: files.join('\0') });

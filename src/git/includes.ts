@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { realPath } from '../process/which.ts';
-import { git, type GitArguments, readable } from './git.ts';
+import { git, type GitArguments, toUtf8 } from './git.ts';
 
 /** One setting of git. */
 export interface Setting {
@@ -47,7 +47,7 @@ const listSettings = async (root: string, args: GitArguments): Promise<Setting[]
 
 /** Of what `git config --list --show-origin -z` printed, the settings that are in files. */
 export const parseSettings = (root: string, stdout: string): Setting[] => {
-  const fields = readable(stdout).split('\0');
+  const fields = toUtf8(stdout).split('\0');
   const settings: Setting[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const named = /^file:(.*)$/s.exec(fields[at]!)?.[1];

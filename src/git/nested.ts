@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readRegular } from '../files/own.ts';
 import { dirname } from 'node:path';
-import type { Difference } from './diff.ts';
-import { git, type GitArguments, type GitResult, pathOf, readable, statsAt } from './git.ts';
+import type { FileDiff } from './diff.ts';
+import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt } from './git.ts';
 import { noFetch } from './inert.ts';
 
 /** By repository, then by file: what differs when somebody has written to it. Names are those of the work tree around them. */
@@ -13,7 +13,7 @@ export interface NestedWatch {
   /** What is tracked or untracked, and not ignored, in these repositories and in those inside of them. */
   look(repositories: Iterable<string>): Promise<NestedFiles>;
   /** A repository that came or went is one difference. */
-  between(before: NestedFiles, after: NestedFiles): Difference[];
+  between(before: NestedFiles, after: NestedFiles): FileDiff[];
 }
 
 /** Of a larger file, having been written to is enough. */
@@ -32,7 +32,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
     contents.set(name, { stamp: after, hash });
     return hash === '' || old?.stamp !== before || old.hash !== hash;
   };
-  const inOne = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): Difference[] => {
+  const inOne = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): FileDiff[] => {
     const added = [...after.keys()].filter((name) => !before.has(name));
     const deleted = [...before.keys()].filter((name) => !after.has(name));
     const modified = [...after]
@@ -67,7 +67,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
   };
 };
 
-const inside = (status: Difference['status'], name: string): Difference => ({
+const inside = (status: FileDiff['status'], name: string): FileDiff => ({
   status,
   name,
   from: null,
@@ -108,7 +108,7 @@ export const nestedHead = async (root: string, repository: string): Promise<stri
 
 /** What is no repository although it has a `.git` must not be taken for a folder of the one around it. */
 const gitInside = (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
-  const cwd = `${root}/${readable(repository)}`;
+  const cwd = `${root}/${toUtf8(repository)}`;
   return git(args, { cwd, env: { ...noFetch, GIT_CEILING_DIRECTORIES: dirname(cwd) } });
 };
 

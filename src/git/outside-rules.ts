@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
-import { git, readable } from './git.ts';
-import { stampOf, type WorkTree } from './worktree.ts';
+import { git, toUtf8 } from './git.ts';
+import { fingerprint, type WorkTree } from './worktree.ts';
 
 /**
  * Reads the ignore rules that are in no tree, those that count least first: the user's own, and .git/info/exclude. Git
@@ -12,7 +12,7 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   const files = configFiles(tree);
   let [known, file]: [string | null, string | null] = [null, null];
   return async () => {
-    const now = files.map(safeStamp).join('\n');
+    const now = files.map(safeFingerprint).join('\n');
     if (now !== known) [known, file] = [now, await userRulesFile(tree)];
     return [file, tree.exclude].map((each) => (each === null ? '' : readText(each))).join('\n');
   };
@@ -21,12 +21,12 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
 const userFolder = () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
 
 /** Where git looks for settings of this work tree, whether there is a file or not. */
-export const configFiles = ({ gitFolder, exclude }: WorkTree): string[] => {
+export const configFiles = ({ gitDir, exclude }: WorkTree): string[] => {
   const global = process.env.GIT_CONFIG_GLOBAL;
   return [
     // Linked work trees share it, as they share info/exclude.
     join(dirname(dirname(exclude)), 'config'),
-    join(gitFolder, 'config.worktree'),
+    join(gitDir, 'config.worktree'),
     ...(global === undefined ? [join(homedir(), '.gitconfig'), join(userFolder(), 'config')] : [global]),
   ];
 };
@@ -35,14 +35,14 @@ export const configFiles = ({ gitFolder, exclude }: WorkTree): string[] => {
 const userRulesFile = async ({ root }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['config', '-z', '--path', '--get', 'core.excludesFile'], { cwd: root });
   if (code !== 0) return join(userFolder(), 'ignore');
-  const file = readable(stdout).replace(/\0$/, '');
+  const file = toUtf8(stdout).replace(/\0$/, '');
   return file === '' ? null : resolve(root, file);
 };
 
 /** Of a file out of reach nothing can be told. */
-export const safeStamp = (file: string): string => {
+export const safeFingerprint = (file: string): string => {
   try {
-    return stampOf(file);
+    return fingerprint(file);
   } catch {
     return '';
   }

@@ -44,7 +44,7 @@ export type Refreshed =
     }
   | { readonly kind: 'behind'; readonly why: string };
 
-const indexNoteFile = ({ gitFolder }: WorkTree) => join(gitFolder, 'spool-index.json');
+const indexNoteFile = ({ gitDir }: WorkTree) => join(gitDir, 'spool-index.json');
 
 /** Best effort: a disk that is full refuses the commit as well. */
 export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): void => {
@@ -121,7 +121,7 @@ export const refreshIndex = async (
   const own = [...noted].filter(([name, entry]) => differing.get(name)?.new === entry);
   const stale = new Map([...own, ...(about === null ? [] : await addedByHooks(cwd, about, { noted, differing }))]);
   const names = [...stale.keys()];
-  const reset = names.length === 0 ? null : await patiently(() => resetPaths(cwd, names), tries);
+  const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), tries);
   if (reset !== null && reset.code !== 0) {
     const commit = (about && (await commitOn(cwd, about.head))) ?? note.behind?.commit ?? 'HEAD';
     writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
@@ -200,7 +200,7 @@ const lockOf = ({ root, index }: WorkTree): string => {
 };
 
 /** Somebody else may be at the index, or at the branch, for a moment. */
-export const patiently = async (call: () => Promise<GitResult>, mostTries: number): Promise<GitResult> => {
+export const withRetries = async (call: () => Promise<GitResult>, mostTries: number): Promise<GitResult> => {
   for (let tries = 0; ; tries++) {
     const result = await call();
     if (result.code === 0 || !isLocked(result) || tries === mostTries) return result;

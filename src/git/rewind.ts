@@ -1,16 +1,16 @@
 import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { removeOwn } from '../files/own.ts';
 import { dirname } from 'node:path';
-import { type Difference, changesBetween } from './diff.ts';
-import { fileAt, git, pathOf, readable, statsOf } from './git.ts';
+import { type FileDiff, diffTrees } from './diff.ts';
+import { fileAt, git, pathOf, toUtf8, statsOf } from './git.ts';
 import { ignoredBy } from './ignored.ts';
-import { covers, type LeftOutKind } from './left-out.ts';
-import { type Taken, type TakerOptions, takeTree } from './trees.ts';
+import { covers, type SkipReason } from './skipped.ts';
+import { type Taken, type SnapshotterOptions, snapshotTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface RewindPlan {
   /** From the present to the target, moved files as deleted and added. */
-  readonly changes: readonly Difference[];
+  readonly changes: readonly FileDiff[];
   /** What stays as it is, with the reason: no checkpoint has it, or none knows what is in it. */
   readonly left: readonly Left[];
 }
@@ -22,7 +22,7 @@ interface Left {
 
 /** What a rewind would do; null when git cannot tell. What the target ignores is never deleted. */
 export const planRewind = async (tree: WorkTree, present: Taken, target: string): Promise<RewindPlan | null> => {
-  const all = await changesBetween(tree, [present.id, target], { renames: false });
+  const all = await diffTrees(tree, [present.id, target], { renames: false });
   if (all === null) return null;
   const leftOut = present.leftOut().filter(({ name }) => existsSync(pathOf(tree.root, name)));
   const own = all.filter(({ name, nested }) => !nested && !leftOut.some((each) => covers(each, name)));
@@ -46,7 +46,7 @@ export const reasons = {
   large: 'over 50 MB',
   refused: 'git cannot add it',
   secret: 'looks like a secret',
-} satisfies Record<LeftOutKind, string>;
+} satisfies Record<SkipReason, string>;
 
 /**
  * What a rewind would overwrite although none of the checkpoints holds it: ignored files, and repositories inside this
@@ -59,14 +59,14 @@ export const inTheWay = async (
 ): Promise<string[]> => {
   const { root } = tree;
   const deleted = new Set(changes.filter(({ status }) => status === 'deleted').map(({ name }) => name));
-  const blockerOf = ({ name, status }: Difference): string | null => {
+  const blockerOf = ({ name, status }: FileDiff): string | null => {
     const file = status === 'added' ? fileAt(root, name) : null;
     if (file !== null && !deleted.has(file)) return file;
     return isInsideNested(root, name) ? name : null;
   };
   const blocking = [...new Set(changes.map(blockerOf).filter((name) => name !== null))];
   const held = await heldBy(tree, checkpoints, blocking);
-  return blocking.filter((name) => !held.has(name) || isInsideNested(root, name)).map(readable);
+  return blocking.filter((name) => !held.has(name) || isInsideNested(root, name)).map(toUtf8);
 };
 
 /** The files that one of these commits has as they are now. */
@@ -99,7 +99,7 @@ const isInsideNested = (root: string, name: string): boolean => {
 export const rewind = async (
   tree: WorkTree,
   target: string,
-  { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<TakerOptions, 'leftOut' | 'redactor'>,
+  { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'leftOut' | 'redactor'>,
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that is still there holds what no checkpoint holds.
@@ -108,15 +108,15 @@ export const rewind = async (
   const closed = wanted.filter((name) => isClosed(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
   for (const name of closed) closeFile(tree.root, name);
-  const reached = await takeTree(tree, options);
+  const reached = await snapshotTree(tree, options);
   if (reached === null || reached.id === target) return [];
-  const rest = await changesBetween(tree, [reached.id, target], { renames: false });
+  const rest = await diffTrees(tree, [reached.id, target], { renames: false });
   const stays = new Set(left.map(({ name }) => name));
-  const isLeft = ({ name, nested }: Difference) =>
+  const isLeft = ({ name, nested }: FileDiff) =>
     nested || stays.has(name) || reached.leftOut().some((each) => covers(each, name));
   // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
-  const isGone = ({ name, status }: Difference) => status === 'deleted' && statsOf(tree.root, name) === undefined;
-  return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => readable(name));
+  const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOf(tree.root, name) === undefined;
+  return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => toUtf8(name));
 };
 
 /** Only its owner may read it, which git does not know. */
@@ -146,9 +146,9 @@ const removeFile = (root: string, name: string): void => {
   }
 };
 
-const checkOut = async ({ root, scratch }: WorkTree, target: string, names: readonly string[]): Promise<void> => {
-  const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
+const checkOut = async ({ root, tempIndex }: WorkTree, target: string, names: readonly string[]): Promise<void> => {
+  const call = { cwd: root, env: { GIT_INDEX_FILE: tempIndex } };
   await git(['read-tree', target], call);
   await git(['checkout-index', '--force', '-z', '--stdin'], { ...call, input: names.join('\0') });
-  removeOwn(scratch);
+  removeOwn(tempIndex);
 };

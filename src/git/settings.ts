@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readRegular } from '../files/own.ts';
 import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
-import { configFiles, safeStamp } from './outside-rules.ts';
+import { configFiles, safeFingerprint } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
 
 /**
@@ -56,12 +56,12 @@ const problemIn = (before: Settings, now: Settings): string | null => {
 
 /** null when git cannot tell, as in a repository that is gone. */
 const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
-  const { root, gitFolder } = tree;
+  const { root, gitDir } = tree;
   const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
   if (code !== 0) return null;
   const found = new Map<string, { value: string; file: string }>();
-  const [shared, config] = [join(gitFolder, 'commondir'), join(gitFolder, 'config')];
-  const files = new Set([...configFiles(tree), join(gitFolder, 'HEAD'), shared, config]);
+  const [shared, config] = [join(gitDir, 'commondir'), join(gitDir, 'config')];
+  const files = new Set([...configFiles(tree), join(gitDir, 'HEAD'), shared, config]);
   // Says where git looks for settings. A worktree that is being removed has neither.
   const value = readRegular(shared)?.toString() ?? (existsSync(config) ? '.' : null);
   if (value !== null) found.set('the shared git folder', { value, file: shared });
@@ -71,4 +71,4 @@ const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   return { decisive: found, files: [...files] };
 };
 
-const stampsOf = (files: readonly string[]): string => files.map(safeStamp).join('\n');
+const stampsOf = (files: readonly string[]): string => files.map(safeFingerprint).join('\n');

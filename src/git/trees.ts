@@ -7,14 +7,14 @@ import { fileAt, git, type GitResult, pathOf } from './git.ts';
 import { createGitlinks, gitlinksIn } from './gitlinks.ts';
 import { isRuleFile } from './ignored.ts';
 import type { IgnoredBefore } from './ignored-before.ts';
-import { coveredBy, type LeftOut } from './left-out.ts';
+import { coveredByAny, type SkippedPath } from './skipped.ts';
 import { readRefusals, type RefusedFile } from './refusals.ts';
-import { createAlikeFinder } from './refused-alike.ts';
-import { isLarge, type Moment, type News, sortOut, trackedIn } from './sort-out.ts';
-import { findSecrets } from './withheld.ts';
-import { copyIndex, isIntact, stampOf, type WorkTree } from './worktree.ts';
+import { createFilterFailures } from './filter-failures.ts';
+import { isLarge, type PreviousSnapshot, type NewPaths, findSkipped, trackedIn } from './find-skipped.ts';
+import { findSecrets } from './commit-filter.ts';
+import { copyIndex, isIntact, fingerprint, type WorkTree } from './worktree.ts';
 
-export interface TreeTaker {
+export interface TreeSnapshotter {
   /**
    * The id of a tree with all tracked and untracked (not ignored) files as they are now, but for those that are left
    * out; null when git cannot tell. What has not changed since the last time is not read again.
@@ -22,16 +22,16 @@ export interface TreeTaker {
   take(): Promise<string | null>;
   /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
   committed(): void;
-  leftOut(): readonly LeftOut[];
+  leftOut(): readonly SkippedPath[];
   /** Repositories inside the repository, as far as they are known; some may be gone. */
   nested(): Iterable<string>;
   /** The error of git for the last tree that is not about a single file; null when there was none. */
   problem(): string | null;
 }
 
-export interface TakerOptions {
+export interface SnapshotterOptions {
   /** What was left out before. */
-  readonly leftOut?: readonly LeftOut[];
+  readonly leftOut?: readonly SkippedPath[];
   /** The files that Spool's own output goes to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
   /** Files that look like secrets are left out. */
@@ -39,18 +39,18 @@ export interface TakerOptions {
   /** What is known of ignored files. */
   readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
   /** The last tree of a run that was interrupted. */
-  readonly since?: Pick<Moment, 'treeId' | 'atMs'> | null;
+  readonly since?: Pick<PreviousSnapshot, 'treeId' | 'atMs'> | null;
 }
 
 /** One tree, as the present is. */
-export interface Taken extends Pick<TreeTaker, 'leftOut' | 'nested' | 'problem'> {
+export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'problem'> {
   readonly id: string;
 }
 
-export const takeTree = async (tree: WorkTree, options: TakerOptions = {}): Promise<Taken | null> => {
-  const taker = createTreeTaker(tree, options);
+export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<Taken | null> => {
+  const taker = createTreeSnapshotter(tree, options);
   const id = await taker.take();
-  removeOwn(tree.scratch);
+  removeOwn(tree.tempIndex);
   return id === null ? null : { ...taker, id };
 };
 
@@ -64,7 +64,7 @@ const mostRefused = 100;
  * Takes trees one after the other. Its index, at `scratch`, is kept to see what has changed; a tree that has is made
  * from the user's index again, as a file that is in an index is never ignored.
  */
-export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): TreeTaker => {
+export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
   const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
   /** By name: what files that git refused, and its settings, were like then. */
   const refused = new Map<string, string>();
@@ -74,14 +74,14 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   /** The user's index whose gitlinks are known. */
   let listed: string | null = null;
   const had = options.ignored?.has ?? (() => false);
-  let moment: Moment | null = options.since
+  let moment: PreviousSnapshot | null = options.since
     ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
     : null;
   let start: string | null = null;
   let last: string | null = null;
   let problem: string | null = null;
   /** Differs also when the repository was made anew. */
-  const stamp = () => `${stampOf(tree.index)} ${statSync(tree.gitFolder, { throwIfNoEntry: false })?.ino}`;
+  const stamp = () => `${fingerprint(tree.index)} ${statSync(tree.gitDir, { throwIfNoEntry: false })?.ino}`;
 
   /** Files that are not what they were left out for any more. */
   const dropStale = async () => {
@@ -93,11 +93,11 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   };
 
   /** Differs when the file is another one, or HEAD may have it. */
-  const secretStampOf = (name: string) => `${stampOf(pathOf(tree.root, name))} ${stamp()}`;
+  const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
 
-  const leaveOutSecrets = async ({ names, untracked }: News, redactor: Redactor): Promise<void> => {
+  const leaveOutSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
     const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
-    const isLeftOut = coveredBy([...left.values()]);
+    const isLeftOut = coveredByAny([...left.values()]);
     const files = open.filter((name) => !name.endsWith('/') && !isLeftOut(name));
     for (const { name, why } of await findSecrets(tree, files, redactor)) {
       left.set(name, { name, kind: 'secret', why });
@@ -114,13 +114,13 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
 
   /** Repositories inside that are checked out, and not left out. */
   const inside = (): string[] => {
-    const isLeftOut = coveredBy([...left.values()]);
+    const isLeftOut = coveredByAny([...left.values()]);
     return links.present().filter((name) => !isLeftOut(`${name}/.git`));
   };
 
   /** Adds all that can be added, but for the repositories inside; null when git cannot tell. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
-    const alike = createAlikeFinder(tree);
+    const alike = createFilterFailures(tree);
     for (let tries = 0; tries < mostRefused; tries++) {
       const without = [...left.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
       const result = await addAll(tree, { without, flags });
@@ -137,8 +137,8 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   };
 
   /** What differs from the last tree; null when git cannot tell. */
-  const findNews = async (outside: string | null): Promise<News | null> => {
-    if (last === null || !existsSync(tree.scratch)) return survey();
+  const findNews = async (outside: string | null): Promise<NewPaths | null> => {
+    if (last === null || !existsSync(tree.tempIndex)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added: files, removed } = readVerbose(result.stdout);
@@ -147,7 +147,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
   };
 
-  const survey = async (): Promise<News> => {
+  const survey = async (): Promise<NewPaths> => {
     listed = stamp();
     const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
     const lines = stdout.split('\0').filter(Boolean);
@@ -156,14 +156,14 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   };
 
   const makeTree = async (): Promise<string | null> => {
-    await copyIndex(tree.index, tree.scratch);
+    await copyIndex(tree.index, tree.tempIndex);
     const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
-    if (ignored.length > 0) await unstage(tree, coveredBy(ignored));
+    if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
     const secrets = [...left.values()].filter(({ kind }) => kind === 'secret');
-    if (secrets.length > 0) await unstage(tree, coveredBy(secrets), { back: true });
+    if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
     if (listed !== start) {
       listed = start;
-      const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
+      const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
       links.note(gitlinksIn((await git(['ls-files', '--stage', '-z'], call)).stdout.split('\0')));
     }
     if ((await add()) === null || !(await links.put(inside()))) return null;
@@ -173,13 +173,13 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
   const takeNow = async (outside: string | null): Promise<string | null> => {
     const news = await findNews(outside);
     if (news === null) return null;
-    const sorted = await sortOut(tree, news, options.ownOutput ?? (() => new Set()));
+    const sorted = await findSkipped(tree, news, options.ownOutput ?? (() => new Set()));
     for (const each of sorted.leftOut) left.set(each.name, each);
     links.note(sorted.nested);
     if (options.redactor) await leaveOutSecrets(news, options.redactor);
     const isSame =
-      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredBy([...left.values()]));
-    if (isSame && existsSync(tree.scratch)) return last;
+      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredByAny([...left.values()]));
+    if (isSame && existsSync(tree.tempIndex)) return last;
     start = stamp();
     return makeTree();
   };
@@ -201,7 +201,7 @@ export const createTreeTaker = (tree: WorkTree, options: TakerOptions = {}): Tre
     },
     leftOut: () => [...left.values()],
     nested: () => {
-      const isLeftOut = coveredBy([...left.values()]);
+      const isLeftOut = coveredByAny([...left.values()]);
       return [...links.names()].filter((name) => !isLeftOut(`${name}/.git`));
     },
     problem: () => problem,
@@ -236,7 +236,7 @@ const unstage = async (
   isUnwanted: (name: string) => boolean,
   { back = false }: { back?: boolean } = {},
 ): Promise<void> => {
-  const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.scratch } };
+  const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
   const staged = (await git(['ls-files', '-z'], call)).stdout.split('\0').filter((name) => name && isUnwanted(name));
   if (staged.length === 0) return;
   const { stdout } = await git(['ls-tree', '-r', '-z', '--full-tree', 'HEAD'], call);
@@ -247,11 +247,11 @@ const unstage = async (
   if (lines.length > 0) await git(['update-index', '-z', '--index-info'], { ...call, input: lines.join('') });
 };
 
-const writeTree = async ({ root, scratch }: WorkTree): Promise<string | null> => {
-  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: scratch } });
+const writeTree = async ({ root, tempIndex }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: tempIndex } });
   return code === 0 ? stdout.trim() : null;
 };
 
 /** Differs when git may take a file that it has refused. */
-const settingsOf = ({ root, gitFolder }: WorkTree, name: string): string =>
-  [pathOf(root, name), join(root, '.gitattributes'), join(gitFolder, 'config')].map(stampOf).join(' ');
+const settingsOf = ({ root, gitDir }: WorkTree, name: string): string =>
+  [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');

@@ -2,19 +2,19 @@ import { existsSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
-import { git, readable } from './git.ts';
+import { git, toUtf8 } from './git.ts';
 
 /** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
 export interface WorkTree {
   readonly root: string;
   readonly index: string;
   /** Where git keeps what belongs to this work tree. */
-  readonly gitFolder: string;
+  readonly gitDir: string;
   /** The ignore rules of this repository that are in none of its trees. */
   readonly exclude: string;
   /** A file or folder `.git` is there, as it is nearly always. */
   readonly hasDotGit: boolean;
-  readonly scratch: string;
+  readonly tempIndex: string;
 }
 
 export type Found =
@@ -26,17 +26,17 @@ export type Found =
 export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
-  const [root, index, gitFolder, exclude] = readable(stdout).split('\n');
+  const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
   if (code === 0 && root && index && gitFolder && exclude)
     return {
       kind: 'found',
       tree: {
         root,
         index: resolve(cwd, index),
-        gitFolder: resolve(cwd, gitFolder),
+        gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
         hasDotGit: existsSync(join(root, '.git')),
-        scratch,
+        tempIndex: scratch,
       },
     };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
@@ -44,13 +44,13 @@ export const findWorkTree = async (cwd: string, scratch: string): Promise<Found>
 };
 
 /** The folder that git has for the work tree at this place; null where there is none. */
-export const gitFolderOf = async (cwd: string): Promise<string | null> => {
+export const gitDirOf = async (cwd: string): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--git-dir'], { cwd });
-  return code === 0 ? resolve(cwd, readable(stdout).trim()) : null;
+  return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
 };
 
 /** Differs when the file was replaced or written to. */
-export const stampOf = (file: string | Buffer): string => {
+export const fingerprint = (file: string | Buffer): string => {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };
@@ -80,13 +80,13 @@ const headOf = async ({ root }: WorkTree): Promise<string | null> => {
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
   let [sign, head]: [string, string | null] = ['', null];
   return async () => {
-    const now = stampOf(headLog(tree));
+    const now = fingerprint(headLog(tree));
     if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
     return head;
   };
 };
 
-const headLog = ({ gitFolder }: WorkTree) => join(gitFolder, 'logs', 'HEAD');
+const headLog = ({ gitDir }: WorkTree) => join(gitDir, 'logs', 'HEAD');
 
 export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), { throwIfNoEntry: false })?.size ?? 0;
 
@@ -139,17 +139,17 @@ export const isDetached = (tree: WorkTree): boolean => {
 export const headBranch = (tree: WorkTree): string | null =>
   /^ref: refs\/heads\/(\S+)/.exec(headText(tree) ?? '')?.[1] ?? null;
 
-const headText = ({ gitFolder }: WorkTree): string | null => {
+const headText = ({ gitDir }: WorkTree): string | null => {
   try {
-    return readRegular(join(gitFolder, 'HEAD'), { limit: longestText })?.toString('utf8') ?? null;
+    return readRegular(join(gitDir, 'HEAD'), { limit: longestText })?.toString('utf8') ?? null;
   } catch {
     return null;
   }
 };
 
 /** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
-export const unfinished = ({ gitFolder }: WorkTree): string | null =>
-  Object.entries(signs).find(([file]) => existsSync(join(gitFolder, file)))?.[1] ?? null;
+export const operationInProgress = ({ gitDir }: WorkTree): string | null =>
+  Object.entries(signs).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
 
 const signs = {
   MERGE_HEAD: 'a merge',

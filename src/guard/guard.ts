@@ -15,7 +15,7 @@ export interface GuardRequest extends GoalRequest {
 }
 
 /** Something of the goal that is not as it should be. */
-export type Moved =
+export type Tampering =
   | { readonly kind: 'changed' | 'deleted' | 'added'; readonly key: string }
   | { readonly kind: 'task'; readonly title: string };
 
@@ -28,7 +28,7 @@ export interface Guard {
   /** Nothing was guarded before, or for other commands: what decides these is taken as it is. */
   readonly isNew: boolean;
   /** What was not as it should be when it was opened. */
-  readonly unsettled: readonly Moved[];
+  readonly unsettled: readonly Tampering[];
   /** Short names of what is guarded. */
   names(): string[];
   /** Whether a version of a file is what it should be, or what a person has left since the last agent ended. */
@@ -36,13 +36,13 @@ export interface Guard {
   /** Called before an agent starts. */
   before(): void;
   /** Called when it has ended: all that is not as it should be. */
-  after(): Moved[];
+  after(): Tampering[];
   /** The same while the work is verified, right before each command: nothing is written down. */
-  look(): Moved[];
+  look(): Tampering[];
   /** Lets a person's edits in, which come as files; what was not as it should be before stays so. */
   takeOver<Brought extends { readonly taken: readonly string[] }>(bringIn: () => Promise<Brought>): Promise<Brought>;
   /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
-  expects(moved: Moved): Expectation;
+  expects(moved: Tampering): Expectation;
 }
 
 /** What a version of a file must have to be put back. */
@@ -174,7 +174,7 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
 };
 
 /** Records the goal as it is now as the one that is meant; answers with what has changed. */
-export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
+export const acceptGoal = async (request: GuardRequest): Promise<Tampering[]> => {
   const { folder, commands } = request;
   const goal = await openGoal(request);
   // A loop that runs may be writing it just now.
@@ -189,7 +189,7 @@ export const acceptGoal = async (request: GuardRequest): Promise<Moved[]> => {
 };
 
 /** In one line each. */
-export const describeMoved = (moved: Moved): string => {
+export const describeTampering = (moved: Tampering): string => {
   switch (moved.kind) {
     case 'task':
       return `the task "${shorten(moved.title)}" was deleted or reworded instead of ticked`;
@@ -206,12 +206,15 @@ const movedSince = (
   { expected, expectedTasks }: Memory,
   goal: Goal,
   now: Hashes = goal.hashes(Object.keys(expected)),
-): Moved[] => {
+): Tampering[] => {
   const changed = Object.keys(expected)
     .filter((key) => key !== goal.tasksKey && now[key] !== expected[key])
-    .map((key): Moved => ({ kind: expected[key] === null ? 'added' : now[key] === null ? 'deleted' : 'changed', key }));
+    .map((key): Tampering => ({
+      kind: expected[key] === null ? 'added' : now[key] === null ? 'deleted' : 'changed',
+      key,
+    }));
   const missing = missingTasks(expectedTasks, goal.taskTitles());
-  return [...changed, ...missing.map((title): Moved => ({ kind: 'task', title }))];
+  return [...changed, ...missing.map((title): Tampering => ({ kind: 'task', title }))];
 };
 
 /** What decides other commands than those before is not held against anybody, and is guarded as it is now. */

@@ -1,4 +1,4 @@
-import type { AgentError, AgentEvent, Denial, Ended } from '../ralph/events.ts';
+import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/events.ts';
 import { tellingLine } from './error-line.ts';
 import type { Harness } from './harness.ts';
 import { notAllowed, problemEvent } from './problem.ts';
@@ -39,7 +39,7 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       explained = true;
       see(withAdvice(event, harness, allowAll));
     },
-    end({ end, exitCode }: Ended): void {
+    end({ end, exitCode }: TurnEnd): void {
       if (explained) return;
       if (end === 'exited' && exitCode !== 0)
         return see(

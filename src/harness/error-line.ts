@@ -47,17 +47,17 @@ const again = String.raw`(?:\bresets?\b|try again|retry|\|\d{10})`;
 
 /** What nobody says but an agent CLI, as the beginning of a line. */
 const unmistakables: readonly (readonly [RegExp, AgentErrorKind])[] = [
-  [/^(?:[\w.-]+ ){0,3}(?:usage|session|weekly|\d+-hour) limit (?:reached|exceeded|hit)/i, 'limit'],
+  [/^(?:[\w.-]+ ){0,3}(?:usage|session|weekly|\d+-hour) limit (?:reached|exceeded|hit)/i, 'rate-limit'],
   [
     /^(?:sorry, )?you(?:['’]ve| have)? (?:hit|reached|exceeded) your (?:[\w-]+ )?(?:usage|session|weekly|\d+-hour) limit/i,
-    'limit',
+    'rate-limit',
   ],
   [
     new RegExp(
       String.raw`^(?:sorry, )?you(?:['’]ve| have)? (?:hit|reached|exceeded|exhausted) (?:your|an?|the) .{0,80}(?:limit|quota).*${again}`,
       'i',
     ),
-    'limit',
+    'rate-limit',
   ],
   [/^(?:not logged in|invalid api key)\b.*\/login|^please (?:run \/login|set an auth method)/i, 'auth'],
 ];
@@ -70,7 +70,7 @@ const words: readonly (readonly [RegExp, RegExp | null, AgentErrorKind])[] = [
       String.raw`^rate limit (?:reached|exceeded)|^quota exceeded|^you(?:['’]ve| have)? (?:hit|reached|exceeded|exhausted) (?:your|an?|the) .{0,80}(?:limit|quota)|${again}`,
       'i',
     ),
-    'limit',
+    'rate-limit',
   ],
   [
     /\bauth method\b|not (?:logged|signed) in|no authentication|authentication (?:failed|required)|no api key|invalid api key|missing environment variable|\b401 unauthorized|^unauthorized/i,

@@ -11,23 +11,23 @@ export interface Harness {
   /** The command that installs it. */
   readonly install: string;
   /** What can be learnt from its output. */
-  readonly reports: readonly Report[];
+  readonly capabilities: readonly Capability[];
   /** How it can be asked whether it is signed in. */
   readonly signIn?: SignIn;
   /** Variables that give it a database of its own in a folder, so that several can work at the same time. */
-  readonly ownData?: (folder: string) => Readonly<Record<string, string>>;
+  readonly isolationEnv?: (folder: string) => Readonly<Record<string, string>>;
   /** It chooses its model itself. */
-  readonly ownModel?: true;
+  readonly choosesOwnModel?: true;
   /** How lines begin that it prints of its own behind the agent's words, in plain output. */
   readonly trailer?: readonly string[];
   /** It is declared in config.json, and not asked for a version. */
-  readonly own?: OwnCommand;
+  readonly custom?: CustomCommand;
   /** With --allow-all its flags depend on the version. */
-  readonly versioned?: true;
+  readonly allowAllDependsOnVersion?: true;
   /** What it cannot do without --allow-all, for the first lines of a run. */
-  readonly unlessAllowed?: string;
+  readonly defaultRestrictions?: string;
   /** Whether its settings allow it any edit or command without --allow-all. */
-  readonly isGranted?: (surroundings: Surroundings) => boolean;
+  readonly isGranted?: (surroundings: HarnessEnvironment) => boolean;
   /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
   readonly args: (job: Job) => string[];
   readonly prompt?: 'argument' | 'file';
@@ -41,7 +41,7 @@ export interface Harness {
 }
 
 /** What config.json says that is run. */
-interface OwnCommand {
+interface CustomCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly allowAllArgs: readonly string[];
@@ -53,7 +53,7 @@ interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permis
   readonly permission?: (tools: readonly string[]) => string;
 }
 
-export interface Surroundings {
+export interface HarnessEnvironment {
   /** The folder in which it would work. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
@@ -72,7 +72,7 @@ interface SignIn {
 }
 
 /** `denials`: a tool that was refused is seen, also when the agent goes on and exits with 0. */
-type Report = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
+type Capability = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
 
 export interface Job {
   readonly model: string | null;
@@ -81,7 +81,7 @@ export interface Job {
   /** Of the installed binary, for flags that not all versions have; null when it is not known. */
   readonly version: string | null;
   /** The agent will run as the superuser. */
-  readonly root: boolean;
+  readonly asSuperuser: boolean;
   readonly prompt: string;
   /** The file in which the prompt is kept. */
   readonly promptFile: string;

@@ -18,7 +18,7 @@ type ErrorEvent = AgentEvent & { readonly type: 'error' };
 export const problemEvent = ({ message, status = null, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
   const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
-  const resetsAtMs = kind === 'limit' ? resetTime(message, new Date()) : null;
+  const resetsAtMs = kind === 'rate-limit' ? resetTime(message, new Date()) : null;
   return {
     type: 'error',
     kind,
@@ -47,7 +47,7 @@ export const notAllowed = (agent: string, tools: readonly string[]): string =>
 const kindOfStatus = (status: number, message: string): AgentErrorKind => {
   if (status === 401 || status === 403) return 'auth';
   if (status === 404) return 'model';
-  if (status === 429) return 'limit';
+  if (status === 429) return 'rate-limit';
   if (status >= 500) return 'overload';
   return kindOfWords(message);
 };
@@ -56,7 +56,7 @@ const kindOfStatus = (status: number, message: string): AgentErrorKind => {
 const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [
     /\b429\b|rate.?limit|(usage|session|weekly|spend(ing)?) limit|limit reached|hit your .{0,20}limit|(?<!disk )quota|too many requests|resource.?exhausted/i,
-    'limit',
+    'rate-limit',
   ],
   [/context.?(length|window)|prompt is too long|maximum context|too many tokens/i, 'context'],
   [

@@ -14,8 +14,8 @@ export interface Lookup {
  * repository around it: nobody was asked whether what a clone or an agent has put there may run. One of the user's own
  * was trusted with its command.
  */
-export const agentProgram = ({ binary, own }: Harness, { env, cwds }: Lookup): string | null =>
-  own ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', cwds.flatMap(untrustedAround));
+export const agentProgram = ({ binary, custom }: Harness, { env, cwds }: Lookup): string | null =>
+  custom ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', cwds.flatMap(untrustedAround));
 
 /** The file that would be run if it were not in the project; null when there is none at all. */
 export const passedOver = ({ binary }: Harness, { env }: Lookup): string | null => onPath(binary, env.PATH ?? '');

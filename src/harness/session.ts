@@ -1,5 +1,5 @@
 import type { Sandbox } from '../process/sandbox.ts';
-import type { AgentEvent, Ended, Halt } from '../ralph/events.ts';
+import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';
@@ -10,7 +10,7 @@ import type { Harness, Job } from './harness.ts';
  */
 export interface AgentSession {
   /** One turn, from its prompt to its last event. Rejects only when its output cannot be recorded. */
-  prompt(turn: AgentTurn, observer: TurnObserver): Promise<Ended>;
+  prompt(turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd>;
   /** Ends what is left of it. Nothing is prompted afterwards. */
   close(): Promise<void>;
 }
@@ -25,14 +25,14 @@ export interface SessionScope {
   /** How long it may take to end when it is asked to. */
   readonly stopGraceMs: number;
   /** Aborted to end the turn cleanly, and to end it now. */
-  readonly stops: { readonly stop: AbortSignal; readonly kill: AbortSignal };
+  readonly stopSignals: { readonly stop: AbortSignal; readonly kill: AbortSignal };
   readonly redactor: Redactor;
   /** null for no sandbox. */
   readonly sandbox: Sandbox | null;
 }
 
 export interface AgentTurn {
-  readonly job: Omit<Job, 'root' | 'version'>;
+  readonly job: Omit<Job, 'asSuperuser' | 'version'>;
   /** Unique for this turn: processes that it starts carry it. */
   readonly tag: string;
   /** All that the agent prints goes here, but for secrets. */
@@ -42,7 +42,7 @@ export interface AgentTurn {
 
 export interface TurnObserver {
   /** Answers when the turn must be ended, and why. */
-  see(event: AgentEvent): Halt | null;
+  see(event: AgentEvent): AbortReason | null;
   /** The next output is read when this has resolved, or at once. */
   drained?(): Promise<void> | null;
 }

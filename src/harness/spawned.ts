@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import type { Ended, Halt } from '../ralph/events.ts';
+import type { TurnEnd, AbortReason } from '../ralph/events.ts';
 import { isName, nameRule } from '../text/names.ts';
 import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';
@@ -22,19 +22,19 @@ interface Turn extends SessionScope, AgentTurn {
   readonly harness: Harness;
 }
 
-const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
-  const { harness, job, env, stops } = run;
+const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
+  const { harness, job, env, stopSignals } = run;
   if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
-  const binary = agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.own && harness.binary);
+  const binary = agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.custom && harness.binary);
   // By its name alone, one in the project could be found.
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
   const version =
-    harness.versioned && job.allowAll
-      ? await knownVersion({ binary, env: cleanEnv, stop: stops.stop, sandbox: run.sandbox, harness })
+    harness.allowAllDependsOnVersion && job.allowAll
+      ? await knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: run.sandbox, harness })
       : null;
   const halting = new AbortController();
-  const halt = (why: Halt | null) => {
+  const halt = (why: AbortReason | null) => {
     if (why) halting.abort(why);
   };
   const diagnosis = createDiagnosis(harness, job.allowAll, (event) => halt(observer.see(event)));
@@ -43,7 +43,7 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
   const launch = {
     ...run,
     binary,
-    args: harness.args({ ...job, version, root: process.getuid?.() === 0 }),
+    args: harness.args({ ...job, version, asSuperuser: process.getuid?.() === 0 }),
     env: cleanEnv,
     prompt: harness.prompt === undefined ? job.prompt : '',
   };
@@ -55,18 +55,18 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<Ended> => {
         const waiting = observer.drained?.() ?? null;
         return waiting && watchdog.busy(waiting);
       },
-      stop: AbortSignal.any([stops.stop, halting.signal]),
-      kill: stops.kill,
+      stop: AbortSignal.any([stopSignals.stop, halting.signal]),
+      kill: stopSignals.kill,
     });
     events.end();
     diagnosis.end(ended);
-    return haltedOr(ended, halting.signal, stops.stop);
+    return haltedOr(ended, halting.signal, stopSignals.stop);
   } finally {
     watchdog.dispose();
   }
 };
 
-const notFound = ({ binary }: Harness): Ended => ({
+const notFound = ({ binary }: Harness): TurnEnd => ({
   end: 'not-started',
   exitCode: null,
   signal: null,
@@ -74,8 +74,8 @@ const notFound = ({ binary }: Harness): Ended => ({
 });
 
 /** Who ended the agent: the user comes first, and what was over before the halt was over. */
-const haltedOr = (ended: Ended, halting: AbortSignal, stop: AbortSignal): Ended => {
+const haltedOr = (ended: TurnEnd, halting: AbortSignal, stop: AbortSignal): TurnEnd => {
   if (ended.end !== 'interrupted' || !halting.aborted || stop.aborted) return ended;
-  const { end, why } = halting.reason as Halt;
+  const { end, why } = halting.reason as AbortReason;
   return { ...ended, end, problem: why };
 };

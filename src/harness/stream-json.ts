@@ -1,5 +1,5 @@
-import { type AgentEvent, nothingKnown } from '../ralph/events.ts';
-import { aboutOf, unknownPart } from './tool-input.ts';
+import { type AgentEvent, unknownUsage } from '../ralph/events.ts';
+import { toolTitle, unknownPart } from './tool-input.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
@@ -41,7 +41,7 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
         case 'tool_use': {
           const tool = textAt(block, 'name') ?? 'tool';
           tools.set(textAt(block, 'id') ?? '', tool);
-          return [{ type: 'tool', tool, about: aboutOf(field(block, 'input')) }];
+          return [{ type: 'tool', tool, title: toolTitle(field(block, 'input')) }];
         }
         case 'redacted_thinking':
           return [];
@@ -118,7 +118,7 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
 const cursorTool = (event: unknown): AgentEvent[] => {
   const [name = 'tool', call] = Object.entries(field(event, 'tool_call') ?? {})[0] ?? [];
   const tool = name.replace(/ToolCall$/, '');
-  if (field(event, 'subtype') === 'started') return [{ type: 'tool', tool, about: aboutOf(field(call, 'args')) }];
+  if (field(event, 'subtype') === 'started') return [{ type: 'tool', tool, title: toolTitle(field(call, 'args')) }];
   return [{ type: 'tool-result', tool, failed: field(call, 'result', 'error') !== undefined }];
 };
 
@@ -126,7 +126,7 @@ const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
   const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
   const message = said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'it ended with an error';
   const problem = problemEvent({ message, status: numberAt(event, 'api_error_status') });
-  return problem.kind === 'limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
+  return problem.kind === 'rate-limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
 };
 
 /**
@@ -148,7 +148,7 @@ const usageEvent = (event: unknown): AgentEvent => {
   const inclusive = numberAt(usage, 'total_tokens') !== null;
   return {
     type: 'usage',
-    ...nothingKnown,
+    ...unknownUsage,
     inputTokens: inclusive ? input : sum(input, cacheReadTokens, cacheWriteTokens),
     outputTokens: models.length > 0 ? over('outputTokens') : numberAt(usage, 'output_tokens'),
     cacheReadTokens,

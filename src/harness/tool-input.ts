@@ -2,7 +2,7 @@ import type { AgentEvent } from '../ralph/events.ts';
 import { textAt } from './json.ts';
 
 /** What a tool call is about, in a few words. */
-export const aboutOf = (input: unknown): string => {
+export const toolTitle = (input: unknown): string => {
   const keys = [
     'command',
     'cmd',

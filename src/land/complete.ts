@@ -4,7 +4,7 @@ import { asRecorded, isKnown, recordedTip, recordFolder } from '../store/record.
 import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/work-copy.ts';
-import { count } from '../text/format.ts';
+import { pluralise } from '../text/format.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 
 /** Why the change on a branch is not complete; null when its last run is. */
@@ -17,15 +17,15 @@ export const whyIncomplete = async (
   const folder = recordFolder(project, change, env);
   if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
   const view = asRecorded(folder, saved);
-  if (view.place !== null && view.place.branch !== branch) return `its last run was not on ${branch}`;
+  if (view.workspace !== null && view.workspace.branch !== branch) return `its last run was not on ${branch}`;
   const tasks = await currentTasks(project, change, view);
-  const { done, all } = countTasks(tasks ?? []);
-  const isOpen = view.gate.requireTasks && done < all;
+  const { done, total } = countTasks(tasks ?? []);
+  const isOpen = view.gate.requireTasks && done < total;
   const stop =
     stopOf(view, loopOwner(project, change) !== null) ??
     (await addedSince(project, branch, recordedTip(folder, view.run)));
   if (stop === null && !isOpen) return null;
-  return [...(all === 0 ? [] : [`${done} of ${all} tasks`]), ...(stop === null ? [] : [stop])].join(', ');
+  return [...(total === 0 ? [] : [`${done} of ${total} tasks`]), ...(stop === null ? [] : [stop])].join(', ');
 };
 
 /** What is on a branch that was not there when its run was complete; null for nothing. */
@@ -33,7 +33,7 @@ const addedSince = async ({ root }: Project, branch: string, verified: string | 
   const tip = await tipOf(root, branch);
   if (verified === null || tip === null || tip === verified) return null;
   const added = await commitsBeyond(root, verified, tip);
-  return `${branch} has ${added === null || added === 0 ? 'changes' : count(added, 'commit')} that its run did not make`;
+  return `${branch} has ${added === null || added === 0 ? 'changes' : pluralise(added, 'commit')} that its run did not make`;
 };
 
 /** null when it is complete. */

@@ -1,10 +1,10 @@
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { baseOf, bytesOf, filesAmong, keptWork, type Merged, mergeCopies } from '../changes/copies.ts';
 import { worktreePath } from '../store/project.ts';
-import { planned } from '../changes/planned.ts';
+import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';
 
 /** What becomes of the project's own copy of the change when the branch lands in its folder. */
@@ -19,9 +19,9 @@ export interface Edits {
 export const planEdits = async (landing: Landing, holder: string, commit: string): Promise<Edits> => {
   const { project, change, prefix } = landing;
   if (holder !== (await topOf(project.root))) return { modified: [], merged: new Map() };
-  const plans = await planned(project, change);
+  const plans = await planningPaths(project, change);
   const work = await workRoot(landing);
-  const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(readable));
+  const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(toUtf8));
   const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();

@@ -1,16 +1,16 @@
 import { relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { type Aside, setAside, untrackedInTheWay } from '../git/displaced.ts';
-import { fastForward, holderOf } from '../git/branches.ts';
+import { type DisplacedFiles, displace, untrackedInTheWay } from '../git/displaced.ts';
+import { fastForward, worktreeOf } from '../git/branches.ts';
 import { checkpointRecorder } from '../store/record.ts';
 import { keepPresent } from '../git/checkpoint.ts';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { findWorkTree } from '../git/worktree.ts';
 import { stateFolder } from '../store/project.ts';
-import { planned } from '../changes/planned.ts';
+import { planningPaths } from '../changes/planning-paths.ts';
 import { recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
-import { writeUnderway } from '../store/underway.ts';
+import { writeLandingInProgress } from '../store/landing-in-progress.ts';
 import { newScratch } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { someOf } from '../text/format.ts';
@@ -20,9 +20,9 @@ import type { Landing } from './landing.ts';
 import { whileLocked } from './recover.ts';
 
 /** Moves the base to the commit, with the files of the folder in which it is checked out. */
-export const moveAhead = async (landing: Landing, commit: string): Promise<void> => {
+export const fastForwardBase = async (landing: Landing, commit: string): Promise<void> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  writeUnderway(recordFolder(project, change, landing.env), {
+  writeLandingInProgress(recordFolder(project, change, landing.env), {
     v: 1,
     branch,
     base,
@@ -30,11 +30,11 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
     from: baseTip,
     to: commit,
   });
-  const holder = await holderOf(project.root, base);
+  const holder = await worktreeOf(project.root, base);
   if (holder === null) return forward(landing, commit, null);
   await whileLocked(landing, holder, async () => {
     const edits = await planEdits(landing, holder, commit);
-    const aside = await makeWay(landing, { holder, commit, edits });
+    const aside = await clearPath(landing, { holder, commit, edits });
     await forward(landing, commit, {
       ...aside,
       drop: () => {
@@ -48,7 +48,7 @@ export const moveAhead = async (landing: Landing, commit: string): Promise<void>
 const forward = async (
   { project, base, baseTip, say }: Landing,
   commit: string,
-  aside: Aside | null,
+  aside: DisplacedFiles | null,
 ): Promise<void> => {
   const moved = await fastForward(project.root, base, commit);
   if (moved.ok) {
@@ -73,11 +73,11 @@ interface Way {
  * The change, its module and the config file may be untracked or changed where the base is checked out, while the
  * branch has them too. They give way, once they are kept; anything else that is not committed does not.
  */
-const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promise<Aside> => {
+const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Promise<DisplacedFiles> => {
   const { project, change, base, prefix, env, cwd, say } = landing;
-  const planning = (await planned(project, change)).map((path) => `${prefix}${path}`);
+  const planning = (await planningPaths(project, change)).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
-  if (others.length > 0) throw userError('land-blocked', someOf(others.map(readable)), base);
+  if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
   const found = await findWorkTree(holder, newScratch(stateFolder(project)));
@@ -93,7 +93,7 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
         })
       : null;
   if (kept === null) throw userError('not-kept', holder);
-  const files = [...own.map(readable), ...edits.modified];
+  const files = [...own.map(toUtf8), ...edits.modified];
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));
   const merged = files.filter(isMerged);
@@ -113,5 +113,5 @@ const makeWay = async (landing: Landing, { holder, commit, edits }: Way): Promis
   say(
     `Not committed on ${base} and ${done.join('; ')}. Your version is saved as ${kept.name}; restore it with: ${back}`,
   );
-  return setAside(holder, [...own, ...modified]);
+  return displace(holder, [...own, ...modified]);
 };

@@ -16,31 +16,31 @@ import {
   removeWorktree,
   tipOf,
 } from '../git/branches.ts';
-import { readable } from '../git/git.ts';
-import { findWorkTree, unfinished } from '../git/worktree.ts';
-import { endRun, familyAt } from '../process/tree.ts';
+import { toUtf8 } from '../git/git.ts';
+import { findWorkTree, operationInProgress } from '../git/worktree.ts';
+import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { dropCopies } from '../changes/copies.ts';
 import { dropFromContext } from '../store/context.ts';
-import { trialPath, worktreePath } from '../store/project.ts';
+import { stagingWorktree, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase, recordFolder } from '../store/record.ts';
-import { dropUnderway } from '../store/underway.ts';
-import { isAmong, planned } from '../changes/planned.ts';
+import { dropLandingInProgress } from '../store/landing-in-progress.ts';
+import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
-import { count, oneLine } from '../text/format.ts';
+import { pluralise, oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { deletedWith, resultsIn, staysFor } from '../run/results.ts';
-import { moveAhead } from './fast-forward.ts';
+import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, recoverAside } from './recover.ts';
-import { isConflictNote, tryOut } from './rehearse.ts';
+import { isConflictNote, rehearse } from './rehearse.ts';
 
 /** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. Says how it came out. */
 export const land = async (request: LandRequest): Promise<string> => {
   const { project, change } = request;
-  const trial = trialPath(project, change);
+  const trial = stagingWorktree(project, change);
   // A landing that was killed may have left one.
   await removeTrial(request, trial);
   const landing = await planLanding(request, trial);
@@ -52,10 +52,10 @@ export const land = async (request: LandRequest): Promise<string> => {
     return `Nothing to land: ${branch} has no commits beyond ${base}.`;
   if (!(await mayLand(landing))) return 'Cancelled.';
   try {
-    const commit = await tryOut(landing);
+    const commit = await rehearse(landing);
     if ((await commitsBeyond(project.root, baseTip, commit)) === 0)
       return `Nothing to land: ${base} has what is on ${branch} already.`;
-    await moveAhead(landing, commit);
+    await fastForwardBase(landing, commit);
     return await conclude(landing, [baseTip, commit]);
   } finally {
     await removeTrial(request, trial);
@@ -69,10 +69,10 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
   const range = await rangeBetween(project.root, from, commit);
   const fate = await tidy(landing, commit);
-  dropUnderway(recordFolder(project, change, landing.env));
+  dropLandingInProgress(recordFolder(project, change, landing.env));
   dropFromContext({ project, change, env: landing.env }, isConflictNote);
   const lines = `+${range.insertions} −${range.deletions}`;
-  const size = `${count(range.commits, 'commit')}, ${count(range.files, 'file')} (${lines})`;
+  const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
   return `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`;
 };
 
@@ -81,7 +81,7 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
   const { project, change, say } = request;
   const { view, damage } = await readRun(project, change);
   if (damage !== null) say(damage);
-  const branch = view?.place?.branch ?? branchOf(change);
+  const branch = view?.workspace?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);
   if (tip === null) {
     const landed = await readLanded(project, change);
@@ -115,7 +115,7 @@ const mayLand = async ({ project, change, branch, env, force, confirm }: Landing
 };
 
 const removeTrial = async ({ project, say }: LandRequest, trial: string): Promise<void> => {
-  await endRun(familyAt(trial));
+  await terminateLeftovers(tagForPath(trial));
   const removed = await discardWorktree(project.root, trial);
   if (!removed.ok) say(`${relative(project.root, trial)} could not be removed: ${removed.why}.`);
 };
@@ -132,14 +132,14 @@ const refuseDirty = async (landing: Landing): Promise<void> => {
 /** What is not on the branch; null when all is. The copies of the change itself are not work. */
 const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
   const found = await findWorkTree(worktree, '');
-  const busy = found.kind === 'found' ? unfinished(found.tree) : null;
+  const busy = found.kind === 'found' ? operationInProgress(found.tree) : null;
   if (busy !== null) return `${busy} is in progress`;
   const there = await currentBranch(worktree);
   if (there !== branch) return `it is on ${there ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
-  const copies = (await planned(project, change)).map((path) => `${prefix}${path}`);
-  const file = dirty.map(readable).find((path) => !isAmong(copies, path));
+  const copies = (await planningPaths(project, change)).map((path) => `${prefix}${path}`);
+  const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 

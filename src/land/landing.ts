@@ -1,6 +1,6 @@
 import type { Options } from '../config/flags.ts';
 import type { Project } from '../store/project.ts';
-import type { Stops } from '../process/signals.ts';
+import type { StopSignals } from '../process/signals.ts';
 
 /** Read once, so that what was trusted is what is run. */
 export interface LandSettings {
@@ -29,7 +29,7 @@ export interface LandRequest {
   /** null where nobody can be asked. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   readonly settings: LandSettings;
-  readonly stops: Stops;
+  readonly stopSignals: StopSignals;
 }
 
 export interface Landing extends LandRequest {

@@ -2,9 +2,9 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { createFolder } from '../files/own.ts';
 import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.ts';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
-import { familyAt, tagVariable } from '../process/tree.ts';
+import { tagForPath, tagVariable } from '../process/tree.ts';
 import { passed } from '../process/passed-environment.ts';
 import { addContext, dropFromContext, loadContext } from '../store/context.ts';
 import { mergeCopies, tasksFile } from '../changes/copies.ts';
@@ -15,26 +15,26 @@ import { oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { changedIn, decidingIn } from '../trust/running.ts';
 import { visible } from '../text/visible.ts';
-import { setUp } from '../run/workspace.ts';
+import { provision } from '../run/workspace.ts';
 import { openFor } from '../run/sandbox.ts';
-import { exitCodeOf, type Stops } from '../process/signals.ts';
+import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import type { Landing } from './landing.ts';
 
 /** Rebased and verified; answers with the commit to which the base can be moved. */
-export const tryOut = async (landing: Landing): Promise<string> => {
-  const { project, branch, base, tip, trial, stops } = landing;
-  const stoppable = { kill: stops.stop, env: { [tagVariable]: `${familyAt(trial)}/git` } };
+export const rehearse = async (landing: Landing): Promise<string> => {
+  const { project, branch, base, tip, trial, stopSignals } = landing;
+  const stoppable = { kill: stopSignals.stop, env: { [tagVariable]: `${tagForPath(trial)}/git` } };
   hideWorktreesFromGit(project);
-  endIfStopped(stops);
+  endIfStopped(stopSignals);
   const added = await addDetached(project.root, [trial, tip], stoppable);
-  endIfStopped(stops);
+  endIfStopped(stopSignals);
   if (!added.ok) throw userError('bad-branch', branch, added.why);
   const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveConflict(landing) });
-  endIfStopped(stops);
+  endIfStopped(stopSignals);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
-  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(readable));
+  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(toUtf8));
   await verify(landing);
-  endIfStopped(stops);
+  endIfStopped(stopSignals);
   return rebased.commit;
 };
 
@@ -53,8 +53,8 @@ const resolveConflict =
   };
 
 /** From the moment the base is moved, nothing is cut short any more. */
-const endIfStopped = (stops: Stops): void => {
-  const signal = stops.received();
+const endIfStopped = (stopSignals: StopSignals): void => {
+  const signal = stopSignals.received();
   if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
 };
 
@@ -90,25 +90,25 @@ export const isConflictNote = (line: string): boolean =>
 
 /** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
 const verify = async (landing: Landing): Promise<void> => {
-  const { project, change, env, cwd, say, stops, trial, prefix } = landing;
+  const { project, change, env, cwd, say, stopSignals, trial, prefix } = landing;
   const { options, commands, sandbox: isConfined, checkIn } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');
   const log = relative(project.root, logFile);
-  const family = familyAt(trial);
+  const family = tagForPath(trial);
   const root = join(trial, prefix);
   createFolder(root);
-  const opening = isConfined ? openFor({ project, options, cwd, env, stop: stops.stop }, family, []) : null;
+  const opening = isConfined ? openFor({ project, options, cwd, env, stop: stopSignals.stop }, family, []) : null;
   const sandbox = await opening?.catch((error: unknown) => {
-    endIfStopped(stops);
+    endIfStopped(stopSignals);
     throw error;
   });
   const redactor = createRedactor(env);
-  const place = { env: passed(env), logFile, stops, redactor, sandbox: sandbox ?? null };
+  const place = { env: passed(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
-    endIfStopped(stops);
+    endIfStopped(stopSignals);
     return result === 'passed';
   };
 
@@ -116,7 +116,7 @@ const verify = async (landing: Landing): Promise<void> => {
     checkIn(root, (path) => commandLine('git', 'diff', landing.base, landing.branch, '--', path));
   const setUpAndVerify = async () => {
     if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
-    if (!(await passes(setUp({ ...place, project, options, root, family, checkSetup }))))
+    if (!(await passes(provision({ ...place, project, options, root, family, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
     const deciding = decidingIn(root, commands);
     for (const command of commands) {

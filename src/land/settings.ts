@@ -1,8 +1,8 @@
 import type { Options } from '../config/flags.ts';
-import { resolveOptions, type TypedFlags } from '../config/resolve.ts';
+import { resolveOptions, type RawFlags } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
-import { asAskedFor, recognise, recordFolder } from '../store/record.ts';
+import { withSecrets, recognise, recordFolder } from '../store/record.ts';
 import { readRun } from '../store/state.ts';
 import { limitEnvironment } from '../process/passed-environment.ts';
 import type { RunView } from '../ralph/view.ts';
@@ -16,7 +16,7 @@ import type { LandSettings } from './landing.ts';
 interface SettingsRequest {
   readonly project: Project;
   readonly change: string;
-  readonly typed: TypedFlags;
+  readonly typed: RawFlags;
   readonly env: NodeJS.ProcessEnv;
   /** What paths in the settings are relative to. */
   readonly cwd: string;
@@ -32,36 +32,36 @@ export const trustLanding = async ({
   cwd,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
-  const { forChange, asked, config, passLists } = await resolveOptions({ typed, env, project });
+  const { forChange, explicit, config, passLists } = await resolveOptions({ typed, env, project });
   limitEnvironment(passLists);
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
   const folder = recordFolder(project, change, env);
   const isKnown = view !== null && isOwn(folder, view);
-  const kept = view ? asAskedFor(folder, view).gate.verify : [];
-  const isKept = !asked.has('verify') && kept.length > 0;
+  const kept = view ? withSecrets(folder, view).gate.verify : [];
+  const isKept = !explicit.has('verify') && kept.length > 0;
   const commands = isKept ? kept : options.verify;
-  const isFromFile = !asked.has('verify') && commands.join('\n') === options.verify.join('\n');
+  const isFromFile = !explicit.has('verify') && commands.join('\n') === options.verify.join('\n');
   if (isKept && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
   if (isKept && !isKnown && kept.some((command) => command.includes(mask)))
     throw userError('redacted-run', change, '--verify');
   const needed = new Set([
     ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
-    ...(asked.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
+    ...(explicit.has('worktreeSetup') ? [] : [sourceFor(config, change, 'worktreeSetup')]),
     includeSource,
   ]);
   const of = { project, config, env, needed };
   // Without a command to verify it, nothing is set up either.
   const trusted = commands.length === 0 ? [] : await requireTrust({ ...of, consent: consentFor(options) });
   const sandbox = options.sandbox || (view?.sandbox ?? false);
-  if (!sandbox) refuseWidening(asked);
+  if (!sandbox) refuseWidening(explicit);
   const checkIn: LandSettings['checkIn'] = (root, howToSee) => checkCopies({ ...of, trusted, root, howToSee });
   return { options, commands, sandbox, checkIn };
 };
 
 /** What of the last run decides how its branch lands. */
-const deciding: ReadonlySet<string> = new Set(['gate', 'sandbox', 'place']);
+const deciding: ReadonlySet<string> = new Set(['gate', 'sandbox', 'workspace']);
 
 /** Whether the last run is known here; an error when it is, and what it says now is something else. */
 const isOwn = (folder: string, view: RunView): boolean => {

@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openOwn, writeAll } from '../files/own.ts';
 import { onlyThese } from './descriptors.ts';
-import { eldersNow, endFamily, environmentIn, type Family, killFamily, tagVariable } from './tree.ts';
-import type { Ended } from '../ralph/events.ts';
+import { snapshotPids, terminateTree, environmentIn, type ProcessTree, killTree, tagVariable } from './tree.ts';
+import type { TurnEnd } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Entered, Sandbox, SandboxedAgent } from './sandbox.ts';
 
@@ -33,7 +33,7 @@ export interface Launch {
 
 type Source = 'stdout' | 'stderr';
 
-export interface Watch {
+export interface ProcessControl {
   /** The next chunk is read when this has resolved, or at once. */
   output(source: Source, chunk: Uint8Array): Promise<void> | null;
   /** Aborted to end the agent cleanly. */
@@ -55,24 +55,24 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  * Runs one process to its end. Resolves when it has exited, its output is drained and nothing it started is left;
  * a grandchild that keeps the pipe open does not hold it. Rejects only when the log cannot be written.
  */
-export const runProcess = async (launch: Launch, watch: Watch): Promise<Ended> => {
+export const runProcess = async (launch: Launch, watch: ProcessControl): Promise<TurnEnd> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
   const log = launch.logFile === null ? null : openLog(launch.logFile);
-  const notStarted = (problem: string): Ended => ({ end: 'not-started', exitCode: null, signal: null, problem });
+  const notStarted = (problem: string): TurnEnd => ({ end: 'not-started', exitCode: null, signal: null, problem });
   let inside: Entered | null = null;
   try {
-    const elders = eldersNow();
+    const preexisting = snapshotPids();
     const entered = await enter(launch);
     if (typeof entered === 'string') return notStarted(entered);
     inside = entered;
     const child = await start(launch, inside);
     if (typeof child === 'string') return notStarted(child);
     inside?.started(child.pid!);
-    const family = { group: child.pid!, tag: launch.tag, elders, sandboxed: inside !== null };
-    const kill = () => killFamily(family);
+    const tree = { group: child.pid!, tag: launch.tag, preexisting, sandboxed: inside !== null };
+    const kill = () => killTree(tree);
     inside?.lost.addEventListener('abort', kill);
     if (inside?.lost.aborted) kill();
-    return await followProcess({ child, family }, launch, log, watch).finally(() =>
+    return await followProcess({ child, tree }, launch, log, watch).finally(() =>
       inside?.lost.removeEventListener('abort', kill),
     );
   } finally {
@@ -129,17 +129,17 @@ const startProblem = (error: unknown, binary: string): string => {
 
 interface Started {
   readonly child: Child;
-  readonly family: Family;
+  readonly tree: ProcessTree;
 }
 
 const followProcess = async (
-  { child, family }: Started,
+  { child, tree }: Started,
   launch: Launch,
   log: number | null,
-  watch: Watch,
-): Promise<Ended> => {
+  watch: ProcessControl,
+): Promise<TurnEnd> => {
   const exit = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-  const forward = forwardStops(family, launch.stopGraceMs, watch);
+  const forward = forwardStops(tree, launch.stopGraceMs, watch);
   const writeLog = (bytes: Uint8Array) => {
     if (log === null) return;
     try {
@@ -159,27 +159,27 @@ const followProcess = async (
     const [exitCode, signal] = await Promise.race([exit, output.failed]);
     // A signal that comes from here on does not take back what the agent has finished.
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
-    await endFamily(family, leftoverGraceMs);
+    await terminateTree(tree, leftoverGraceMs);
     await output.finish();
     for (const stream of [cleaned.stdout, cleaned.stderr]) writeLog(stream.end());
     return { end, exitCode, signal, problem: null };
   } catch (error) {
-    await endFamily(family, leftoverGraceMs);
+    await terminateTree(tree, leftoverGraceMs);
     throw error;
   } finally {
     forward.dispose();
   }
 };
 
-const forwardStops = (family: Family, graceMs: number, { stop, kill }: Watch) => {
+const forwardStops = (tree: ProcessTree, graceMs: number, { stop, kill }: ProcessControl) => {
   let stopped = false;
   const onStop = () => {
     stopped = true;
-    void endFamily(family, graceMs);
+    void terminateTree(tree, graceMs);
   };
   const onKill = () => {
     stopped = true;
-    killFamily(family);
+    killTree(tree);
   };
   stop.addEventListener('abort', onStop);
   kill.addEventListener('abort', onKill);
@@ -194,7 +194,7 @@ const forwardStops = (family: Family, graceMs: number, { stop, kill }: Watch) =>
 };
 
 /** Reads both streams, no faster than their chunks are taken. */
-const drain = (child: Child, take: Watch['output']) => {
+const drain = (child: Child, take: ProcessControl['output']) => {
   let taking = 0;
   let taken = 0;
   const close = () => {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
-import { type Launch, runProcess, type Watch } from './run.ts';
+import { type Launch, runProcess, type ProcessControl } from './run.ts';
 
 export interface ShellRun extends Pick<
   Launch,
@@ -10,7 +10,7 @@ export interface ShellRun extends Pick<
   readonly command: string;
   readonly input?: string;
   readonly timeoutMs: number;
-  readonly stops: Pick<Watch, 'stop' | 'kill'>;
+  readonly stopSignals: Pick<ProcessControl, 'stop' | 'kill'>;
 }
 
 export interface ShellResult {
@@ -39,8 +39,8 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
         tail = Buffer.concat([tail, chunk]).subarray(-tailBytes);
         return null;
       },
-      stop: AbortSignal.any([run.stops.stop, timeout]),
-      kill: run.stops.kill,
+      stop: AbortSignal.any([run.stopSignals.stop, timeout]),
+      kill: run.stopSignals.kill,
     },
   );
   const outcome =
@@ -48,7 +48,7 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
       ? 'passed'
       : ended.end !== 'interrupted'
         ? 'failed'
-        : run.stops.stop.aborted
+        : run.stopSignals.stop.aborted
           ? 'interrupted'
           : 'timed-out';
   const printed = ended.problem ?? tail.toString('utf8');

@@ -4,15 +4,15 @@ import { isatty } from 'node:tty';
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export type StopSignal = (typeof stopSignals)[number];
+export type StopSignalName = (typeof stopSignals)[number];
 
-export interface Stops {
+export interface StopSignals {
   /** Aborted by the first signal: end the agent in good order. */
   readonly stop: AbortSignal;
   /** Aborted by the second one: kill it now. */
   readonly kill: AbortSignal;
   /** The first signal that came; null while none has. */
-  received(): StopSignal | null;
+  received(): StopSignalName | null;
   dispose(): void;
 }
 
@@ -23,20 +23,20 @@ const stderr = 2;
  * SIGHUP says that the terminal was closed. Whoever writes to none was started to outlive it (`nohup spool … &`), but
  * Node has forgotten by now that the signal was to be ignored: it is listened to, and nothing is done.
  */
-export const listenForStops = (onFirst: (signal: StopSignal) => void): Stops => {
+export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSignals => {
   const stop = new AbortController();
   const kill = new AbortController();
   // Every process of every run listens to them.
   setMaxListeners(0, stop.signal, kill.signal);
-  let first: StopSignal | null = null;
-  const listen = (signal: StopSignal) => {
+  let first: StopSignalName | null = null;
+  const listen = (signal: StopSignalName) => {
     if (first !== null) return kill.abort();
     first = signal;
     onFirst(signal);
     stop.abort();
   };
   const ignore = () => {};
-  const listenerOf = (signal: StopSignal) =>
+  const listenerOf = (signal: StopSignalName) =>
     signal === 'SIGHUP' && !isatty(stdout) && !isatty(stderr) ? ignore : listen;
   const listeners = stopSignals.map((signal) => [signal, listenerOf(signal)] as const);
   for (const [signal, listener] of listeners) process.on(signal, listener);
@@ -49,4 +49,4 @@ export const listenForStops = (onFirst: (signal: StopSignal) => void): Stops => 
 };
 
 /** 130 for SIGINT, 143 for SIGTERM, as shells have it. */
-export const exitCodeOf = (signal: StopSignal): number => 128 + constants.signals[signal];
+export const exitCodeOf = (signal: StopSignalName): number => 128 + constants.signals[signal];

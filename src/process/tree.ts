@@ -12,30 +12,30 @@ export const environmentIn = (cwd: string, env: NodeJS.ProcessEnv): NodeJS.Proce
 };
 
 /** What to look for: the process group that an agent leads, and the variable that all its children carry. */
-export interface Family {
+export interface ProcessTree {
   readonly group: number;
   readonly tag: string;
-  readonly elders: Elders;
+  readonly preexisting: PreexistingPids;
   /** The group is that of a sandbox, which ends when what is inside has ended, and kills it when it is asked to end. */
   readonly sandboxed?: boolean;
 }
 
 /** Processes that were there before a family, and so are not part of it, as long as their numbers cannot have been given anew. */
-interface Elders {
+interface PreexistingPids {
   readonly pids: ReadonlySet<number>;
   readonly untilMs: number;
 }
 
 /** For a family that was started long ago. */
-export const noElders: Elders = { pids: new Set(), untilMs: 0 };
+export const noPreexistingPids: PreexistingPids = { pids: new Set(), untilMs: 0 };
 
 /** In less time no machine has started so many processes that it begins with the first number again. */
 const sameNumbersMs = 500;
 
-let lastElders: Elders = noElders;
+let lastElders: PreexistingPids = noPreexistingPids;
 
 /** Called before the first process of a family is started: looking into every process of the machine takes time. */
-export const eldersNow = (): Elders => {
+export const snapshotPids = (): PreexistingPids => {
   const now = performance.now();
   if (lastElders.untilMs - now < sameNumbersMs / 2)
     lastElders = { pids: new Set(processIds()), untilMs: now + sameNumbersMs };
@@ -49,12 +49,12 @@ export const tagVariable = 'SPOOL_ITERATION';
 const killMs = 2000;
 
 /** Asks every process of the family to end, and kills what has not ended when `graceMs` are over. */
-export const endFamily = (family: Family, graceMs: number): Promise<number> =>
+export const terminateTree = (tree: ProcessTree, graceMs: number): Promise<number> =>
   endAll(
-    () => familyMembers(family),
+    () => treeMembers(tree),
     graceMs,
-    family.sandboxed && process.platform === 'linux'
-      ? () => familyMembers(family).filter((pid) => carries(pid, markOf(family.tag)))
+    tree.sandboxed && process.platform === 'linux'
+      ? () => treeMembers(tree).filter((pid) => carries(pid, markOf(tree.tag)))
       : undefined,
   );
 
@@ -62,10 +62,10 @@ export const endFamily = (family: Family, graceMs: number): Promise<number> =>
 const orphanGraceMs = 2000;
 
 /** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
-export const endRun = (run: string): Promise<number> => endAll(() => processesOf(run), orphanGraceMs);
+export const terminateLeftovers = (run: string): Promise<number> => endAll(() => processesOf(run), orphanGraceMs);
 
 /** The same, less what this process has started itself, which goes on with the run. */
-export const endOrphans = (run: string): Promise<number> =>
+export const terminateOrphans = (run: string): Promise<number> =>
   endAll(() => processesOf(run).filter((pid) => !ancestry(pid).includes(process.pid)), orphanGraceMs);
 
 const processesOf = (run: string): number[] =>
@@ -78,19 +78,19 @@ const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(
  * Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only,
  * and not when the agent has left its family, by a second fork with an empty environment: only a sandbox holds that.
  */
-export const isInside = (): boolean => {
+export const isInsideIteration = (): boolean => {
   const mark = Buffer.from(`\0${tagVariable}=`);
   return ancestry(process.pid).some((pid) => carries(pid, mark)) || process.env[tagVariable] !== undefined;
 };
 
 /** The name under which `endRun` finds what was started for a place; without a `/`, so that it finds nothing below it. */
-export const familyAt = (path: string): string => encodeURIComponent(path);
+export const tagForPath = (path: string): string => encodeURIComponent(path);
 
 /** Signals a process that was started with a group of its own, and the whole group. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
   void send(process.platform === 'win32' ? leader : -leader, signal);
 
-export const killFamily = (family: Family): void => signalAll(familyMembers(family), 'SIGKILL');
+export const killTree = (tree: ProcessTree): void => signalAll(treeMembers(tree), 'SIGKILL');
 
 /** `asked`: who is asked to end first, when that is not everybody. */
 const endAll = async (members: () => number[], graceMs: number, asked = members): Promise<number> => {
@@ -116,11 +116,11 @@ const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
   for (const pid of pids) send(pid, signal);
 };
 
-const familyMembers = ({ group, tag, elders }: Family): number[] => {
+const treeMembers = ({ group, tag, preexisting }: ProcessTree): number[] => {
   const hasGroup = isThere(-group);
   if (process.platform !== 'linux') return hasGroup ? [-group] : [];
   const mark = markOf(tag);
-  const known = performance.now() < elders.untilMs ? elders.pids : new Set();
+  const known = performance.now() < preexisting.untilMs ? preexisting.pids : new Set();
   return processIds().filter((pid) => !known.has(pid) && (carries(pid, mark) || (hasGroup && isInGroup(pid, group))));
 };
 

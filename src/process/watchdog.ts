@@ -1,4 +1,4 @@
-import type { Halt } from '../ralph/events.ts';
+import type { AbortReason } from '../ralph/events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 
 /** How often the time is looked at; less often than the shortest deadline. */
@@ -16,7 +16,7 @@ export interface Watchdog {
  * Watches an agent's time. It counts the time that it sees go by, beat by beat: when the machine sleeps, or this
  * process is stopped, a beat comes late, and what is missing does not count. Only --until goes by the clock.
  */
-export const createWatchdog = (deadlines: Deadlines, halt: (halt: Halt) => void): Watchdog => {
+export const createWatchdog = (deadlines: Deadlines, halt: (halt: AbortReason) => void): Watchdog => {
   const { iterationMs, idleMs, leftMs, untilMs } = deadlines;
   const every = Math.max(10, Math.min(beatMs, iterationMs / 4, idleMs / 4, leftMs / 4));
   let last = performance.now();
@@ -37,7 +37,7 @@ export const createWatchdog = (deadlines: Deadlines, halt: (halt: Halt) => void)
   }, every);
   timer.unref();
 
-  const reason = (): Halt | null => {
+  const reason = (): AbortReason | null => {
     if (total >= leftMs) return { end: 'out-of-budget', why: 'the time of --max-duration is over' };
     if (Date.now() >= untilMs) return { end: 'out-of-budget', why: 'the time of --until has come' };
     if (total >= iterationMs) return { end: 'timed-out', why: 'it worked for longer than --iteration-timeout' };

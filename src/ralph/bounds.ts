@@ -1,4 +1,4 @@
-import type { AgentError, GateReport, GateRun, GitSummary, HeldAttempt, IterationRecord } from './events.ts';
+import type { AgentError, GateReport, GateRun, GitSummary, DeferredAttempt, IterationRecord } from './events.ts';
 
 /** How many of each there are in a record at most. */
 const mostNamed = 200;
@@ -15,10 +15,10 @@ const otherTools = '(others)';
 /** The record with no more in it than a reader needs: it is one line of the history, whatever an agent has done. */
 export const boundRecord = (record: IterationRecord): IterationRecord => ({
   ...boundAttempt(record),
-  held: record.held.map(boundAttempt),
+  deferred: record.deferred.map(boundAttempt),
 });
 
-const boundAttempt = <Attempt extends HeldAttempt>(attempt: Attempt): Attempt => ({
+const boundAttempt = <Attempt extends DeferredAttempt>(attempt: Attempt): Attempt => ({
   ...attempt,
   evidence: attempt.evidence && lastPart(attempt.evidence),
   rejected: attempt.rejected && firstPart(attempt.rejected),

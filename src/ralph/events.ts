@@ -5,7 +5,7 @@ export type AgentEvent =
   /** The agent's own words. `plain` text is output without structure; otherwise it is one whole message. */
   | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
   | { readonly type: 'reasoning'; readonly text: string }
-  | { readonly type: 'tool'; readonly tool: string; readonly about: string }
+  | { readonly type: 'tool'; readonly tool: string; readonly title: string }
   /** `denied`: the agent was not allowed to make this call. */
   | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean; readonly denied?: true }
   /**
@@ -38,7 +38,7 @@ export type AgentErrorKind =
   | 'auth'
   | 'model'
   /** A usage limit of the provider. */
-  | 'limit'
+  | 'rate-limit'
   | 'overload'
   | 'context'
   | 'permission'
@@ -62,7 +62,7 @@ export interface Usage {
   readonly costUsd: number | null;
 }
 
-export const nothingKnown: Usage = {
+export const unknownUsage: Usage = {
   inputTokens: null,
   outputTokens: null,
   cacheReadTokens: null,
@@ -72,9 +72,9 @@ export const nothingKnown: Usage = {
 };
 
 /** How the process of an iteration ended. */
-export interface Ended {
+export interface TurnEnd {
   /** `answered`: a turn of an agent that goes on living, and so has no exit code. */
-  readonly end: 'exited' | 'answered' | 'killed' | 'interrupted' | 'not-started' | Halt['end'];
+  readonly end: 'exited' | 'answered' | 'killed' | 'interrupted' | 'not-started' | AbortReason['end'];
   readonly exitCode: number | null;
   readonly signal: string | null;
   /** Why it could not be started, or why Spool ended it. */
@@ -82,7 +82,7 @@ export interface Ended {
 }
 
 /** Why Spool ends an agent in the middle of its work. */
-export interface Halt {
+export interface AbortReason {
   readonly end: 'timed-out' | 'out-of-budget';
   readonly why: string;
 }
@@ -111,7 +111,7 @@ export interface FileChange {
 
 /** One line of history.jsonl. The names are a contract; what is not known is null. */
 export interface IterationRecord {
-  readonly v: 1;
+  readonly v: 2;
   readonly run: string;
   readonly iteration: number;
   readonly startedAt: string;
@@ -120,7 +120,7 @@ export interface IterationRecord {
   readonly model: string | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly end: Ended['end'];
+  readonly end: TurnEnd['end'];
   readonly completionFound: boolean;
   /** The last words up to the promise that counts. */
   readonly evidence: string | null;
@@ -149,7 +149,7 @@ export interface IterationRecord {
   /** A tool call that was made over and over. */
   readonly repeated: RepeatedCall | null;
   /** What was tried before under this number, and held up by a usage limit or an agent that did not start. */
-  readonly held: readonly HeldAttempt[];
+  readonly deferred: readonly DeferredAttempt[];
 }
 
 export interface Denials {
@@ -161,12 +161,12 @@ export interface Denials {
 
 export interface RepeatedCall {
   readonly tool: string;
-  readonly about: string;
+  readonly title: string;
   readonly times: number;
 }
 
 /** An attempt that does not count as an iteration. What it changed and used is not lost. */
-export type HeldAttempt = Omit<IterationRecord, 'held'>;
+export type DeferredAttempt = Omit<IterationRecord, 'deferred'>;
 
 /** What must hold before a promise is believed, and whether it did. */
 export interface GateReport {
@@ -213,7 +213,7 @@ export interface AgentChoice {
 export const agentKey = ({ harness, model }: AgentChoice): string => (model === null ? harness : `${harness}:${model}`);
 
 /** Where the agents of a run work. */
-export interface Place {
+export interface Workspace {
   /** The folder in which they are started. */
   readonly root: string;
   /** The branch that was asked for, or made; null for whatever is checked out. */
@@ -285,9 +285,9 @@ export interface Limits {
 export type StopReason = 'complete' | 'limit' | 'failed' | 'blocked' | 'interrupted';
 
 /** What a resumed run needs to see that the settings have changed since. */
-export interface SettingsThen {
+export interface SettingsAtStart {
   /** What was asked for by flag or variable, in any call of this run. */
-  readonly asked: readonly string[];
+  readonly explicit: readonly string[];
   /** What the config file said for this change, by key, as it was written there. */
   readonly file: Readonly<Record<string, unknown>>;
 }
@@ -312,7 +312,7 @@ export const stopCauses = {
 
 export interface TaskCount {
   readonly done: number;
-  readonly all: number;
+  readonly total: number;
 }
 
 /** Work of a run that is in no commit. */
@@ -334,7 +334,7 @@ export type RunEvent =
   | {
       readonly type: 'run-started';
       readonly plan: RunPlan;
-      readonly place: Place;
+      readonly workspace: Workspace;
       /** What is run besides the built-in agents, and where it is from. */
       readonly commands?: readonly CommandOrigin[];
       /** Short names of what the agent must leave alone. */
@@ -347,8 +347,8 @@ export type RunEvent =
   | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }
   /** The agent cannot work now: the same iteration is tried again, with another agent or when this one is free. */
   | {
-      readonly type: 'held-up';
-      readonly attempt: HeldAttempt;
+      readonly type: 'attempt-deferred';
+      readonly attempt: DeferredAttempt;
       readonly untilMs: number;
       readonly atMs: number;
       readonly at: string;

@@ -1,15 +1,15 @@
-import { agentKey, type IterationRecord, type RunEvent, type RunPlan, type SettingsThen } from './events.ts';
+import { agentKey, type IterationRecord, type RunEvent, type RunPlan, type SettingsAtStart } from './events.ts';
 import { addUsage } from './usage.ts';
-import { addHeld, addRecord, emptyTally, type Tally } from './tally.ts';
+import { addDeferred, addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
 /** The view before the first event. `startedAt` is kept when a run is resumed. */
 export const initialView = (
   plan: RunPlan,
-  facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsThen | null },
+  facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsAtStart | null },
 ): RunView => ({
-  ...(facts.previous ?? emptyTally),
-  v: 1,
+  ...(facts.previous ?? emptyTotals),
+  v: 2,
   run: plan.run,
   change: plan.change,
   module: plan.module,
@@ -29,15 +29,15 @@ export const initialView = (
     Object.entries(plan.limits).map(([name, limit]) => [name, limit === Infinity ? null : limit]),
   ) as RunView['limits'],
   gate: plan.gate,
-  place: facts.previous?.place ?? null,
+  workspace: facts.previous?.workspace ?? null,
   failFast: plan.failFast,
   commit: plan.commit,
   tasks: null,
   uncommitted: [],
   elapsedMs: facts.previous?.elapsedMs ?? 0,
-  spentNow: null,
+  currentUsage: null,
   waiting: null,
-  resting: facts.previous?.resting ?? {},
+  cooldowns: facts.previous?.cooldowns ?? {},
   pending: facts.previous?.pending ?? null,
   settings: facts.settings ?? null,
   pid: facts.pid,
@@ -54,18 +54,18 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         ...view,
         ...event.agent,
         iteration: event.iteration,
-        spentNow: null,
+        currentUsage: null,
         waiting: null,
         updatedAt: event.at,
       };
     case 'iteration-pending':
       return { ...view, pending: event.record, updatedAt: event.at };
     case 'iteration-finished':
-      return { ...view, ...addRecord(view, event.record), spentNow: null, pending: null, updatedAt: event.at };
-    case 'held-up': {
-      const resting = { ...view.resting, [agentKey(event.attempt)]: event.untilMs };
-      const held = addHeld(view, event.attempt, event.atMs);
-      return { ...view, ...held, spentNow: null, pending: null, resting, updatedAt: event.at };
+      return { ...view, ...addRecord(view, event.record), currentUsage: null, pending: null, updatedAt: event.at };
+    case 'attempt-deferred': {
+      const cooldowns = { ...view.cooldowns, [agentKey(event.attempt)]: event.untilMs };
+      const totals = addDeferred(view, event.attempt, event.atMs);
+      return { ...view, ...totals, currentUsage: null, pending: null, cooldowns, updatedAt: event.at };
     }
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
@@ -74,9 +74,9 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
       return { ...view, status: reason, cause, detail, tasks, uncommitted, waiting: null, updatedAt: at, endedAt: at };
     }
     case 'run-started':
-      return { ...view, place: event.place, updatedAt: event.at };
+      return { ...view, workspace: event.workspace, updatedAt: event.at };
     case 'agent':
-      return event.event.type === 'usage' ? { ...view, spentNow: addUsage(view.spentNow, event.event) } : view;
+      return event.event.type === 'usage' ? { ...view, currentUsage: addUsage(view.currentUsage, event.event) } : view;
     case 'notice':
     case 'gate-started':
       return view;
@@ -85,11 +85,12 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
 
 /** The view with the records in it that were saved after it was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
-  const newer = records.filter((record) => record.run === view.run && record.iteration > view.finished);
-  if (newer.length > 0) return { ...view, ...newer.reduce<Tally>(addRecord, view), spentNow: null, pending: null };
-  const { run, finished, pending } = view;
+  const newer = records.filter((record) => record.run === view.run && record.iteration > view.finishedIterations);
+  if (newer.length > 0)
+    return { ...view, ...newer.reduce<RunTotals>(addRecord, view), currentUsage: null, pending: null };
+  const { run, finishedIterations, pending } = view;
   // What it cost is counted when it is recorded.
-  if (pending?.run === run && pending.iteration === finished + 1) return { ...view, spentNow: null };
+  if (pending?.run === run && pending.iteration === finishedIterations + 1) return { ...view, currentUsage: null };
   // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
-  return { ...view, usage: addUsage(view.usage, view.spentNow), spentNow: null, pending: null };
+  return { ...view, usage: addUsage(view.usage, view.currentUsage), currentUsage: null, pending: null };
 };

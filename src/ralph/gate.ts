@@ -12,7 +12,7 @@ export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
 export const runsCommands = (
   { verify, verifyEach }: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
-): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'limit'));
+): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'));
 
 export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
   tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(isGreen);

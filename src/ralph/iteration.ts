@@ -1,11 +1,11 @@
 import { cleanText } from './clean.ts';
 import { createEcho } from './echo.ts';
 import {
-  nothingKnown,
+  unknownUsage,
   type AgentError,
   type AgentEvent,
   type Denials,
-  type Ended,
+  type TurnEnd,
   type IterationRecord,
   type RepeatedCall,
   type RunPlan,
@@ -13,7 +13,7 @@ import {
 } from './events.ts';
 import { saysNothing } from './marks.ts';
 import { addUsage } from './usage.ts';
-import { createSearch } from './search.ts';
+import { createSearch } from './promise-search.ts';
 import { isTrailer } from './trailer.ts';
 
 export type Verdict = Pick<
@@ -36,7 +36,7 @@ interface Watched extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> 
 }
 
 /** Watches the events of one iteration and judges them when its process has ended. */
-export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string) => {
+export const observeIteration = ({ trailer, ...promises }: Watched, prompt: string) => {
   const inMessages = createSearch(promises, {
     isEcho: createEcho(prompt, 'at length'),
     isTrailer: () => false,
@@ -78,7 +78,7 @@ export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string
           calls.see(event);
           return;
         case 'usage':
-          usage = addUsage(usage ?? nothingKnown, event);
+          usage = addUsage(usage ?? unknownUsage, event);
           return;
         case 'error':
           error ??= errorOf(event);
@@ -97,7 +97,7 @@ export const watchIteration = ({ trailer, ...promises }: Watched, prompt: string
     /** What was used so far; null while the agent has not said. */
     usage: () => usage,
 
-    judge(ended: Ended): Verdict {
+    judge(ended: TurnEnd): Verdict {
       // From an agent that speaks in events, stray lines are not its words.
       const { found, mentions, evidence, blocked } = (structured ? inMessages : inPlainText).judge();
       const problem = processProblem(ended) ?? denials.problem(error ?? exitProblem(ended), structured);
@@ -166,19 +166,19 @@ const createCallCounter = () => {
   let inARow = 0;
   let most: RepeatedCall | null = null;
   return {
-    see({ tool, about }: { tool: string; about: string }): void {
-      const call = `${tool} ${about}`;
+    see({ tool, title }: { tool: string; title: string }): void {
+      const call = `${tool} ${title}`;
       inARow = call === last ? inARow + 1 : 1;
       last = call;
       if (inARow >= oftenInARow && inARow > (most?.times ?? 0))
-        most = { tool, about: about.slice(0, 200), times: inARow };
+        most = { tool, title: title.slice(0, 200), times: inARow };
     },
     repeated: () => most,
   };
 };
 
 /** What was done to the process explains more than what its output then lacks. */
-const processProblem = (ended: Ended): IterationRecord['error'] => {
+const processProblem = (ended: TurnEnd): IterationRecord['error'] => {
   switch (ended.end) {
     case 'not-started':
       return { kind: 'start', message: `the agent could not be started: ${ended.problem}` };
@@ -197,7 +197,7 @@ const processProblem = (ended: Ended): IterationRecord['error'] => {
 };
 
 /** The exit code comes last: the agent's own words say more. */
-const exitProblem = ({ end, exitCode }: Ended): IterationRecord['error'] =>
+const exitProblem = ({ end, exitCode }: TurnEnd): IterationRecord['error'] =>
   end === 'answered' || exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
 
 const errorOf = ({ kind, message, resetsAtMs }: AgentError): AgentError => ({

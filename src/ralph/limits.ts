@@ -1,4 +1,4 @@
-import type { Halt, Limits, Stop, Usage } from './events.ts';
+import type { AbortReason, Limits, Stop, Usage } from './events.ts';
 
 /** What a run has used up so far. */
 export interface Spent {
@@ -44,7 +44,7 @@ export const deadlinesOf = (limits: Limits, elapsedMs: number): Deadlines => ({
 });
 
 /** Why an agent must be ended now, as its run has used too much; null while it may go on. */
-export const budgetHalt = (limits: Limits, usage: Usage | null): Halt | null => {
+export const budgetAbort = (limits: Limits, usage: Usage | null): AbortReason | null => {
   const stop = usage && overspent(limits, usage);
   return stop && { end: 'out-of-budget', why: stop.detail };
 };

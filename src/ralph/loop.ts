@@ -3,9 +3,9 @@ import {
   agentKey,
   type AgentEvent,
   type Emit,
-  type Ended,
+  type TurnEnd,
   type GateReport,
-  type Halt,
+  type AbortReason,
   type IterationRecord,
   type RunPlan,
   type Stop,
@@ -18,15 +18,15 @@ import {
 import { addUsage } from './usage.ts';
 import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate.ts';
-import { type Verdict, watchIteration } from './iteration.ts';
-import { budgetHalt, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
-import { decide, outOfIterations, settledBy } from './policy.ts';
-import { createRoster } from './roster.ts';
-import type { Tally } from './tally.ts';
+import { type Verdict, observeIteration } from './iteration.ts';
+import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
+import { decide, outOfIterations, agentVerdict } from './policy.ts';
+import { createAgentPool } from './agent-pool.ts';
+import type { RunTotals } from './totals.ts';
 import { totalUsage } from './usage.ts';
 
 /** All that the loop needs from outside. It touches no file, process, clock or console itself. */
-export interface World {
+export interface LoopHost {
   now(): Date;
   /** Milliseconds that no change of the clock disturbs. */
   ticks(): number;
@@ -34,7 +34,7 @@ export interface World {
   elapsedMs(): number;
   random(): number;
   /** What the run has come to, by the events so far. */
-  tally(): Tally;
+  totals(): RunTotals;
   /** What runs that share a budget with this one have used. */
   usageOfOthers(): Usage | null;
   /** Resolves after `ms`, or at once when the run is asked to stop. */
@@ -48,9 +48,9 @@ export interface World {
   /** How lines begin that this agent CLI prints of its own behind the agent's words. */
   trailer(agent: AgentChoice): readonly string[];
   /** `see` says when the agent must be ended, and why. */
-  runAgent(job: AgentJob, see: (event: AgentEvent) => Halt | null): Promise<Ended>;
+  runAgent(job: AgentJob, see: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
   /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
-  watchWork(iteration: number): Promise<() => Promise<Work>>;
+  trackWork(iteration: number): Promise<() => Promise<Work>>;
   /** Called once, before the end of the run is announced: what it did that is in no commit. */
   uncommitted(): Promise<readonly Uncommitted[]>;
   /** Looks into what must hold before a promise is believed; null when there is nothing to look into. `again` when it was cut off before. */
@@ -73,55 +73,60 @@ interface AgentJob {
 export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
 
 /** Where a run stands when it starts or goes on. */
-export interface Standing {
+export interface LoopState {
   readonly last: IterationRecord | null;
   /** When agents that are held up are free, by their keys. */
-  readonly restingUntil: ReadonlyMap<string, number>;
+  readonly cooldowns: ReadonlyMap<string, number>;
   /** The iteration whose gate was cut off: only that is run again. */
   readonly pending: IterationRecord | null;
 }
 
 /** Runs the agent again and again until the policy says stop. An attempt that is held up is not an iteration. */
-export const runLoop = async (plan: RunPlan, standing: Standing, world: World): Promise<StopReason> => {
-  const roster = createRoster({ ...plan, ...standing, firstRestMs: 30 * plan.retryDelayMs, random: world.random });
+export const runLoop = async (plan: RunPlan, standing: LoopState, host: LoopHost): Promise<StopReason> => {
+  const roster = createAgentPool({
+    ...plan,
+    ...standing,
+    firstCooldownMs: 30 * plan.retryDelayMs,
+    random: host.random,
+  });
   let { last, pending } = standing;
-  const settled = last && settledBy(plan, last);
-  if (settled) return end(settled, world);
+  const settled = last && agentVerdict(plan, last);
+  if (settled) return end(settled, host);
   for (;;) {
-    const early = pending ? null : stopBefore(plan, world);
-    if (early) return end(early, world);
-    const { agent, freeAtMs } = pending ? { agent: workerOf(plan, pending), freeAtMs: 0 } : roster.next(nowMs(world));
-    if (freeAtMs > nowMs(world)) {
-      const tooLong = waitsTooLong(plan, world.tally(), { agent, freeAtMs });
-      if (tooLong) return end(tooLong, world);
-      await waitForAgent(plan, { agent, freeAtMs }, world);
+    const early = pending ? null : stopBefore(plan, host);
+    if (early) return end(early, host);
+    const { agent, freeAtMs } = pending ? { agent: workerOf(plan, pending), freeAtMs: 0 } : roster.next(nowMs(host));
+    if (freeAtMs > nowMs(host)) {
+      const tooLong = waitsTooLong(plan, host.totals(), { agent, freeAtMs });
+      if (tooLong) return end(tooLong, host);
+      await waitForAgent(plan, { agent, freeAtMs }, host);
       continue;
     }
 
     const again = pending !== null;
-    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, world));
-    const record = await passGate(plan, { ended, again }, world);
-    if (record === null) return end(gateCutOff(ended, world), world);
+    const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, host));
+    const record = await passGate(plan, { ended, again }, host);
+    if (record === null) return end(gateCutOff(ended, host), host);
     pending = null;
-    const untilMs = roster.heldUntil(agent, record, nowMs(world));
+    const untilMs = roster.cooldownUntil(agent, record, nowMs(host));
     if (untilMs !== null) {
-      const { held: _, ...attempt } = record;
-      world.emit({ type: 'held-up', attempt, untilMs, atMs: nowMs(world), at: world.now().toISOString() });
+      const { deferred: _, ...attempt } = record;
+      host.emit({ type: 'attempt-deferred', attempt, untilMs, atMs: nowMs(host), at: host.now().toISOString() });
       continue;
     }
-    await keep(record, world);
+    await persist(record, host);
     last = record;
 
-    const spent = { elapsedMs: world.elapsedMs(), nowMs: nowMs(world) };
+    const spent = { elapsedMs: host.elapsedMs(), nowMs: nowMs(host) };
     const decision = decide({
       plan,
       record,
-      tally: { ...world.tally(), usage: allUsage(world) },
+      totals: { ...host.totals(), usage: allUsage(host) },
       spent,
-      stopSignal: world.stopSignal(),
+      stopSignal: host.stopSignal(),
     });
-    if (decision.next === 'stop') return end(decision.stop, world);
-    if (decision.waitMs > 0) await backOff(decision.waitMs, world);
+    if (decision.next === 'stop') return end(decision.stop, host);
+    if (decision.waitMs > 0) await backOff(decision.waitMs, host);
   }
 };
 
@@ -132,27 +137,27 @@ interface Turn {
 }
 
 /** One agent from its prompt to its end; its record as it is before the gate. */
-const runIteration = async ({ plan, agent, last }: Turn, world: World): Promise<IterationRecord> => {
-  const { finished, held } = world.tally();
-  const iteration = finished + 1;
+const runIteration = async ({ plan, agent, last }: Turn, world: LoopHost): Promise<IterationRecord> => {
+  const { finishedIterations, deferred } = world.totals();
+  const iteration = finishedIterations + 1;
   const started = world.now();
   const startTicks = world.ticks();
   world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
   const prompt = await world.prompt(iteration, last);
-  const watch = watchIteration({ ...plan, trailer: world.trailer(agent) }, prompt);
-  const workDone = await world.watchWork(iteration);
+  const watch = observeIteration({ ...plan, trailer: world.trailer(agent) }, prompt);
+  const workDone = await world.trackWork(iteration);
   const deadlines = deadlinesOf(plan.limits, world.elapsedMs());
   const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
     watch.see(event);
     world.emit({ type: 'agent', event });
     return event.type === 'usage' && !watch.promised()
-      ? budgetHalt(plan.limits, addUsage(allUsage(world), watch.usage()))
+      ? budgetAbort(plan.limits, addUsage(allUsage(world), watch.usage()))
       : null;
   });
   const durationMs = Math.round(world.ticks() - startTicks);
   const work = await workDone();
   const record: IterationRecord = {
-    v: 1,
+    v: 2,
     run: plan.run,
     iteration,
     startedAt: started.toISOString(),
@@ -165,7 +170,7 @@ const runIteration = async ({ plan, agent, last }: Turn, world: World): Promise<
     ...watch.judge(ended),
     gate: null,
     tasks: null,
-    held,
+    deferred,
   };
   return world.withoutSecrets(boundRecord(record));
 };
@@ -179,7 +184,7 @@ interface Gating {
  * The record with what its gate says; null when the gate was cut off, as the run is asked to stop.
  * Before its commands start, which may take long, the rest is on disk: nothing but them has to be done again.
  */
-const passGate = async (plan: RunPlan, { ended, again }: Gating, world: World): Promise<IterationRecord | null> => {
+const passGate = async (plan: RunPlan, { ended, again }: Gating, world: LoopHost): Promise<IterationRecord | null> => {
   if (!again && runsCommands(plan.gate, ended))
     world.emit({ type: 'iteration-pending', record: ended, at: world.now().toISOString() });
   const gate = await world.gate(ended.iteration, ended, again);
@@ -189,7 +194,7 @@ const passGate = async (plan: RunPlan, { ended, again }: Gating, world: World): 
   return world.withoutSecrets(boundRecord({ ...ended, ...applyGate(ended, gate), gate, tasks }));
 };
 
-const gateCutOff = ({ iteration }: IterationRecord, world: World): Stop => ({
+const gateCutOff = ({ iteration }: IterationRecord, world: LoopHost): Stop => ({
   cause: 'signal',
   detail: `stopped by ${world.stopSignal()} while the gate of iteration ${iteration} ran; the next start runs it again`,
 });
@@ -199,16 +204,16 @@ const workerOf = ({ agents }: RunPlan, { harness, model }: IterationRecord): Age
   agents.find((agent) => agentKey(agent) === agentKey({ harness, model })) ?? { harness, model };
 
 /** On disk first, then announced. */
-const keep = async (record: IterationRecord, world: World): Promise<void> => {
+const persist = async (record: IterationRecord, world: LoopHost): Promise<void> => {
   await world.save(record);
   world.emit({ type: 'iteration-finished', record, at: world.now().toISOString() });
 };
 
 /** Why the next iteration must not start; null when it may. */
-const stopBefore = (plan: RunPlan, world: World): Stop | null => {
+const stopBefore = (plan: RunPlan, world: LoopHost): Stop | null => {
   const signal = world.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
-  if (world.tally().finished >= plan.maxIterations) return outOfIterations(plan.maxIterations);
+  if (world.totals().finishedIterations >= plan.maxIterations) return outOfIterations(plan.maxIterations);
   return limitReached(plan.limits, {
     elapsedMs: world.elapsedMs(),
     nowMs: nowMs(world),
@@ -216,20 +221,20 @@ const stopBefore = (plan: RunPlan, world: World): Stop | null => {
   });
 };
 
-const allUsage = (world: World) => addUsage(totalUsage(world.tally()), world.usageOfOthers());
+const allUsage = (world: LoopHost) => addUsage(totalUsage(world.totals()), world.usageOfOthers());
 
-interface Resting {
+interface CoolingDown {
   readonly agent: AgentChoice;
   readonly freeAtMs: number;
 }
 
-const waitsTooLong = ({ limits }: RunPlan, tally: Tally, { agent, freeAtMs }: Resting): Stop | null => {
-  if (tally.heldSinceMs === null || freeAtMs - tally.heldSinceMs <= limits.maxWaitMs) return null;
-  const why = tally.held.at(-1)?.error?.message ?? 'its usage limit';
+const waitsTooLong = ({ limits }: RunPlan, totals: RunTotals, { agent, freeAtMs }: CoolingDown): Stop | null => {
+  if (totals.deferredSinceMs === null || freeAtMs - totals.deferredSinceMs <= limits.maxWaitMs) return null;
+  const why = totals.deferred.at(-1)?.error?.message ?? 'its usage limit';
   return { cause: 'max-wait', detail: `${agentKey(agent)} cannot work for longer than --max-wait: ${why}` };
 };
 
-const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: Resting, world: World): Promise<void> => {
+const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: CoolingDown, world: LoopHost): Promise<void> => {
   const why = `${agentKey(agent)} is held up`;
   const leftMs = limits.maxDurationMs - world.elapsedMs();
   const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(world) + leftMs);
@@ -237,20 +242,20 @@ const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: Resting, w
   await world.waitUntil(untilMs);
 };
 
-const backOff = async (ms: number, world: World): Promise<void> => {
+const backOff = async (ms: number, world: LoopHost): Promise<void> => {
   const at = world.now().toISOString();
   world.emit({ type: 'waiting', untilMs: nowMs(world) + ms, why: 'the iteration failed', at });
   await world.wait(ms);
 };
 
-const nowMs = (world: World) => world.now().getTime();
+const nowMs = (world: LoopHost) => world.now().getTime();
 
 /** What was tried last, and is in no record yet, is recorded, unless the run can go on with it. */
-const end = async (stop: Stop, world: World): Promise<StopReason> => {
-  const { held } = world.tally();
+const end = async (stop: Stop, world: LoopHost): Promise<StopReason> => {
+  const { deferred } = world.totals();
   const reason = stopCauses[stop.cause];
-  const tried = held.at(-1);
-  if (tried && reason !== 'interrupted') await keep({ ...tried, held: held.slice(0, -1) }, world);
+  const tried = deferred.at(-1);
+  if (tried && reason !== 'interrupted') await persist({ ...tried, deferred: deferred.slice(0, -1) }, world);
   const tasks = await world.tasks();
   const uncommitted = await world.uncommitted();
   world.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, at: world.now().toISOString() });

@@ -1,6 +1,6 @@
 import { failed, type IterationRecord, type RunPlan, type Stop } from './events.ts';
 import { limitReached, type Spent } from './limits.ts';
-import type { Tally } from './tally.ts';
+import type { RunTotals } from './totals.ts';
 
 export type Decision =
   { readonly next: 'continue'; readonly waitMs: number } | { readonly next: 'stop'; readonly stop: Stop };
@@ -10,7 +10,7 @@ export interface Progress {
   readonly plan: Pick<RunPlan, 'minIterations' | 'maxIterations' | 'limits' | 'failFast' | 'retryDelayMs'>;
   readonly record: IterationRecord;
   /** With this record in it. */
-  readonly tally: Pick<Tally, 'failures' | 'sameError' | 'stalled' | 'denied' | 'usage'>;
+  readonly totals: Pick<RunTotals, 'failures' | 'sameErrorCount' | 'stalled' | 'denied' | 'usage'>;
   readonly spent: Pick<Spent, 'elapsedMs' | 'nowMs'>;
   /** The signal that asked the run to stop. */
   readonly stopSignal: string | null;
@@ -20,33 +20,36 @@ export interface Progress {
  * Go on or stop, and why. The first reason that holds wins: what the agent says of the work, then interruption,
  * failure, and the limits.
  */
-export const decide = ({ plan, record, tally, spent, stopSignal }: Progress): Decision => {
+export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): Decision => {
   const { limits } = plan;
   const { iteration } = record;
-  const settled = settledBy(plan, record);
+  const settled = agentVerdict(plan, record);
   if (settled) return { next: 'stop', stop: settled };
   if (stopSignal !== null) return stop('signal', `stopped by ${stopSignal}`);
   if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
   if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
     return stop('fail-fast', `iteration ${iteration} failed and --fail-fast is given: ${record.error?.message}`);
-  if (tally.denied >= mostDenied && record.denied) return stop('denied', record.denied.message);
-  if (tally.failures >= limits.maxFailures)
-    return stop('max-failures', `${inARow(tally.failures)} failed (--max-failures): ${record.error?.message}`);
-  if (tally.sameError >= limits.maxStalled)
+  if (totals.denied >= mostDenied && record.denied) return stop('denied', record.denied.message);
+  if (totals.failures >= limits.maxFailures)
+    return stop('max-failures', `${inARow(totals.failures)} failed (--max-failures): ${record.error?.message}`);
+  if (totals.sameErrorCount >= limits.maxStalled)
     return stop(
       'max-stalled',
-      `the same error ${tally.sameError} times in a row (--max-stalled): ${record.error?.message}`,
+      `the same error ${totals.sameErrorCount} times in a row (--max-stalled): ${record.error?.message}`,
     );
-  if (tally.stalled >= limits.maxStalled)
-    return stop('max-stalled', `${inARow(tally.stalled)} changed nothing (--max-stalled)`);
+  if (totals.stalled >= limits.maxStalled)
+    return stop('max-stalled', `${inARow(totals.stalled)} changed nothing (--max-stalled)`);
   if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations) };
-  const reached = limitReached(limits, { ...spent, usage: tally.usage });
+  const reached = limitReached(limits, { ...spent, usage: totals.usage });
   if (reached) return { next: 'stop', stop: reached };
-  return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, tally.failures) : 0 };
+  return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, totals.failures) : 0 };
 };
 
 /** What the agent itself says of the work, which ends the run whatever else holds; also one that was cut off right then. */
-export const settledBy = ({ minIterations }: Pick<RunPlan, 'minIterations'>, record: IterationRecord): Stop | null => {
+export const agentVerdict = (
+  { minIterations }: Pick<RunPlan, 'minIterations'>,
+  record: IterationRecord,
+): Stop | null => {
   const { iteration, completionFound, gate, blocked } = record;
   if (completionFound && iteration >= minIterations)
     return {

@@ -1,6 +1,6 @@
 import { failed, type GateReport, type IterationRecord } from './events.ts';
 import { isGreen, refusalOf } from './gate.ts';
-import type { Tally } from './tally.ts';
+import type { RunTotals } from './totals.ts';
 
 export interface PreambleOptions {
   readonly iteration?: number;
@@ -55,11 +55,14 @@ export const buildPromptPreamble = ({
 };
 
 /** What the next iteration should be told of this one; null when there is nothing worth saying. */
-export const describeResult = (record: IterationRecord | null, tally: Pick<Tally, 'stalled' | 'sameError'>) => {
+export const describeResult = (
+  record: IterationRecord | null,
+  totals: Pick<RunTotals, 'stalled' | 'sameErrorCount'>,
+) => {
   if (record === null) return null;
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
-  const signs = stuckSigns(record, tally).map((sign) => sign && beginning(sign));
+  const signs = stuckSigns(record, totals).map((sign) => sign && beginning(sign));
   const parts = [outcomeOf(record), ...putBack(record.gate), refused, ...signs, ...gateOutput(record.gate)];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
@@ -99,7 +102,7 @@ const suspicious = 2;
 
 const stuckSigns = (
   { git, repeated, denied }: IterationRecord,
-  { stalled, sameError }: Pick<Tally, 'stalled' | 'sameError'>,
+  { stalled, sameErrorCount }: Pick<RunTotals, 'stalled' | 'sameErrorCount'>,
 ) => [
   stalled >= suspicious
     ? `The last ${stalled} iterations changed no file. What you do does not work: try another way.`
@@ -109,10 +112,10 @@ const stuckSigns = (
   denied
     ? `You are not allowed to use ${denied.tools.join(', ')}. Find a way without; if there is none, give up honestly.`
     : null,
-  sameError >= suspicious ? `The same error has come ${sameError} times in a row.` : null,
+  sameErrorCount >= suspicious ? `The same error has come ${sameErrorCount} times in a row.` : null,
   repeated === null
     ? null
-    : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.about}). Do not repeat that: try another way.`,
+    : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.title}). Do not repeat that: try another way.`,
 ];
 
 const gateOutput = (gate: GateReport | null): string[] =>

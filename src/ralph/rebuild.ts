@@ -2,21 +2,21 @@ import type { IterationRecord, Stop } from './events.ts';
 import { stopCauses } from './events.ts';
 import { mapLimits } from './limits.ts';
 import { decide } from './policy.ts';
-import { addRecord, emptyTally, type Tally } from './tally.ts';
+import { addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
 /** The run as its start and its records tell it. Where they do not say that it has ended, it counts as cut off. */
 export const rebuildView = (start: RunView, records: readonly IterationRecord[]): RunView => {
-  const newer = records.filter((record) => record.iteration > start.finished);
-  const tally = newer.reduce<Tally>(addRecord, start);
+  const newer = records.filter((record) => record.iteration > start.finishedIterations);
+  const totals = newer.reduce<RunTotals>(addRecord, start);
   const elapsedMs = newer.reduce((sum, { durationMs }) => sum + durationMs, start.elapsedMs);
   const last = records.at(-1) ?? null;
-  const stop = last && endOf({ ...start, ...tally, elapsedMs }, last);
+  const stop = last && endOf({ ...start, ...totals, elapsedMs }, last);
   return {
     ...start,
-    ...tally,
+    ...totals,
     elapsedMs,
-    iteration: Math.max(start.iteration, tally.finished),
+    iteration: Math.max(start.iteration, totals.finishedIterations),
     harness: last?.harness ?? start.harness,
     model: last ? last.model : start.model,
     status: stop ? stopCauses[stop.cause] : 'running',
@@ -29,17 +29,17 @@ export const rebuildView = (start: RunView, records: readonly IterationRecord[])
 /** The same where nobody knows how the run was started: its numbers are right, and it is never complete. */
 export const viewOfRecords = (change: string, records: readonly [IterationRecord, ...IterationRecord[]]): RunView => {
   const [{ run, startedAt, harness, model }] = records;
-  const tally = records.reduce<Tally>(addRecord, emptyTally);
+  const totals = records.reduce<RunTotals>(addRecord, emptyTotals);
   return {
-    ...tally,
-    v: 1,
+    ...totals,
+    v: 2,
     run,
     change,
     module: null,
     status: 'interrupted',
     cause: null,
     detail: null,
-    iteration: tally.finished,
+    iteration: totals.finishedIterations,
     harness,
     model,
     agents: [{ harness, model }],
@@ -51,14 +51,14 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
     blockedPromise: 'BLOCKED',
     limits: noLimits,
     gate: { verify: [], verifyEach: false, requireTasks: false, allowTampering: false },
-    place: null,
+    workspace: null,
     failFast: false,
     commit: true,
     tasks: null,
     elapsedMs: records.reduce((sum, { durationMs }) => sum + durationMs, 0),
-    spentNow: null,
+    currentUsage: null,
     waiting: null,
-    resting: {},
+    cooldowns: {},
     pending: null,
     settings: null,
     pid: 0,
@@ -74,7 +74,7 @@ const endOf = (view: RunView, record: IterationRecord): Stop | null => {
   const decision = decide({
     plan: { ...view, limits, maxIterations: view.maxIterations ?? Infinity, retryDelayMs: 0 },
     record,
-    tally: view,
+    totals: view,
     spent: { elapsedMs: view.elapsedMs, nowMs: 0 },
     // An iteration that was interrupted ended a run that can be resumed.
     stopSignal: record.end === 'interrupted' ? 'a signal' : null,

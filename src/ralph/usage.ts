@@ -17,11 +17,11 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
 /** What the run has used, with the attempts that are in no record yet. */
 export const totalUsage = ({
   usage,
-  held,
+  deferred,
 }: {
   readonly usage: Usage | null;
-  readonly held: readonly { readonly usage: Usage | null }[];
-}): Usage | null => addUsage(usage, usageOf(held));
+  readonly deferred: readonly { readonly usage: Usage | null }[];
+}): Usage | null => addUsage(usage, usageOf(deferred));
 
 /** What some attempts used together. */
 export const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>

@@ -3,8 +3,8 @@ import type {
   GatePlan,
   IterationRecord,
   Limits,
-  Place,
-  SettingsThen,
+  Workspace,
+  SettingsAtStart,
   Stop,
   StopReason,
   TaskCount,
@@ -12,11 +12,11 @@ import type {
   Usage,
 } from './events.ts';
 import type { RunEvent } from './events.ts';
-import type { Tally } from './tally.ts';
+import type { RunTotals } from './totals.ts';
 
 /** The run as it stands: what state.json holds and every reader shows. */
-export interface RunView extends Tally {
-  readonly v: 1;
+export interface RunView extends RunTotals {
+  readonly v: 2;
   readonly run: string;
   readonly change: string;
   readonly module: string | null;
@@ -42,7 +42,7 @@ export interface RunView extends Tally {
   readonly limits: { readonly [Name in keyof Limits]: number | null };
   readonly gate: GatePlan;
   /** null before it is known. */
-  readonly place: Place | null;
+  readonly workspace: Workspace | null;
   readonly failFast: boolean;
   /** What iterations change is committed. */
   readonly commit: boolean;
@@ -53,15 +53,15 @@ export interface RunView extends Tally {
   /** How long the run was at work when this was written, also before it was interrupted. */
   readonly elapsedMs: number;
   /** What the iteration that runs has used so far. */
-  readonly spentNow: Usage | null;
+  readonly currentUsage: Usage | null;
   /** Until when the run waits, in milliseconds since 1970, and for what; null when it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
   /** When agents that were held up are free, in milliseconds since 1970, by their keys. */
-  readonly resting: Readonly<Record<string, number>>;
+  readonly cooldowns: Readonly<Record<string, number>>;
   /** An iteration whose agent has ended and whose gate has not: it is recorded when its gate was run. */
   readonly pending: IterationRecord | null;
   /** Where its settings came from; null in the state of an older Spool. */
-  readonly settings: SettingsThen | null;
+  readonly settings: SettingsAtStart | null;
   readonly pid: number;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -74,9 +74,9 @@ export const currentStatus = (view: RunView, alive: boolean): RunView['status'] 
 
 /** The run as it is written into the project and told to others: without secrets. What says which run it is stays. */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
-  const { run, change, module, status, cause, place, startedAt, updatedAt, endedAt } = view;
-  return { ...clean(view), run, change, module, status, cause, place, startedAt, updatedAt, endedAt };
+  const { run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;
+  return { ...clean(view), run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt };
 };
 
 /** A reader of a run: called with every event, and with the view that it led to. */
-export type Report = (event: RunEvent, view: RunView) => void;
+export type OnRunEvent = (event: RunEvent, view: RunView) => void;

@@ -24,8 +24,8 @@ export const renderConsent = (view: RunView, root: string): string[] => {
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-const placeText = ({ place, commit }: RunView, root: string): string => {
-  const folder = place === null || place.root === root ? 'the project' : relative(root, place.root);
-  const branch = place?.branch ? `, on branch ${place.branch}` : '';
+const placeText = ({ workspace, commit }: RunView, root: string): string => {
+  const folder = workspace === null || workspace.root === root ? 'the project' : relative(root, workspace.root);
+  const branch = workspace?.branch ? `, on branch ${workspace.branch}` : '';
   return `${folder}${branch}${commit ? '' : ', without commits'}`;
 };

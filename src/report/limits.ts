@@ -1,6 +1,6 @@
 import type { Limits, RunPlan } from '../ralph/events.ts';
 import { grouped } from '../ralph/usage.ts';
-import { count, duration, moment } from '../text/format.ts';
+import { pluralise, duration, localTime } from '../text/format.ts';
 
 /** The limits of a run, each in a few words. `except` says for whom one does not hold. */
 export const limitsText = (
@@ -10,9 +10,9 @@ export const limitsText = (
   const of = (name: keyof Limits, words: (limit: number) => string): string[] =>
     limits[name] === Infinity ? [] : [words(limits[name])];
   return [
-    maxIterations === Infinity ? 'no limit of iterations' : count(maxIterations, 'iteration'),
+    maxIterations === Infinity ? 'no limit of iterations' : pluralise(maxIterations, 'iteration'),
     ...of('maxDurationMs', (limit) => `${duration(limit)} at work`),
-    ...of('untilMs', (limit) => `until ${moment(new Date(limit).toISOString())}`),
+    ...of('untilMs', (limit) => `until ${localTime(new Date(limit).toISOString())}`),
     ...of('maxCostUsd', (limit) => `$${limit}${except('cost')}`),
     ...of('maxTokens', (limit) => `${grouped(limit)} tokens${except('tokens')}`),
     ...of('iterationTimeoutMs', (limit) => `${duration(limit)} an iteration`),

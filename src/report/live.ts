@@ -3,21 +3,21 @@ import {
   type CommandOrigin,
   failed,
   type IterationRecord,
-  type Place,
+  type Workspace,
   type RunEvent,
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { lineChanges, count, cut, duration, moment, oneLine, someOf } from '../text/format.ts';
+import { lineChanges, pluralise, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';
 import { usageText } from './figures.ts';
 import { withoutControls } from '../text/controls.ts';
 import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
 import { dayOf } from '../trust/render.ts';
 import { visible } from '../text/visible.ts';
-import { createTicker } from './ticker.ts';
+import { createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface LiveOptions {
@@ -42,31 +42,31 @@ interface HarnessFacts {
   /** What it cannot do without --allow-all. */
   readonly unlessAllowed?: string;
   /** What can be learnt from its output, such as "cost". */
-  readonly reports: readonly string[];
+  readonly capabilities: readonly string[];
 }
 
 const oneMinute = 60_000;
 
 /** Shows a run to a person, event by event. */
-export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
-  const { paint } = terminal;
-  const ticker = createTicker(terminal);
+export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => {
+  const { style } = terminal;
+  const ticker = createStatusLine(terminal);
   let plan: RunPlan | null = null;
 
   /** The last words of the agent did not end their line. */
   let lineIsOpen = false;
 
   const write = (print: () => void) => {
-    if (lineIsOpen) terminal.out('\n');
+    if (lineIsOpen) terminal.print('\n');
     lineIsOpen = false;
     ticker.above(print);
   };
-  const say = (line: string) => write(() => terminal.say(`${line}\n`));
-  const out = (line: string) => write(() => terminal.out(`${line}\n`));
+  const say = (line: string) => write(() => terminal.log(`${line}\n`));
+  const out = (line: string) => write(() => terminal.print(`${line}\n`));
   /** A long line comes in pieces. On a screen each ends its line, as the ticker needs one of its own. */
   const outPlain = (text: string) => {
-    if (terminal.isScreen) return out(withoutLineEnd(text));
-    terminal.out(text);
+    if (terminal.isInteractive) return out(withoutLineEnd(text));
+    terminal.print(text);
     lineIsOpen = !text.endsWith('\n');
   };
 
@@ -76,17 +76,17 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'text':
         return event.plain ? outPlain(event.text) : out(withoutLineEnd(withoutControls(event.text)));
       case 'tool':
-        return out(paint('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.about, 100)}`.trimEnd()));
+        return out(style('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.title, 100)}`.trimEnd()));
       case 'tool-result':
-        return event.failed && !event.denied ? out(paint('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+        return event.failed && !event.denied ? out(style('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
       case 'denied':
-        return out(paint('red', `  ! ${oneLine(event.tool)} denied`));
+        return out(style('red', `  ! ${oneLine(event.tool)} denied`));
       case 'error':
-        return say(paint('red', `  ! ${oneLine(event.message)}`));
+        return say(style('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':
-        return event.text.trim() === '' ? undefined : say(paint('dim', `  ${withoutControls(event.text)}`));
+        return event.text.trim() === '' ? undefined : say(style('dim', `  ${withoutControls(event.text)}`));
       case 'reasoning':
-        return options.verbose ? out(paint('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
+        return options.verbose ? out(style('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
       case 'usage':
         return;
     }
@@ -102,40 +102,40 @@ export const createLiveReport = (terminal: Terminal, options: LiveOptions) => {
       case 'iteration-started':
         ticker.stop();
         say('');
-        say(paint('bold', iterationTitle(event, plan, options)));
+        say(style('bold', iterationTitle(event, plan, options)));
         ticker.start(`${options.harness(event.agent.harness).title} works`);
         return;
       case 'agent':
         return showAgent(event.event);
       case 'notice':
-        return say(paint('yellow', event.text));
+        return say(style('yellow', event.text));
       case 'iteration-finished':
         ticker.stop();
         say(summary(event.record, terminal));
         for (const line of waysOut(event.record, view)) say(line);
         return options.verbose ? mentions(event.record).forEach(say) : undefined;
-      case 'held-up':
+      case 'attempt-deferred':
         ticker.stop();
-        return say(paint('yellow', heldUp(event, view, options)));
+        return say(style('yellow', describeDeferred(event, view, options)));
       case 'waiting': {
         const ms = event.untilMs - Date.now();
-        const at = ms < oneMinute ? '' : ` (until ${moment(new Date(event.untilMs).toISOString())})`;
-        say(paint('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
+        const at = ms < oneMinute ? '' : ` (until ${localTime(new Date(event.untilMs).toISOString())})`;
+        say(style('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
         return ticker.start('Waiting', event.untilMs);
       }
       case 'iteration-pending':
         return;
       case 'gate-started':
         ticker.stop();
-        say(paint('dim', `Verifying: ${event.commands.map((command) => shown(command)).join('; ')}`));
+        say(style('dim', `Verifying: ${event.commands.map((command) => shown(command)).join('; ')}`));
         return ticker.start('Verifying');
       case 'run-ended':
         ticker.stop();
         say('');
-        say(`${paint(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
+        say(`${style(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
         for (const line of summarise(view)) say(line);
-        say(paint('dim', `  Prompts and logs: ${options.folderOf(view)}`));
-        return terminal.isScreen ? terminal.control('bell') : undefined;
+        say(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
+        return terminal.isInteractive ? terminal.control('bell') : undefined;
     }
   };
 };
@@ -164,7 +164,7 @@ const colours = { complete: 'green', limit: 'yellow', failed: 'red', blocked: 'r
 
 const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptions): string[] => {
   const { harness } = options;
-  const { plan, place, commands = [] } = event;
+  const { plan, workspace, commands = [] } = event;
   const agents = plan.agents.map(
     (agent) =>
       `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
@@ -178,7 +178,7 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
     `Permissions  ${plan.allowAll ? allAllowed(plan) : own}`,
     ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
     `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
-    ...otherCommands(commands, place),
+    ...otherCommands(commands, workspace),
     `Limits       ${limitsText(plan, (about) => except(about, plan, options)).join(', ')}`,
   ];
 };
@@ -210,9 +210,9 @@ const guardedText = (names: readonly string[], all: boolean): string => {
 };
 
 /** How a person puts right what the gate refused because the goal was changed. */
-const waysOut = ({ gate }: IterationRecord, { place }: RunView): string[] => {
+const waysOut = ({ gate }: IterationRecord, { workspace }: RunView): string[] => {
   if (!gate?.accept) return [];
-  const where = place?.worktree ? ` (in ${place.root})` : '';
+  const where = workspace?.worktree ? ` (in ${workspace.root})` : '';
   return [
     ...(gate.restore ?? []).map((way) => `  To restore it${where}: ${oneLine(way)}`),
     `  To accept it: ${gate.accept}`,
@@ -234,18 +234,18 @@ const gateText = ({ gate }: RunPlan, origins: Origins): string => {
 type Origins = readonly CommandOrigin[];
 
 /** The setup where there is something to set up, and what is run at the end. */
-const otherCommands = (origins: Origins, place: Place): string[] => {
+const otherCommands = (origins: Origins, workspace: Workspace): string[] => {
   const line = (title: string, key: CommandOrigin['key']) =>
     origins
       .filter((origin) => origin.key === key)
       .map(({ command }) => `${title.padEnd(13)}${shown(command)}${originText(origins, key, command)}`);
-  return [...(place.worktree === null ? [] : line('Setup', 'worktreeSetup')), ...line('Notify', 'notify')];
+  return [...(workspace.worktree === null ? [] : line('Setup', 'worktreeSetup')), ...line('Notify', 'notify')];
 };
 
 /** Commands are hardly ever longer. */
 const longestCommand = 1000;
 
-const shown = (command: string): string => cut(visible(command), longestCommand, '…');
+const shown = (command: string): string => truncate(visible(command), longestCommand, '…');
 
 /** ` (config.json, trusted 2026-11-16)`; empty for what was typed as a flag. */
 const originText = (origins: Origins, key: CommandOrigin['key'], command: string): string => {
@@ -257,31 +257,37 @@ const originText = (origins: Origins, key: CommandOrigin['key'], command: string
 };
 
 /** ` (not for Codex)`: a limit does not hold for an agent that does not report what it is about. */
-const except = (report: string, { agents }: RunPlan, { harness }: LiveOptions): string => {
+const except = (capability: string, { agents }: RunPlan, { harness }: LiveOptions): string => {
   const facts = agents.map((agent) => harness(agent.harness));
-  const silent = facts.filter(({ reports }) => !reports.includes(report)).map(({ title }) => title);
+  const silent = facts.filter(({ capabilities }) => !capabilities.includes(capability)).map(({ title }) => title);
   return silent.length === 0 ? '' : ` (not for ${[...new Set(silent)].join(', ')})`;
 };
 
-const heldUp = (event: RunEvent & { type: 'held-up' }, view: RunView, { harness }: LiveOptions): string => {
+const describeDeferred = (
+  event: RunEvent & { type: 'attempt-deferred' },
+  view: RunView,
+  { harness }: LiveOptions,
+): string => {
   const { attempt } = event;
   const others = view.agents.length > 1 ? ' Another agent goes on with it if one is free.' : '';
   const why = oneLine(attempt.error?.message ?? 'it cannot work now', 200);
   return `${harness(attempt.harness).title} is held up: ${why}. This does not count as an iteration.${others}`;
 };
 
-const summary = (record: IterationRecord, { paint }: Terminal): string => {
+const summary = (record: IterationRecord, { style }: Terminal): string => {
   const took = duration(record.durationMs);
   const work =
-    record.git === null ? 'no git' : `${count(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
+    record.git === null
+      ? 'no git'
+      : `${pluralise(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
   const used = usageText(record.usage);
   const denied = record.denied ? [`denied: ${oneLine(record.denied.tools.join(', '))}`] : [];
   const facts = [took, work, ...commit, ...(used ? [used] : []), ...denied].join(', ');
-  if (record.completionFound) return paint('green', `Promise found: ${facts}`);
-  if (record.blocked !== null) return paint('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
-  if (record.rejected !== null) return paint('red', `Promise rejected: ${oneLine(record.rejected)} (${facts})`);
-  const gate = record.gate?.passed === false ? paint('red', `; the gate is red: ${refusalOf(record.gate)}`) : '';
-  if (failed(record)) return paint('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
+  if (record.completionFound) return style('green', `Promise found: ${facts}`);
+  if (record.blocked !== null) return style('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
+  if (record.rejected !== null) return style('red', `Promise rejected: ${oneLine(record.rejected)} (${facts})`);
+  const gate = record.gate?.passed === false ? style('red', `; the gate is red: ${refusalOf(record.gate)}`) : '';
+  if (failed(record)) return style('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
   return `No promise yet: ${facts}${gate}`;
 };

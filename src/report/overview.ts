@@ -16,7 +16,7 @@ import { currentTasks, lastSaved } from '../changes/work-copy.ts';
 export interface ChangeOverview {
   readonly id: string;
   readonly module: string | null;
-  readonly tasks: { readonly done: number; readonly all: number } | null;
+  readonly tasks: { readonly done: number; readonly total: number } | null;
   readonly lastRun: {
     readonly run: string | null;
     /** `unreadable` when state.json is of a newer version; then the rest is null. */
@@ -75,8 +75,8 @@ const unreadable = {
   landed: null,
 };
 
-const hasLanded = async (project: Project, { change, run, place }: RunView): Promise<boolean | null> => {
-  const branch = place?.branch ?? null;
+const hasLanded = async (project: Project, { change, run, workspace }: RunView): Promise<boolean | null> => {
+  const branch = workspace?.branch ?? null;
   if (branch === null) return null;
   const landed = await readLanded(project, change);
   const onto = landed?.run === run && landed.branch === branch ? landed.base : null;

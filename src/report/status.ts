@@ -1,9 +1,9 @@
-import { type IterationRecord, nothingKnown } from '../ralph/events.ts';
+import { type IterationRecord, unknownUsage } from '../ralph/events.ts';
 import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { lineChanges, count, duration, moment, oneLine, table } from '../text/format.ts';
+import { lineChanges, pluralise, duration, localTime, oneLine, table } from '../text/format.ts';
 import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
 /** What `--status` prints: the run now, and its latest iterations. */
@@ -12,14 +12,14 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
   const max = view.maxIterations === null ? 'no limit' : `at most ${view.maxIterations}`;
   const gate = view.pending && status !== 'running' ? ', its gate was interrupted' : '';
   return [
-    `${view.change}: ${status}, iteration ${view.iteration}${gate} (${max}; ${count(view.finished, 'iteration')} recorded)`,
+    `${view.change}: ${status}, iteration ${view.iteration}${gate} (${max}; ${pluralise(view.finishedIterations, 'iteration')} recorded)`,
     ...(view.detail === null ? [] : [`  ${view.detail}${view.cause === null ? '' : ` (${view.cause})`}`]),
     ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
     ...(view.waiting && status === 'running'
-      ? [`  waiting until ${moment(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
+      ? [`  waiting until ${localTime(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
       : []),
     ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
-    `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${moment(view.startedAt)}`,
+    `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${localTime(view.startedAt)}`,
     ...(status === 'running' ? [] : summarise({ ...view, status })),
     ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
     '',
@@ -31,7 +31,7 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
   if (lastRun === null) return 'never';
   if (lastRun.startedAt === null) return lastRun.status;
-  return `${standingOf(lastRun)}, iteration ${lastRun.iteration}, ${moment(lastRun.endedAt ?? lastRun.startedAt)}`;
+  return `${standingOf(lastRun)}, iteration ${lastRun.iteration}, ${localTime(lastRun.endedAt ?? lastRun.startedAt)}`;
 };
 
 const standingOf = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
@@ -51,8 +51,8 @@ const renderIterations = (records: readonly IterationRecord[]): string[] => {
     record.git === null ? '-' : String(record.git.filesChanged),
     record.git === null ? '-' : lineChanges(record.git),
     record.commit?.slice(0, 8) ?? '-',
-    tokensOf(record.usage ?? nothingKnown),
-    costOf(record.usage ?? nothingKnown),
+    tokensOf(record.usage ?? unknownUsage),
+    costOf(record.usage ?? unknownUsage),
   ]);
   const head = [
     'iteration',

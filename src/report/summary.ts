@@ -1,19 +1,19 @@
 import { agentKey, type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, duration, oneLine, someOf } from '../text/format.ts';
+import { pluralise, duration, oneLine, someOf } from '../text/format.ts';
 import { usageText } from './figures.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 /** What a run came to, one fact a line, and how to go on. */
 export const summarise = (view: RunView): string[] => {
-  const next = wayOn(view);
+  const next = nextCommand(view);
   return [
-    `  Iterations  ${view.finished}, ${duration(view.elapsedMs)} at work`,
+    `  Iterations  ${view.finishedIterations}, ${duration(view.elapsedMs)} at work`,
     ...(usageText(totalUsage(view)) ? [`  Used        ${usageText(totalUsage(view))}`] : []),
     ...(view.files.length > 0 ? [`  Changed     ${filesText(view)}`] : []),
     ...(view.uncommitted ?? []).map((left) => `  Uncommitted ${uncommittedText(left)}`),
-    ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.all} done`] : []),
+    ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.total} done`] : []),
     ...(gateText(view) ? [`  Gate        ${gateText(view)}`] : []),
     ...(next === null ? [] : [`  Go on with  ${next}`]),
   ];
@@ -21,18 +21,20 @@ export const summarise = (view: RunView): string[] => {
 
 /** An iteration with very many names only the first ones; the others may be the same ones each time. */
 const filesText = ({ files, filesLeftOut }: RunView): string =>
-  filesLeftOut === 0 ? count(files.length, 'file') : `${count(files.length, 'file')} and up to ${filesLeftOut} more`;
+  filesLeftOut === 0
+    ? pluralise(files.length, 'file')
+    : `${pluralise(files.length, 'file')} and up to ${filesLeftOut} more`;
 
 const uncommittedText = ({ why, files, count: all }: Uncommitted): string =>
-  `${count(all, 'file')}: ${someOf(files, all)} (${oneLine(why, 200)})`;
+  `${pluralise(all, 'file')}: ${someOf(files, all)} (${oneLine(why, 200)})`;
 
 const gateText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   if (passed + flaky + failed === 0) return '';
   const red = [...(failed > 0 ? [`${failed} failed`] : []), ...(flaky > 0 ? [`${flaky} flaky`] : [])];
-  return [`${count(passed + flaky + failed, 'run')}, ${passed} passed`, ...red].join(', ');
+  return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...red].join(', ');
 };
 
-const wayOn = (view: RunView): string | null => {
+const nextCommand = (view: RunView): string | null => {
   switch (view.status) {
     case 'complete':
     case 'running':
@@ -49,7 +51,16 @@ const wayOn = (view: RunView): string | null => {
 };
 
 /** A new run begins with nothing but what it is given: without these flags it would have another gate. */
-const newRun = ({ change, gate, agents, place, commit, completionPromise, blockedPromise, ...view }: RunView): string =>
+const newRun = ({
+  change,
+  gate,
+  agents,
+  workspace,
+  commit,
+  completionPromise,
+  blockedPromise,
+  ...view
+}: RunView): string =>
   [
     commandLine('spool', 'ralph', '--change', change),
     ...(agents.map(agentKey).join(',') === 'opencode'
@@ -61,7 +72,7 @@ const newRun = ({ change, gate, agents, place, commit, completionPromise, blocke
     ...(completionPromise === 'COMPLETE' ? [] : [commandLine('--completion-promise', completionPromise)]),
     ...(blockedPromise === 'BLOCKED' ? [] : [commandLine('--blocked-promise', blockedPromise)]),
     ...(commit ? [] : ['--no-commit']),
-    ...(place?.worktree ? ['--worktree'] : []),
+    ...(workspace?.worktree ? ['--worktree'] : []),
     ...(view.sandbox ? ['--sandbox'] : []),
     // The flag that the sentence above it advises.
     ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),

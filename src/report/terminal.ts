@@ -17,23 +17,23 @@ type Style = keyof typeof styles;
  */
 export interface Terminal {
   /** Data: what was asked for, and the words of the agent. */
-  out(text: string): void;
+  print(text: string): void;
   /** The same for a whole short answer, at once, without making a stream for it. */
-  answer(text: string): void;
+  printResult(text: string): void;
   /** Talk: what Spool itself has to say. */
-  say(text: string): void;
+  log(text: string): void;
   /**
    * Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory.
    * null when it has already. When `stop` is aborted, it resolves at once: one that does not read at all must not keep us from ending.
    */
   drained(stop: AbortSignal): Promise<void> | null;
-  paint(style: Style, text: string): string;
+  style(style: Style, text: string): string;
   /** On a screen only. */
   control(sequence: ControlSequence): void;
   /** A person is there to be asked. */
-  readonly canAsk: boolean;
+  readonly canPrompt: boolean;
   /** stderr is a screen on which a line can be drawn again. */
-  readonly isScreen: boolean;
+  readonly isInteractive: boolean;
   readonly columns: number;
   readonly rows: number;
 }
@@ -42,19 +42,19 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
   const isSmart = env.TERM !== 'dumb';
   const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
   return {
-    out: outputs.out,
-    answer: outputs.answer,
-    say: outputs.say,
+    print: outputs.out,
+    printResult: outputs.answer,
+    log: outputs.say,
     control: outputs.control,
     drained: (stop) => {
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    paint: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
-    get canAsk() {
+    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
+    get canPrompt() {
       return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },
-    get isScreen() {
+    get isInteractive() {
       return isSmart && areScreens();
     },
     get columns() {

@@ -1,7 +1,7 @@
 import { userError } from '../errors.ts';
 import type { Options } from '../config/flags.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
-import type { Stops } from '../process/signals.ts';
+import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/work-copy.ts';
 import { asRecorded, isKnown, recordFolder } from '../store/record.ts';
@@ -16,7 +16,7 @@ import type { RunRequest, RunResult } from './request.ts';
 
 export interface BatchRequest extends Omit<
   RunRequest,
-  'change' | 'options' | 'batch' | 'reporter' | 'listenForStops' | 'person'
+  'change' | 'options' | 'batch' | 'reporter' | 'onStopSignals' | 'person'
 > {
   readonly changes: readonly string[];
   readonly optionsOf: (change: string) => Options;
@@ -26,7 +26,7 @@ export interface BatchRequest extends Omit<
   readonly say: (line: string) => void;
   /** Called with why a change could not be run, or why its run broke off. */
   readonly onError: (change: string, error: unknown) => void;
-  readonly stops: Stops;
+  readonly stopSignals: StopSignals;
 }
 
 /** How a change came out of a batch. */
@@ -53,26 +53,28 @@ export const runBatch = async (request: BatchRequest): Promise<BatchOutcome[]> =
 
 /** git checks a branch out in one place only. */
 const refuseOneBranch = ({ changes, optionsOf, parallel }: BatchRequest): void => {
-  const apart = changes.map(optionsOf).filter(({ worktree, branch }) => branch !== null && (worktree || parallel > 1));
-  if (new Set(apart.map(({ branch }) => branch)).size < apart.length)
+  const separate = changes
+    .map(optionsOf)
+    .filter(({ worktree, branch }) => branch !== null && (worktree || parallel > 1));
+  if (new Set(separate.map(({ branch }) => branch)).size < separate.length)
     throw userError('two-actions', '--branch', 'several changes in worktrees');
 };
 
-interface Queued {
+interface QueuedChange {
   readonly change: string;
   readonly claims: Claims;
 }
 
 /** Starts what may start whenever something has ended. Two that claim the same requirement never run at the same time. */
-const runQueue = async (request: BatchRequest, queue: readonly Queued[]): Promise<BatchOutcome[]> => {
+const runQueue = async (request: BatchRequest, queue: readonly QueuedChange[]): Promise<BatchOutcome[]> => {
   const waiting = [...queue];
-  const running = new Map<string, { queued: Queued; done: Promise<BatchOutcome> }>();
+  const running = new Map<string, { queued: QueuedChange; done: Promise<BatchOutcome> }>();
   const outcomes: BatchOutcome[] = [];
   const told = new Set<string>();
   const runOne = createRunner(request);
   while (waiting.length > 0 || running.size > 0) {
     const next =
-      request.stops.received() === null && running.size < request.parallel
+      request.stopSignals.received() === null && running.size < request.parallel
         ? takeNext(waiting, running, told, request.say)
         : null;
     if (next) {
@@ -93,11 +95,11 @@ const runQueue = async (request: BatchRequest, queue: readonly Queued[]): Promis
 };
 
 const takeNext = (
-  waiting: Queued[],
-  running: ReadonlyMap<string, { queued: Queued }>,
+  waiting: QueuedChange[],
+  running: ReadonlyMap<string, { queued: QueuedChange }>,
   told: Set<string>,
   say: BatchRequest['say'],
-): Queued | null => {
+): QueuedChange | null => {
   for (const [index, candidate] of waiting.entries()) {
     const clash = [...running.values()]
       .map(({ queued }) => ({ queued, claim: sharedClaim(queued, candidate) }))
@@ -110,7 +112,7 @@ const takeNext = (
   return null;
 };
 
-const sharedClaim = (a: Queued, b: Queued): string | null =>
+const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
 const noteOf = (isKnown: boolean): string =>
@@ -120,12 +122,12 @@ const noteOf = (isKnown: boolean): string =>
 
 /** What the runs have in common: signals, what they have spent, and git, which only one of them sets up at a time. */
 const createRunner = (request: BatchRequest) => {
-  const { project, env, parallel, optionsOf, stops } = request;
+  const { project, env, parallel, optionsOf, stopSignals } = request;
   const spent = new Map<string, Usage | null>();
-  let gate: Promise<unknown> = Promise.resolve();
+  let lastTurn: Promise<unknown> = Promise.resolve();
   const exclusive = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const turn = gate.then(work, work);
-    gate = turn.catch(() => {});
+    const turn = lastTurn.then(work, work);
+    lastTurn = turn.catch(() => {});
     return turn;
   };
 
@@ -140,17 +142,17 @@ const createRunner = (request: BatchRequest) => {
     const reporter: Reporter = {
       ...shown,
       onEvent: (event, view) => {
-        spent.set(change, addUsage(totalUsage(view), view.spentNow));
+        spent.set(change, addUsage(totalUsage(view), view.currentUsage));
         shown.onEvent(event, view);
       },
     };
     const usageOfOthers = () =>
       [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
-    const batch = { exclusive, usageOfOthers, apart: parallel > 1 };
+    const batch = { exclusive, usageOfOthers, isolateAgentData: parallel > 1 };
     // They are listened to once, for all of them.
-    const listenForStops = () => ({ ...stops, dispose: () => {} });
+    const onStopSignals = () => ({ ...stopSignals, dispose: () => {} });
     try {
-      const result = await startRun({ ...request, change, options, reporter, listenForStops, person: null, batch });
+      const result = await startRun({ ...request, change, options, reporter, onStopSignals, person: null, batch });
       return { change, result, view: result.view, note: null };
     } catch (error) {
       // Whatever it was, the others go on.
@@ -162,4 +164,4 @@ const createRunner = (request: BatchRequest) => {
 
 /** A task that was added since it was complete is work to do. */
 const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promise<boolean> =>
-  countTasks((await tasksOf(project, change)) ?? []).all > (tasks?.all ?? 0);
+  countTasks((await tasksOf(project, change)) ?? []).total > (tasks?.total ?? 0);

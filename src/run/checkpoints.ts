@@ -3,18 +3,18 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
-import { checkpointRecorder, isKnown, recogniseCheckpoint, recordedPlace, recordFolder } from '../store/record.ts';
-import { isPlaceOf, type Project, stateFolder } from '../store/project.ts';
+import { checkpointRecorder, isKnown, recogniseCheckpoint, recordedWorkspace, recordFolder } from '../store/record.ts';
+import { isWorkspaceOf, type Project, stateFolder } from '../store/project.ts';
 import { ralphFolder, runFolder } from '../store/state.ts';
 import { hideStateFromGit, newScratch } from '../store/folders.ts';
 import { folderNames, readIfThere } from '../files/read.ts';
 
 /** A run of a change, with what was kept of it. */
-export interface Kept {
+export interface RunCheckpoints {
   readonly project: Project;
   readonly tree: WorkTree;
   /** Where the run worked; it may be gone. */
-  readonly place: string;
+  readonly workspace: string;
   readonly change: string;
   readonly run: string;
   /** Where it is written down what was kept. */
@@ -24,7 +24,7 @@ export interface Kept {
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
-export interface KeptRequest {
+export interface CheckpointsRequest {
   readonly project: Project;
   readonly change: string;
   /** The run that is meant; undefined for the last one. */
@@ -35,7 +35,13 @@ export interface KeptRequest {
 }
 
 /** The checkpoints of one run. */
-export const findKept = async ({ project, change, wanted, env, say }: KeptRequest): Promise<Kept> => {
+export const findCheckpoints = async ({
+  project,
+  change,
+  wanted,
+  env,
+  say,
+}: CheckpointsRequest): Promise<RunCheckpoints> => {
   const home = await openTree(project, project.root);
   const all = await listCheckpoints(home, change);
   // Another folder of the same repository may have runs of the same change; they are not ours to touch.
@@ -47,13 +53,13 @@ export const findKept = async ({ project, change, wanted, env, say }: KeptReques
   const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
   if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
   if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
-  const place = await placeOf({ project, change, run, folder });
-  const tree = place !== null && existsSync(place) ? await openTree(project, place) : home;
+  const workspace = await workspaceOf({ project, change, run, folder });
+  const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
   return {
     project,
     tree,
-    place: place ?? project.root,
+    workspace: workspace ?? project.root,
     change,
     run,
     recordFolder: folder,
@@ -63,7 +69,10 @@ export const findKept = async ({ project, change, wanted, env, say }: KeptReques
 };
 
 /** An error that lists what there is when it is not there. */
-export const pick = ({ change, checkpoints, recordFolder: folder }: Kept, name: string): Checkpoint => {
+export const checkpointNamed = (
+  { change, checkpoints, recordFolder: folder }: RunCheckpoints,
+  name: string,
+): Checkpoint => {
   const found = checkpoints.get(name);
   if (!found) throw userError('no-checkpoint', change, name, [...checkpoints.keys()].toSorted(byNumber));
   if (recogniseCheckpoint(folder, found) === 'changed') throw userError('forged-checkpoint', change, name);
@@ -73,7 +82,7 @@ export const pick = ({ change, checkpoints, recordFolder: folder }: Kept, name: 
 const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
 
 /** The number of the last iteration that was kept. */
-export const lastIteration = ({ checkpoints }: Kept): number =>
+export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
 const openTree = async (project: Project, root: string): Promise<WorkTree> => {
@@ -83,7 +92,7 @@ const openTree = async (project: Project, root: string): Promise<WorkTree> => {
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };
 
-interface PlacedRun {
+interface LocatedRun {
   readonly project: Project;
   readonly change: string;
   readonly run: string;
@@ -92,14 +101,16 @@ interface PlacedRun {
 }
 
 /** Where a run worked; null when that is not known. Of a run that was started here the record says it. */
-const placeOf = async ({ project, change, run, folder }: PlacedRun): Promise<string | null> => {
-  const file = join(runFolder(project, change, run), 'place');
-  const written = (await readIfThere(file))?.trim() ?? null;
-  const recorded = recordedPlace(folder, run);
-  const refuse = (problem: string) => userError('bad-state', relative(project.root, file), problem);
+const workspaceOf = async ({ project, change, run, folder }: LocatedRun): Promise<string | null> => {
+  const folderOfRun = runFolder(project, change, run);
+  // Version 1 called the file `place`.
+  const file = [join(folderOfRun, 'workspace'), join(folderOfRun, 'place')].find((path) => existsSync(path)) ?? null;
+  const written = file === null ? null : ((await readIfThere(file))?.trim() ?? null);
+  const recorded = recordedWorkspace(folder, run);
+  const refuse = (problem: string) => userError('bad-state', relative(project.root, file ?? folderOfRun), problem);
   if (recorded !== null && written !== null && written !== recorded)
     throw refuse('names another folder than the one in which the run was started');
-  const place = recorded ?? written;
-  if (place === null || isPlaceOf(project, change, place)) return place;
+  const workspace = recorded ?? written;
+  if (workspace === null || isWorkspaceOf(project, change, workspace)) return workspace;
   throw refuse('names a folder that is neither the project nor the worktree of the change');
 };

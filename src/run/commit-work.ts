@@ -1,23 +1,23 @@
-import { type Difference, namesOf } from '../git/diff.ts';
+import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
-import { holderOf } from '../git/branches.ts';
+import { worktreeOf } from '../git/branches.ts';
 import { type CommitResult, commitFiles, tellingLine } from '../git/commit.ts';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { between } from '../git/raw.ts';
-import { findWithheld } from '../git/withheld.ts';
-import { headBranch, isDetached, unfinished, type WorkTree } from '../git/worktree.ts';
+import { findExcluded } from '../git/commit-filter.ts';
+import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/worktree.ts';
 import type { Work } from '../ralph/loop.ts';
-import { lineChanges, count, oneLine, someOf } from '../text/format.ts';
+import { lineChanges, pluralise, oneLine, someOf } from '../text/format.ts';
 
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 import type { IndexKeeper } from './refresh.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
 import type { Ledger } from './uncommitted.ts';
 
 /** An iteration whose work may be committed. */
 export interface IterationWork extends Pick<
-  WorldParts,
-  'plan' | 'options' | 'stops' | 'emit' | 'redactor' | 'sandbox' | 'place'
+  RunContext,
+  'plan' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace'
 > {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
@@ -43,9 +43,9 @@ interface LooseCommit {
 export const commitWork = async (
   work: IterationWork,
   after: Snapshot,
-  { changes, git }: { changes: readonly Difference[]; git: NonNullable<Work['git']> },
+  { changes, git }: { changes: readonly FileDiff[]; git: NonNullable<Work['git']> },
 ): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
-  const { tree, options, plan, iteration, stops, emit, redactor, ledger, index, dirtyAtStart } = work;
+  const { tree, options, plan, iteration, stopSignals, emit, redactor, ledger, index, dirtyAtStart } = work;
   const undone = await index.beforeCommit();
   if (!plan.commit) return { commit: null, commitProblem: null };
   ledger.add(undone, { why: 'a later commit reverted it', owed: true });
@@ -59,7 +59,7 @@ export const commitWork = async (
   }
   // What is owed may have become a secret since, or was withheld before Spool was restarted.
   const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
-  const withheld = await findWithheld(tree, [...open], redactor);
+  const withheld = await findExcluded(tree, [...open], redactor);
   for (const { name, why } of withheld) withhold(work, name, why);
   const nested = changes.filter(isNewNested).map(({ name }) => name);
   for (const name of nested) withhold(work, name, 'nested repository');
@@ -73,9 +73,9 @@ export const commitWork = async (
       change: plan.change,
       run: plan.run,
       iteration: String(iteration),
-      summary: `${count(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
+      summary: `${pluralise(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
     }),
-    kill: stops.kill,
+    kill: stopSignals.kill,
     tag: `${plan.run}/${iteration}`,
     sandbox: work.sandbox,
   });
@@ -96,33 +96,33 @@ export const commitWork = async (
   if (yours.length > 0)
     emit({
       type: 'notice',
-      text: `Your uncommitted changes to ${someOf(yours.map(readable))} are in commit ${commit?.slice(0, 8)}.`,
+      text: `Your uncommitted changes to ${someOf(yours.map(toUtf8))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
 };
 
 /** Why nothing can be committed now; null when it can. */
-const whyNot = async ({ tree, place }: IterationWork): Promise<string | null> => {
-  const busy = unfinished(tree);
+const whyNot = async ({ tree, workspace }: IterationWork): Promise<string | null> => {
+  const busy = operationInProgress(tree);
   if (busy !== null) return `${busy} is in progress`;
   const branch = headBranch(tree);
-  if (place.worktree === null || branch === null || branch === place.branch) return null;
+  if (workspace.worktree === null || branch === null || branch === workspace.branch) return null;
   // A commit would change the branch behind the back of whoever works on it.
-  const holder = await holderOf(tree.root, branch);
+  const holder = await worktreeOf(tree.root, branch);
   return holder === null || holder === tree.root ? null : `${branch} is checked out in ${holder}`;
 };
 
 const sayLoose = (work: IterationWork, commit: string, names: readonly string[]): void => {
   work.loose.push({ commit, names });
-  work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}` });
+  work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}` });
 };
 
 /** The command that keeps a commit that is on no branch. */
-export const howToKeep = (commit: string): string =>
+export const howToRecover = (commit: string): string =>
   `To keep it: git branch ralph-${commit.slice(0, 8)} ${commit.slice(0, 8)}`;
 
 interface Commit {
-  readonly changes: readonly Difference[];
+  readonly changes: readonly FileDiff[];
   readonly after: Snapshot;
   readonly result: CommitResult & { kind: 'committed' };
 }
@@ -144,10 +144,10 @@ const changesOfPersons = async (
 
 const withhold = (work: IterationWork, name: string, why: string): void => {
   work.ledger.add([name], { why, owed: false });
-  sayOnce(work, name, `Not committed: ${readable(name)} (${why}).`);
+  noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 
-export const sayOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {
+export const noticeOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {
   if (named.has(name)) return;
   named.add(name);
   emit({ type: 'notice', text });
@@ -159,4 +159,4 @@ const fillIn = (template: string, facts: Readonly<Record<string, string>>): stri
   );
 
 /** A repository inside of the repository that is not tracked yet. */
-export const isNewNested = ({ nested, status }: Difference) => nested && status === 'added';
+export const isNewNested = ({ nested, status }: FileDiff) => nested && status === 'added';

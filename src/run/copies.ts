@@ -4,27 +4,33 @@ import { changedAmong } from '../git/branches.ts';
 import { type Copies, oneCopy, openCopies, type Synced } from '../changes/copies.ts';
 import type { Project } from '../store/project.ts';
 import type { Guard } from '../guard/guard.ts';
-import type { Emit, Place } from '../ralph/events.ts';
+import type { Emit, Workspace } from '../ralph/events.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 import type { Ledger } from './uncommitted.ts';
 
-export interface PlaceCopies {
+export interface WorkspaceCopiesRequest {
   readonly project: Project;
   readonly change: string;
-  readonly place: Place;
+  readonly workspace: Workspace;
   readonly guard: Guard;
   readonly emit: Emit;
 }
 
 /** Brings a worktree up to date with the change as the project has it; an error when the two cannot be merged. */
-export const openPlaceCopies = async ({ project, change, place, guard, emit }: PlaceCopies): Promise<Copies> => {
-  if (place.worktree === null) return oneCopy;
-  const copies = openCopies({ project, change, root: place.root });
+export const openWorkspaceCopies = async ({
+  project,
+  change,
+  workspace,
+  guard,
+  emit,
+}: WorkspaceCopiesRequest): Promise<Copies> => {
+  if (workspace.worktree === null) return oneCopy;
+  const copies = openCopies({ project, change, root: workspace.root });
   const told = new Set<string>();
   const bringIn = () => guard.takeOver(() => copies.sync());
   const { taken, conflicts } = await bringIn();
-  const how = (path: string) => commandLine('cp', path, relative(project.root, join(place.root, path)));
+  const how = (path: string) => commandLine('cp', path, relative(project.root, join(workspace.root, path)));
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
   tellTaken(taken, emit);
   return {
@@ -46,8 +52,11 @@ export const openPlaceCopies = async ({ project, change, place, guard, emit }: P
  * Edits of the person that a worktree has got go into its next commit where git tracks the file: otherwise its branch
  * would stand against them when it lands. The config file is not part of the work.
  */
-export const oweSettled = async ({ copies, place }: Pick<WorldParts, 'copies' | 'place'>, ledger: Ledger) => {
-  const { worktree, root } = place;
+export const addSyncedEdits = async (
+  { copies, workspace }: Pick<RunContext, 'copies' | 'workspace'>,
+  ledger: Ledger,
+) => {
+  const { worktree, root } = workspace;
   const settled = copies.takeSettled().filter((path) => path !== join('.spool', 'config.json'));
   if (worktree === null || settled.length === 0) return;
   const names = await changedAmong(

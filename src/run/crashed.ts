@@ -1,20 +1,20 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { changesBetween } from '../git/diff.ts';
+import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
 import { tellingLine } from '../git/commit.ts';
-import { readable, statsOf } from '../git/git.ts';
+import { toUtf8, statsOf } from '../git/git.ts';
 import { between } from '../git/raw.ts';
 import type { WorkTree } from '../git/worktree.ts';
 import { lastRecords } from '../store/history.ts';
 import { oneLine, someOf } from '../text/format.ts';
 import { isNewNested } from './commit-work.ts';
-import { fileOf, type WorldParts } from './context.ts';
+import { iterationFile, type RunContext } from './context.ts';
 import type { Ledger } from './uncommitted.ts';
 
 /** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
 export const recallWhatIsOpen = async (
-  { project, plan, emit }: Pick<WorldParts, 'project' | 'plan' | 'emit'>,
+  { project, plan, emit }: Pick<RunContext, 'project' | 'plan' | 'emit'>,
   tree: WorkTree,
   ledger: Ledger,
 ): Promise<void> => {
@@ -22,7 +22,7 @@ export const recallWhatIsOpen = async (
   const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
   for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
     if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
-    const changes = await changesBetween(tree, [`${checkpoint}^`, checkpoint], { renames: false });
+    const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
     const known = new Set(ledger.all());
     const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
     const why = oneLine(tellingLine(commitProblem));
@@ -43,7 +43,7 @@ export const noteLeftBehind = async (
     tree,
     ledger,
     emit,
-  }: Pick<WorldParts, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
+  }: Pick<RunContext, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
   last: string,
   now: string,
 ): Promise<void> => {
@@ -52,7 +52,7 @@ export const noteLeftBehind = async (
   const isOpen = (name: string) => open === null || open.has(name);
   const which = `iteration ${plan.firstIteration}`;
   const say = (names: readonly string[], text: string) => {
-    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(readable))) });
+    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
   };
   ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
   ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
@@ -76,16 +76,16 @@ interface LeftBehind {
  * date back, is older than the last that Spool wrote into the log was changed while the agent worked.
  */
 const leftBehind = async (
-  { plan, folder }: Pick<WorldParts, 'plan' | 'folder'>,
+  { plan, folder }: Pick<RunContext, 'plan' | 'folder'>,
   tree: WorkTree,
   { last, now }: { last: string; now: string },
 ): Promise<LeftBehind> => {
   const checkpoints = await listCheckpoints(tree, plan.change, plan.run);
   const before = checkpoints.find(({ name }) => name === `before-${plan.firstIteration}`);
   const began = (before && (await treeOf(tree, before.commit))) ?? last;
-  const changes = began === now ? [] : ((await changesBetween(tree, [began, now], { renames: false })) ?? []);
+  const changes = began === now ? [] : ((await diffTrees(tree, [began, now], { renames: false })) ?? []);
   const names = changes.filter(({ nested }) => !nested).map(({ name }) => name);
-  const log = statSync(join(folder, fileOf(plan.firstIteration, 'log')), { throwIfNoEntry: false });
+  const log = statSync(join(folder, iterationFile(plan.firstIteration, 'log')), { throwIfNoEntry: false });
   const isOwn = (name: string) => log !== undefined && statsNear(tree.root, name).ctimeMs <= log.mtimeMs;
   return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
 };

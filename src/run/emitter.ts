@@ -4,7 +4,7 @@ import type { Emit } from '../ralph/events.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/fold.ts';
 import { createRemembering, type Redactor } from '../secrets/redact.ts';
-import type { Report } from '../ralph/view.ts';
+import type { OnRunEvent } from '../ralph/view.ts';
 import type { Planned } from './plan.ts';
 
 export interface Emitter {
@@ -16,7 +16,7 @@ export interface Emitter {
 export interface EmitterParts {
   readonly project: Project;
   readonly planned: Planned;
-  readonly report: Report;
+  readonly report: OnRunEvent;
   readonly elapsedMs: () => number;
   readonly record: RunRecorder;
   readonly redactor: Redactor;
@@ -39,7 +39,10 @@ export const beatMs = 10_000;
 const isWrittenLater = new Set(['agent', 'iteration-finished']);
 
 /** What it waited while nobody ran it does not count. */
-const resumedAt = (view: RunView): RunView => ({ ...view, heldSinceMs: view.heldSinceMs === null ? null : Date.now() });
+const resumedAt = (view: RunView): RunView => ({
+  ...view,
+  deferredSinceMs: view.deferredSinceMs === null ? null : Date.now(),
+});
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {

@@ -7,75 +7,76 @@ import { adoptContext, loadContext } from '../store/context.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks } from '../changes/tasks.ts';
-import type { World } from '../ralph/loop.ts';
+import type { LoopHost } from '../ralph/loop.ts';
 import type { RunView } from '../ralph/view.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { createBriefReader } from './brief.ts';
-import { makeGate } from './verify.ts';
-import { fileOf, keepState, type WorldParts } from './context.ts';
-import type { Stops } from '../process/signals.ts';
-import { makeWork } from './work.ts';
+import { createTaskReader } from './task.ts';
+import { createGate } from './verify.ts';
+import { iterationFile, ensureRunState, type RunContext } from './context.ts';
+import type { StopSignals } from '../process/signals.ts';
+import { createWork } from './work.ts';
 
 /** Node's timers do not go further. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The disk, the clock, git and the agent, as the loop sees them. */
-export const makeWorld = (parts: WorldParts, view: () => RunView): World => {
-  const work = makeWork(parts);
-  const gate = makeGate(parts);
-  const prompt = makePrompt(parts, view);
+export const createLoopHost = (context: RunContext, view: () => RunView): LoopHost => {
+  const work = createWork(context);
+  const gate = createGate(context);
+  const prompt = makePrompt(context, view);
   const pauseFor = (ms: number) => {
     work.disturbed();
-    return pause(ms, parts.stops);
+    return pause(ms, context.stopSignals);
   };
   return {
     now: () => new Date(),
     ticks: () => performance.now(),
-    elapsedMs: parts.elapsedMs,
+    elapsedMs: context.elapsedMs,
     random: () => Math.random(),
-    tally: view,
-    usageOfOthers: parts.usageOfOthers,
+    totals: view,
+    usageOfOthers: context.usageOfOthers,
     wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
     waitUntil: async (ms) => {
       // In short steps: the clock may be set, and the machine may sleep.
-      while (Date.now() < ms && parts.stops.received() === null) await pauseFor(Math.min(ms - Date.now(), 1000));
+      while (Date.now() < ms && context.stopSignals.received() === null)
+        await pauseFor(Math.min(ms - Date.now(), 1000));
     },
-    stopSignal: () => parts.stops.received(),
+    stopSignal: () => context.stopSignals.received(),
     prompt: async (...turn) => {
-      if ((await parts.copies.sync()).taken.length > 0) work.disturbed();
+      if ((await context.copies.sync()).taken.length > 0) work.disturbed();
       return prompt(...turn);
     },
-    trailer: ({ harness }) => parts.find(harness).trailer ?? [],
-    runAgent: runHarness(parts),
-    watchWork: work.watch,
+    trailer: ({ harness }) => context.find(harness).trailer ?? [],
+    runAgent: runHarness(context),
+    trackWork: work.watch,
     uncommitted: work.uncommitted,
     gate: async (iteration, verdict, again) => {
       // What a person has changed since it was cut off is not the agent's doing.
-      if (again) parts.guard.before();
+      if (again) context.guard.before();
       const report = await gate(iteration, verdict, again);
       if (report !== null) work.disturbed();
       return report;
     },
-    withoutSecrets: (record) => parts.redactor.data(record),
+    withoutSecrets: (record) => context.redactor.data(record),
     save: async (record) => {
-      keepState(parts);
-      appendRecord(parts.project, parts.plan.change, record);
+      ensureRunState(context);
+      appendRecord(context.project, context.plan.change, record);
     },
     tasks: async () => {
-      const tasks = await readTasks(parts.work, parts.plan.change).catch(() => null);
+      const tasks = await readTasks(context.work, context.plan.change).catch(() => null);
       return tasks && countTasks(tasks);
     },
-    emit: parts.emit,
+    emit: context.emit,
   };
 };
 
-const pause = (ms: number, stops: Stops): Promise<void> =>
-  delay(Math.max(1, ms), undefined, { signal: stops.stop }).catch(() => {});
+const pause = (ms: number, stopSignals: StopSignals): Promise<void> =>
+  delay(Math.max(1, ms), undefined, { signal: stopSignals.stop }).catch(() => {});
 
-const makePrompt = (parts: WorldParts, view: () => RunView): World['prompt'] => {
+const makePrompt = (parts: RunContext, view: () => RunView): LoopHost['prompt'] => {
   const { work, plan, folder } = parts;
-  const readBrief = createBriefReader(parts);
+  const readBrief = createTaskReader(parts);
   const readContext = createContextReader(parts);
   return async (iteration, last) => {
     const brief = await readBrief();
@@ -89,13 +90,13 @@ const makePrompt = (parts: WorldParts, view: () => RunView): World['prompt'] => 
       contextContent: await readContext(),
       lastResult: describeResult(last, view()),
     });
-    writeOwn(setAside(promptFile(folder, iteration)), prompt, 'create');
+    writeOwn(keepEarlier(promptFile(folder, iteration)), prompt, 'create');
     return prompt;
   };
 };
 
 /** What an agent writes into context.txt is not what a person has added; that is said once. */
-const createContextReader = ({ project, plan, env, emit }: WorldParts): (() => Promise<string | null>) => {
+const createContextReader = ({ project, plan, env, emit }: RunContext): (() => Promise<string | null>) => {
   const of = { project, change: plan.change, env };
   let adopted: Promise<void> | null = null;
   let isSaid = false;
@@ -113,9 +114,9 @@ const createContextReader = ({ project, plan, env, emit }: WorldParts): (() => P
 };
 
 const runHarness =
-  (parts: WorldParts): World['runAgent'] =>
+  (parts: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { find, reporter, plan, folder, stops, guard, sessions } = parts;
+    const { find, reporter, plan, folder, stopSignals, guard, sessions } = parts;
     guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
@@ -123,19 +124,19 @@ const runHarness =
       {
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         tag: `${run}/${iteration}`,
-        logFile: setAside(join(folder, fileOf(iteration, 'log'))),
+        logFile: keepEarlier(join(folder, iterationFile(iteration, 'log'))),
         deadlines,
       },
-      { see, drained: () => reporter.drained(stops.stop) },
+      { see, drained: () => reporter.drained(stopSignals.stop) },
     );
-    keepState(parts);
+    ensureRunState(parts);
     return ended;
   };
 
-const promptFile = (folder: string, iteration: number) => join(folder, fileOf(iteration, 'prompt.md'));
+const promptFile = (folder: string, iteration: number) => join(folder, iterationFile(iteration, 'prompt.md'));
 
 /** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
-const setAside = (file: string): string => {
+const keepEarlier = (file: string): string => {
   for (let number = 1; statsOf(file); number++) if (!statsOf(`${file}.${number}`)) renameOwn(file, `${file}.${number}`);
   return file;
 };

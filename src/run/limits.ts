@@ -35,7 +35,7 @@ export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] =
   return measured
     .filter(({ limit }) => limits[limit] < Infinity)
     .flatMap(({ flag, report }) => {
-      const silent = harnesses.filter(({ reports }) => !reports.includes(report));
+      const silent = harnesses.filter(({ capabilities }) => !capabilities.includes(report));
       const titles = silent.map(({ title }) => title).join(' and ');
       const lacks = `${silent.length === 1 ? 'reports' : 'report'} no ${report}`;
       if (silent.length === 0) return [];
@@ -46,7 +46,7 @@ export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] =
 };
 
 const insteadOf = (report: Measured['report'], harnesses: readonly Harness[]): string =>
-  report === 'cost' && harnesses.every(({ reports }) => reports.includes('tokens'))
+  report === 'cost' && harnesses.every(({ capabilities }) => capabilities.includes('tokens'))
     ? '--max-tokens or --max-duration'
     : '--max-duration or --max-iterations';
 
@@ -57,9 +57,9 @@ export const watchLimits = ({ limits }: Limited, find: Find, emit: Emit): Emit =
     emit(event);
     if (event.type !== 'iteration-finished' || event.record.error !== null) return;
     const { iteration, harness: name } = event.record;
-    const { title, reports } = find(name);
+    const { title, capabilities } = find(name);
     for (const { limit, flag, report, isKnown } of measured) {
-      const applies = limits[limit] < Infinity && reports.includes(report);
+      const applies = limits[limit] < Infinity && capabilities.includes(report);
       if (!applies || wasReported(event.record, isKnown) || told.has(`${name} ${flag}`)) continue;
       told.add(`${name} ${flag}`);
       emit({

@@ -8,7 +8,7 @@ import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
 import type { Hashes } from '../guard/goal.ts';
 import { changedRunning, runningOf } from '../trust/running.ts';
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 
 const longestMs = 30_000;
 
@@ -19,7 +19,7 @@ export type Notify = (view: RunView) => Promise<void>;
  * Called before an agent works. The command runs outside of whatever confines the agent, which must not choose what that
  * is: nothing is run of which something was changed since.
  */
-export const createNotify = (parts: WorldParts): Notify => {
+export const createNotify = (parts: RunContext): Notify => {
   const { project, options } = parts;
   const command = options.notify;
   if (command === null) return async () => {};
@@ -27,8 +27,8 @@ export const createNotify = (parts: WorldParts): Notify => {
   return async (view) => notify(command, { ...parts, view, before });
 };
 
-const notify = async (command: string, parts: WorldParts & { view: RunView; before: Hashes }): Promise<void> => {
-  const { project, env, reporter, plan, folder, stops, redactor, trusted, before } = parts;
+const notify = async (command: string, parts: RunContext & { view: RunView; before: Hashes }): Promise<void> => {
+  const { project, env, reporter, plan, folder, stopSignals, redactor, trusted, before } = parts;
   const view = publicView(parts.view, redactor.data);
   const untrusted = trusted.changedScripts(view.change, 'notify');
   const changed = [...new Set([...untrusted, ...changedRunning(before, runningOf(project, command))])];
@@ -55,7 +55,7 @@ const notify = async (command: string, parts: WorldParts & { view: RunView; befo
     timeoutMs: longestMs,
     stopGraceMs: 1000,
     // Also after Ctrl-C, unless it is pressed twice.
-    stops: { stop: stops.kill, kill: stops.kill },
+    stopSignals: { stop: stopSignals.kill, kill: stopSignals.kill },
     redactor,
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   if (result.outcome === 'passed') return;

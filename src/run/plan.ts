@@ -5,9 +5,9 @@ import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { lastRecords } from '../store/history.ts';
 import { moduleOf } from '../changes/ids.ts';
-import { asAskedFor, asRecorded, recordFolder } from '../store/record.ts';
+import { withSecrets, asRecorded, recordFolder } from '../store/record.ts';
 import { readRun } from '../store/state.ts';
-import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsThen } from '../ralph/events.ts';
+import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import { type RunView } from '../ralph/view.ts';
 import { catchUp } from '../ralph/fold.ts';
@@ -17,7 +17,7 @@ export interface PlanRequest {
   readonly project: Project;
   readonly change: string;
   readonly options: Options;
-  readonly asked: ReadonlySet<FlagName>;
+  readonly explicit: ReadonlySet<FlagName>;
   /** What the config file says for a change, by key, as it is written there. */
   readonly fileFor: (change: string) => FileSettings;
   /** The id of a new run, when it is to be the same each time that the run is planned. */
@@ -30,11 +30,11 @@ export interface Planned {
   /** The run that this one goes on with; null for a new one. */
   readonly previous: Previous | null;
   /** When agents that were held up in the last run are free, by their keys. */
-  readonly resting: Readonly<Record<string, number>>;
+  readonly cooldowns: Readonly<Record<string, number>>;
   /** A run that was cut off, resumed or not: something of it may still be running. */
-  readonly cutOff: string | null;
+  readonly crashedRun: string | null;
   /** Where the settings of this run come from, for whoever resumes it. */
-  readonly settings: SettingsThen;
+  readonly settings: SettingsAtStart;
   /** What the user should know of how it was planned. */
   readonly notices: readonly string[];
   /** state.json is damaged; null when it is not. */
@@ -61,23 +61,23 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { view: saved, damage, isWhole } = await readRun(project, change);
   const folder = recordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
-  const view = written && asAskedFor(folder, written);
+  const view = written && withSecrets(folder, written);
   const last = view && (await lastCutOff(request, view, written));
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
   const file = fileFor(change);
-  const changed = then ? changedSince(then, file, request.asked) : [];
-  const asked = new Set([...request.asked, ...changed]);
-  const plan = makePlan({ ...request, asked }, previous);
+  const changed = then ? changedSince(then, file, request.explicit) : [];
+  const explicit = new Set([...request.explicit, ...changed]);
+  const plan = makePlan({ ...request, explicit }, previous);
   // A run stays in its sandbox, whatever the file says by now.
   const told = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
   const resumable = previous && withPromiseOf(plan, previous);
   return {
     plan,
     previous: resumable,
-    cutOff: last?.view.run ?? null,
-    resting: view?.resting ?? {},
-    settings: { asked: [...new Set([...(then?.asked ?? []), ...request.asked])], file },
+    crashedRun: last?.view.run ?? null,
+    cooldowns: view?.cooldowns ?? {},
+    settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
     notices: [
       ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
       ...(told.length === 0 ? [] : [describeChanged(told, then!.file, file)]),
@@ -107,8 +107,8 @@ const withPromiseOf = ({ completionPromise }: RunPlan, previous: Previous): Prev
   return { ...previous, view: { ...view, pending } };
 };
 
-const resumed = ({ finished, pending }: RunView, refused: boolean): string => {
-  const next = finished + 1;
+const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): string => {
+  const next = finishedIterations + 1;
   if (pending === null) return `The last run was interrupted. Resuming at iteration ${next} (--fresh starts over).`;
   if (refused)
     return `The last run was interrupted. The promise of iteration ${next} does not count: ${pending.rejected} (--fresh starts over).`;
@@ -116,26 +116,29 @@ const resumed = ({ finished, pending }: RunView, refused: boolean): string => {
 };
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
-const makePlan = ({ change, options, asked, newRun = newRunId() }: PlanRequest, previous: Previous | null): RunPlan => {
+const makePlan = (
+  { change, options, explicit, newRun = newRunId() }: PlanRequest,
+  previous: Previous | null,
+): RunPlan => {
   const kept = previous?.view;
   const plan = {
     run: kept?.run ?? newRun,
     change,
     module: moduleOf(change),
-    agents: kept ? agentsNow(kept, options, asked) : agentsOf(options),
+    agents: kept ? agentsNow(kept, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
     // Never lost by saying nothing, and never left: --fresh starts a run without it.
     sandbox: options.sandbox || (kept?.sandbox ?? false),
-    completionPromise: kept && !asked.has('completionPromise') ? kept.completionPromise : options.completionPromise,
-    blockedPromise: kept && !asked.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
-    minIterations: kept && !asked.has('minIterations') ? kept.minIterations : options.minIterations,
-    maxIterations: kept && !asked.has('maxIterations') ? (kept.maxIterations ?? Infinity) : options.maxIterations,
-    limits: limitsOf(options, asked, kept),
-    gate: gateOf(options, asked, kept),
-    failFast: kept && !asked.has('failFast') ? kept.failFast : options.failFast,
-    commit: kept && !asked.has('commit') ? kept.commit : options.commit,
+    completionPromise: kept && !explicit.has('completionPromise') ? kept.completionPromise : options.completionPromise,
+    blockedPromise: kept && !explicit.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
+    minIterations: kept && !explicit.has('minIterations') ? kept.minIterations : options.minIterations,
+    maxIterations: kept && !explicit.has('maxIterations') ? (kept.maxIterations ?? Infinity) : options.maxIterations,
+    limits: limitsOf(options, explicit, kept),
+    gate: gateOf(options, explicit, kept),
+    failFast: kept && !explicit.has('failFast') ? kept.failFast : options.failFast,
+    commit: kept && !explicit.has('commit') ? kept.commit : options.commit,
     retryDelayMs: options.retryDelay,
-    firstIteration: (kept?.pending?.iteration ?? kept?.finished ?? 0) + 1,
+    firstIteration: (kept?.pending?.iteration ?? kept?.finishedIterations ?? 0) + 1,
   };
   if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
@@ -200,7 +203,7 @@ const agentsNow = (
   { harness, model }: Options,
   asked: ReadonlySet<FlagName>,
 ): readonly AgentChoice[] => {
-  const askedModel = kept.settings?.asked.includes('model') ? (kept.agents[0]?.model ?? null) : model;
+  const askedModel = kept.settings?.explicit.includes('model') ? (kept.agents[0]?.model ?? null) : model;
   if (asked.has('harness')) return agentsOf({ harness, model: asked.has('model') ? model : askedModel });
   return asked.has('model') ? kept.agents.map((agent) => ({ harness: agent.harness, model })) : kept.agents;
 };

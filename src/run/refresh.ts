@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { readIndexNote, type Refreshed, refreshIndex } from '../git/refresh.ts';
 import type { WorkTree } from '../git/worktree.ts';
 import { someOf } from '../text/format.ts';
@@ -94,4 +94,4 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
   };
 };
 
-const shown = (names: readonly string[]) => someOf(names.map(readable));
+const shown = (names: readonly string[]) => someOf(names.map(toUtf8));

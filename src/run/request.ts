@@ -31,5 +31,5 @@ interface Batch {
   /** Does what only one of them may do at a time. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Agents that keep a database get one of their own. */
-  readonly apart: boolean;
+  readonly isolateAgentData: boolean;
 }

@@ -3,12 +3,12 @@ import { findVersion } from '../git/versions.ts';
 import type { WorkTree } from '../git/worktree.ts';
 import { keyName, partOf, splitKey } from '../guard/deciders/parts.ts';
 import { hashOfVersion } from '../guard/goal.ts';
-import type { Expectation, Guard, Moved } from '../guard/guard.ts';
+import type { Expectation, Guard, Tampering } from '../guard/guard.ts';
 import { missingTasks, taskTitles } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 
-export type RestoreParts = Pick<WorldParts, 'tree' | 'work' | 'guard' | 'plan'>;
+export type RestoreParts = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
 
 /** For how many of them the way back is shown. */
 const most = 3;
@@ -16,16 +16,16 @@ const most = 3;
 const longestValue = 200;
 
 /** How to put back what was changed of the goal, in one line each, for somebody in the folder where the agent works. */
-export const waysBack = async (parts: RestoreParts, moved: readonly Moved[]): Promise<string[]> => {
+export const waysBack = async (parts: RestoreParts, moved: readonly Tampering[]): Promise<string[]> => {
   const wanted = new Map(moved.map((each) => [keyOf(each, parts.guard), each]));
   const ways: string[] = [];
   for (const each of [...wanted.values()].slice(0, most)) ways.push(await wayBack(parts, each));
   return ways;
 };
 
-const keyOf = (moved: Moved, guard: Guard) => guard.expects(moved).key;
+const keyOf = (moved: Tampering, guard: Guard) => guard.expects(moved).key;
 
-const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
+const wayBack = async (parts: RestoreParts, moved: Tampering): Promise<string> => {
   const { key } = parts.guard.expects(moved);
   const { path, part } = splitKey(key);
   if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
@@ -44,7 +44,7 @@ const wayBack = async (parts: RestoreParts, moved: Moved): Promise<string> => {
 /** A commit that has the file as it should be; null when there is none. */
 export const expectedVersion = async (
   { tree, work, guard, plan }: RestoreParts,
-  moved: Moved,
+  moved: Tampering,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;
   const expectation = guard.expects(moved);

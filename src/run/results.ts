@@ -2,40 +2,44 @@ import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { readOwn, writeOwn } from '../files/own.ts';
 import { filesNamedBy } from '../git/branches.ts';
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/ignored-files.ts';
-import { gitFolderOf } from '../git/worktree.ts';
+import { gitDirOf } from '../git/worktree.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
-import { isAmong, planned } from '../changes/planned.ts';
+import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { mapOf, object, type Shape, text, validItems, wrongIs } from '../text/shape.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 /** A worktree, and the folder of the project in it. */
-export interface Workspace {
+export interface ProvisionedWorkspace {
   readonly worktree: string;
   readonly root: string;
 }
 
 /** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
 const setupFileOf = async (worktree: string): Promise<string | null> => {
-  const folder = await gitFolderOf(worktree);
+  const folder = await gitDirOf(worktree);
   return folder === null ? null : join(folder, 'spool-furnished');
 };
 
-export const isSetUp = async (worktree: string): Promise<boolean> => {
+export const isProvisioned = async (worktree: string): Promise<boolean> => {
   const file = await setupFileOf(worktree);
   return file !== null && existsSync(file);
 };
 
 /** Called when everything is there and no agent has worked yet. */
-export const noteSetUp = async (project: Project, workspace: Workspace, hasSetup: boolean): Promise<void> => {
+export const noteProvisioned = async (
+  project: Project,
+  workspace: ProvisionedWorkspace,
+  hasSetup: boolean,
+): Promise<void> => {
   const file = await setupFileOf(workspace.worktree);
   if (file === null) return;
   const include = includeFile(project);
   const isBare = !hasSetup && include === null;
-  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(readable);
+  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(toUtf8);
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
   const baseline = isBare ? none : await takeBaseline(workspace.worktree, (path) => included.has(path));
@@ -43,9 +47,13 @@ export const noteSetUp = async (project: Project, workspace: Workspace, hasSetup
 };
 
 /** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
-export const resultsIn = async (project: Project, change: string, workspace: Workspace): Promise<string[]> => {
+export const resultsIn = async (
+  project: Project,
+  change: string,
+  workspace: ProvisionedWorkspace,
+): Promise<string[]> => {
   const file = await setupFileOf(workspace.worktree);
-  const plans = await planned(project, change);
+  const plans = await planningPaths(project, change);
   const isKept = isPlannedCopy(project, workspace, plans);
   return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
 };
@@ -65,7 +73,7 @@ export const deletedWith = async (worktree: string): Promise<string[]> => {
 
 /** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */
 export const isPlannedCopy =
-  (project: Project, { worktree, root }: Workspace, plans: readonly string[]) =>
+  (project: Project, { worktree, root }: ProvisionedWorkspace, plans: readonly string[]) =>
   (path: string): boolean => {
     const name = relative(root, join(worktree, path));
     return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));

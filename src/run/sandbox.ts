@@ -16,12 +16,12 @@ export interface RunSandbox {
 }
 
 /** A run is planned again under its lock: what the last plan says is what holds. */
-export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find' | 'asked'>): RunSandbox => {
+export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find' | 'explicit'>): RunSandbox => {
   let opened: Sandbox | null = null;
   return {
     open: async ({ sandbox, run }, agents) => {
       if (!sandbox) {
-        refuseWidening(request.asked);
+        refuseWidening(request.explicit);
         return null;
       }
       opened ??= await openFor(

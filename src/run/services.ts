@@ -1,6 +1,6 @@
 import type { Harness } from '../harness/harness.ts';
-import type { Stops, StopSignal } from '../process/signals.ts';
-import type { Report, RunView } from '../ralph/view.ts';
+import type { StopSignals, StopSignalName } from '../process/signals.ts';
+import type { OnRunEvent, RunView } from '../ralph/view.ts';
 
 /** What a run is given by whoever starts it: a command line, a page, a program. */
 export interface RunServices {
@@ -9,14 +9,14 @@ export interface RunServices {
   readonly find: (name: string) => Harness;
   readonly reporter: Reporter;
   /** Listens for requests to stop. `onFirst` is called with the first one. */
-  readonly listenForStops: (onFirst: (signal: StopSignal) => void) => Stops;
+  readonly onStopSignals: (onFirst: (signal: StopSignalName) => void) => StopSignals;
   /** Decides what only a person can decide; null where nobody can be asked. */
   readonly person: Person | null;
 }
 
 /** Shows a run. */
 export interface Reporter {
-  readonly onEvent: Report;
+  readonly onEvent: OnRunEvent;
   /** Called with what belongs to no event. */
   readonly warn: (text: string) => void;
   /** Resolves when the reporter can take more; null when it can now. Resolves at once when `stop` is aborted. */

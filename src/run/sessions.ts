@@ -5,20 +5,20 @@ import type { AgentSession, AgentSessions } from '../harness/session.ts';
 import { openSpawned } from '../harness/spawned.ts';
 import { passed } from '../process/passed-environment.ts';
 import { ralphFolder } from '../store/state.ts';
-import { ceiling, type WorldParts } from './context.ts';
+import { gitCeilingEnv, type RunContext } from './context.ts';
 
-type SessionParts = Omit<WorldParts, 'sessions'>;
+type SessionParts = Omit<RunContext, 'sessions'>;
 
 export const createSessions = (parts: SessionParts): AgentSessions => {
   const opened = new Map<string, AgentSession>();
   const open = (harness: Harness): AgentSession => {
-    const { work, options, env, stops, redactor, sandbox } = parts;
-    const own = parts.apart ? harness.ownData?.(dataFolder(parts)) : {};
+    const { work, options, env, stopSignals, redactor, sandbox } = parts;
+    const own = parts.isolateAgentData ? harness.isolationEnv?.(dataFolder(parts)) : {};
     return openSpawned(harness, {
       cwd: work.root,
-      env: { ...passed(env), ...ceiling(parts.place), ...own },
+      env: { ...passed(env), ...gitCeilingEnv(parts.workspace), ...own },
       stopGraceMs: options.stopGrace,
-      stops,
+      stopSignals,
       redactor,
       sandbox,
     });

@@ -1,17 +1,17 @@
 import type { FileSettings } from '../config/resolve.ts';
 import { configKeys, type FlagName } from '../config/flags.ts';
-import type { SettingsThen } from '../ralph/events.ts';
+import type { SettingsAtStart } from '../ralph/events.ts';
 
 /** The settings that the config file has changed since a run began, less those that a flag or a variable decides. */
-export const changedSince = (then: SettingsThen, file: FileSettings, asked: ReadonlySet<FlagName>): FlagName[] =>
+export const changedSince = (then: SettingsAtStart, file: FileSettings, asked: ReadonlySet<FlagName>): FlagName[] =>
   configKeys.filter(
-    (name) => !asked.has(name) && !then.asked.includes(name) && written(then.file[name]) !== written(file[name]),
+    (name) => !asked.has(name) && !then.explicit.includes(name) && written(then.file[name]) !== written(file[name]),
   );
 
 /** One line that names each of them. */
 export const describeChanged = (
   changed: readonly FlagName[],
-  then: SettingsThen['file'],
+  then: SettingsAtStart['file'],
   now: FileSettings,
 ): string => {
   const each = changed.map((name) => `${name} is now ${written(now[name])} (was ${written(then[name])})`);

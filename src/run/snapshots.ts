@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
-import type { Difference } from '../git/diff.ts';
+import type { FileDiff } from '../git/diff.ts';
 import { createFolderWatch } from '../git/folder-watch.ts';
-import { pathOf, readable } from '../git/git.ts';
+import { pathOf, toUtf8 } from '../git/git.ts';
 import { openIgnoredBefore } from '../git/ignored-before.ts';
-import { covers, type LeftOut, leftOutIn, type LeftOutKind, stillLeftOut, withTimes } from '../git/left-out.ts';
+import { covers, type SkippedPath, parseSkipped, type SkipReason, stillSkipped, withTimes } from '../git/skipped.ts';
 import { createNestedWatch, type NestedFiles } from '../git/nested.ts';
-import { createTreeTaker, type TakerOptions } from '../git/trees.ts';
+import { createTreeSnapshotter, type SnapshotterOptions } from '../git/trees.ts';
 import { createHeadWatch, type WorkTree } from '../git/worktree.ts';
-import { count, oneLine, someOf } from '../text/format.ts';
+import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { createOwnOutput } from './own-output.ts';
-import { keepState, type WorldParts } from './context.ts';
+import { ensureRunState, type RunContext } from './context.ts';
 
 /** A work tree at one moment. */
 export interface Snapshot {
@@ -27,20 +27,20 @@ export interface Snapshots {
   committed(): void;
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
-  inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly Difference[]): Difference[];
+  inside(snapshots: readonly [Snapshot, Snapshot], changes: readonly FileDiff[]): FileDiff[];
   /** Whether a file still exists but is excluded from snapshots. An earlier snapshot may have it, so it would look deleted. */
   isLeftOut(name: string): boolean;
   /** Less the secrets that were there before the run. */
-  leftOut(): readonly LeftOut[];
+  leftOut(): readonly SkippedPath[];
 }
 
 /** `since` is the last tree of a run that was interrupted. */
-export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerOptions['since']): Snapshots => {
+export const createSnapshots = (parts: RunContext, tree: WorkTree, since: SnapshotterOptions['since']): Snapshots => {
   // What was too large, or what git refused, may not be so any more.
-  let listed: readonly LeftOut[] = leftOutIn(parts.notes.read('left-out.json'));
-  const before = stillLeftOut(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
+  let listed: readonly SkippedPath[] = parseSkipped(parts.notes.read('skipped.json'));
+  const before = stillSkipped(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const ignored = openIgnoredBefore(tree, parts.notes);
-  const trees = createTreeTaker(tree, {
+  const trees = createTreeSnapshotter(tree, {
     leftOut: before,
     ownOutput: createOwnOutput(),
     redactor: parts.redactor,
@@ -64,8 +64,8 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
     const text = JSON.stringify(listed);
     if (text === written) return;
     written = text;
-    keepState(parts);
-    parts.notes.write('left-out.json', `${JSON.stringify(listed, null, 2)}\n`);
+    ensureRunState(parts);
+    parts.notes.write('skipped.json', `${JSON.stringify(listed, null, 2)}\n`);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
     const isCommitted = (name: string) => parts.plan.commit && !own?.has(name);
@@ -86,7 +86,7 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell(id);
       // Old rules are needed until what they ignored is on the list of what is left out.
-      if (id !== null) await ignored.keep(() => keepState(parts));
+      if (id !== null) await ignored.keep(() => ensureRunState(parts));
       await tellNewInFolders();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
     },
@@ -105,12 +105,14 @@ export const createSnapshots = (parts: WorldParts, tree: WorkTree, since: TakerO
 const mostNamed = 10;
 
 /** `isCommitted`: it would be, if it were not left out. */
-const sentences = (fresh: readonly LeftOut[], isCommitted: (name: string) => boolean): string[] => {
-  const of = (kind: LeftOutKind) => fresh.filter((each) => each.kind === kind);
+const sentences = (fresh: readonly SkippedPath[], isCommitted: (name: string) => boolean): string[] => {
+  const of = (kind: SkipReason) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
   const refused = of('refused');
   const more =
-    refused.length > mostNamed ? [`Skipped ${count(refused.length - mostNamed, 'more file')}: git add failed.`] : [];
+    refused.length > mostNamed
+      ? [`Skipped ${pluralise(refused.length - mostNamed, 'more file')}: git add failed.`]
+      : [];
   return [
     ...together.map(
       (list) => `Excluded from commits and checkpoints: ${namesOf(list.map(({ name }) => name))} (${list[0]!.why}).`,
@@ -124,6 +126,6 @@ const sentences = (fresh: readonly LeftOut[], isCommitted: (name: string) => boo
   ];
 };
 
-const namesOf = (names: readonly string[]): string => someOf(names.map(readable), names.length, mostNamed);
+const namesOf = (names: readonly string[]): string => someOf(names.map(toUtf8), names.length, mostNamed);
 
-const nameOf = (name: string) => oneLine(readable(name));
+const nameOf = (name: string) => oneLine(toUtf8(name));

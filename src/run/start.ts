@@ -3,10 +3,10 @@ import { systemProblem } from '../errors.ts';
 import { tipOf } from '../git/branches.ts';
 import { holdSettings } from '../git/settings.ts';
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
-import { findWorkTree, gitFolderOf, type WorkTree } from '../git/worktree.ts';
+import { findWorkTree, gitDirOf, type WorkTree } from '../git/worktree.ts';
 import { missingBinary } from '../harness/registry.ts';
 import { passed } from '../process/passed-environment.ts';
-import { endOrphans } from '../process/tree.ts';
+import { terminateOrphans } from '../process/tree.ts';
 import { readProposal } from '../changes/changes.ts';
 import { readIfThere } from '../files/read.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
@@ -19,28 +19,28 @@ import { ralphFolder, readState } from '../store/state.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { makeRunFolder, newScratch } from '../store/folders.ts';
-import type { Emit, Place, RunPlan } from '../ralph/events.ts';
-import { runLoop, type Standing } from '../ralph/loop.ts';
+import type { Emit, Workspace, RunPlan } from '../ralph/events.ts';
+import { runLoop, type LoopState } from '../ralph/loop.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count } from '../text/format.ts';
+import { pluralise } from '../text/format.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import type { Sandbox } from '../process/sandbox.ts';
-import { checkBrief } from './brief.ts';
+import { checkTask } from './task.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
-import { createRunEnd, type RunEnd } from './hurry.ts';
+import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { checkLimits, watchLimits } from './limits.ts';
 import { createNotify } from './notify.ts';
-import { openPlaceCopies } from './copies.ts';
-import { leavePlace, openPlace } from './workspace.ts';
+import { openWorkspaceCopies } from './copies.ts';
+import { releaseWorkspace, openWorkspace } from './workspace.ts';
 import { agentsOf, newRunId, type Planned, planRun } from './plan.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
-import type { Stops } from '../process/signals.ts';
-import type { Brief } from './context.ts';
-import { commitsSince, lastSignOf, sayUnsettled } from './unsettled.ts';
+import type { StopSignals } from '../process/signals.ts';
+import type { RunTask } from './context.ts';
+import { commitsSince, lastActivityOf, announceUnsettled } from './unsettled.ts';
 import { withNewUntil } from './until.ts';
-import { checkKnown, withKnownRun } from './known.ts';
+import { checkUnchanged, checkOrigin } from './origin.ts';
 import { createSessions } from './sessions.ts';
-import { makeWorld } from './host.ts';
+import { createLoopHost } from './host.ts';
 import type { RunRequest, RunResult } from './request.ts';
 
 /** How many names of what is guarded are announced. */
@@ -48,8 +48,8 @@ const mostGuarded = 50;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
 export const startRun = async (given: RunRequest): Promise<RunResult> => {
-  const request = { ...(await withNewUntil(await withKnownRun(given))), newRun: newRunId() };
-  const end = createRunEnd();
+  const request = { ...(await withNewUntil(await checkOrigin(given))), newRun: newRunId() };
+  const end = createRunDeadline();
   try {
     return await startWithin({ ...request, end, began: performance.now() });
   } finally {
@@ -59,7 +59,7 @@ export const startRun = async (given: RunRequest): Promise<RunResult> => {
 
 interface TimedRequest extends RunRequest {
   readonly newRun: string;
-  readonly end: RunEnd;
+  readonly end: RunDeadline;
   /** When it was started, in the milliseconds of `performance`. */
   readonly began: number;
 }
@@ -72,36 +72,36 @@ const startWithin = async (request: TimedRequest): Promise<RunResult> => {
     agentsOf(options).map(({ harness }) => find(harness)),
   );
   end.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
-  const brief = await readBrief(request);
+  const task = await readTask(request);
   const planned = await planRun(request);
-  if (planned.previous === null) await checkBrief(request, brief, planned.plan);
+  if (planned.previous === null) await checkTask(request, task, planned.plan);
   const { agents } = presentAgents(planned.plan, request);
   const runSandbox = createRunSandbox({ ...request, stop: end.stop });
   try {
     await openStoppably(request, () => runSandbox.open(planned.plan, agents));
-    return await runAlone({ ...request, brief, runSandbox }, planned);
+    return await runAlone({ ...request, task, runSandbox }, planned);
   } finally {
     await runSandbox.close();
   }
 };
 
 /** Building a sandbox takes a while, and may take for ever where something is wrong with it. */
-const openStoppably = async ({ listenForStops, end }: TimedRequest, open: () => Promise<unknown>): Promise<void> => {
-  const stops = listenForStops(() => {});
-  end.endWith(stops);
+const openStoppably = async ({ onStopSignals, end }: TimedRequest, open: () => Promise<unknown>): Promise<void> => {
+  const stopSignals = onStopSignals(() => {});
+  end.endWith(stopSignals);
   try {
     await open().catch(end.rethrow);
-    if (stops.received() !== null) end.rethrow(null);
+    if (stopSignals.received() !== null) end.rethrow(null);
   } finally {
-    stops.dispose();
+    stopSignals.dispose();
   }
 };
 
 /** No other run works on this change, or in this work tree, at the same time. */
 const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned): Promise<RunResult> => {
   const { project, change } = request;
-  const apart = request.options.worktree || Boolean(planned.previous?.view.place?.worktree);
-  const treeFolder = apart ? null : ((await gitFolderOf(project.root)) ?? stateFolder(project));
+  const isolateAgentData = request.options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
+  const treeFolder = isolateAgentData ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
   const lock = lockChange(project, change, { treeFolder });
   try {
     return await runLocked({ ...request, lock });
@@ -111,7 +111,7 @@ const runAlone = async (request: Omit<LockedRequest, 'lock'>, planned: Planned):
 };
 
 interface LockedRequest extends TimedRequest {
-  readonly brief: Brief;
+  readonly task: RunTask;
   readonly lock: ChangeLock;
   readonly runSandbox: RunSandbox;
 }
@@ -119,8 +119,8 @@ interface LockedRequest extends TimedRequest {
 const runLocked = async (request: LockedRequest): Promise<RunResult> => {
   const { project, change, find, env, reporter, lock } = request;
   const found = await planRun(request);
-  const { plan: wanted, previous, cutOff } = found;
-  if (previous) checkKnown(request, previous.saved);
+  const { plan: wanted, previous, crashedRun } = found;
+  if (previous) checkUnchanged(request, previous.saved);
   request.trusted.check({ ...request, ...found });
   const { agents, notices } = presentAgents(wanted, request);
   const narrowed = narrowedEnvironment(env);
@@ -150,11 +150,11 @@ const runLocked = async (request: LockedRequest): Promise<RunResult> => {
   const dead =
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
   let leftovers = 0;
-  for (const run of new Set([cutOff, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
-  const stops = request.listenForStops((signal) =>
+  for (const run of new Set([crashedRun, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
+  const stopSignals = request.onStopSignals((signal) =>
     emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
   );
-  request.end.endWith(stops);
+  request.end.endWith(stopSignals);
   try {
     return await runPlanned({
       ...request,
@@ -165,12 +165,12 @@ const runLocked = async (request: LockedRequest): Promise<RunResult> => {
       elapsedMs,
       emitter,
       emit,
-      stops,
+      stopSignals,
       leftovers,
     });
   } finally {
     emitter.dispose();
-    stops.dispose();
+    stopSignals.dispose();
   }
 };
 
@@ -182,7 +182,7 @@ interface PlannedRequest extends LockedRequest, Planned {
   readonly elapsedMs: () => number;
   readonly emitter: Emitter;
   readonly emit: Emit;
-  readonly stops: Stops;
+  readonly stopSignals: StopSignals;
   /** How many processes of a run that was cut off were still there. */
   readonly leftovers: number;
 }
@@ -190,11 +190,13 @@ interface PlannedRequest extends LockedRequest, Planned {
 const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
   const { project, change, options, plan, previous, folder, emitter, emit } = request;
   const checkSetup = (root: string) => request.trusted.checkIn(root, request, 'worktreeSetup');
-  const exclusive = request.batch?.exclusive ?? ((task: () => Promise<Place>) => task());
-  const opening = exclusive(() => openPlace({ ...request, previous: previous?.view.place ?? null, checkSetup }));
-  const place = await opening.catch(request.end.rethrow);
-  const work = { root: place.root };
-  writeOwn(join(folder, 'place'), `${place.root}\n`);
+  const exclusive = request.batch?.exclusive ?? ((task: () => Promise<Workspace>) => task());
+  const opening = exclusive(() =>
+    openWorkspace({ ...request, previous: previous?.view.workspace ?? null, checkSetup }),
+  );
+  const workspace = await opening.catch(request.end.rethrow);
+  const work = { root: workspace.root };
+  writeOwn(join(folder, 'workspace'), `${workspace.root}\n`);
   const tree = await openWorkTree({ ...request, work }, emit);
   const kept = recordFolder(project, change, request.env);
   createFolder(kept);
@@ -206,34 +208,46 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
     change,
     commands: plan.gate.verify,
     folder: kept,
-    committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastSignOf(project, change) }),
+    committedSince: commitsSince({ ...request, tree, work, lastSignMs: lastActivityOf(project, change) }),
   });
-  if (place.worktree !== null) request.trusted.checkIn(place.root, request, 'harness');
+  if (workspace.worktree !== null) request.trusted.checkIn(workspace.root, request, 'harness');
   // What was guarded before is not trusted, but known.
-  if (place.worktree !== null && guard.isNew) request.trusted.checkIn(place.root, request, 'verify');
-  const copies = await openPlaceCopies({ project, change, place, guard, emit });
-  const brief = { ...request.brief, userPrompt: await keepPrompt(folder, request.brief.userPrompt) };
+  if (workspace.worktree !== null && guard.isNew) request.trusted.checkIn(workspace.root, request, 'verify');
+  const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
+  const task = { ...request.task, userPrompt: await keepPrompt(folder, request.task.userPrompt) };
   const usageOfOthers = request.batch?.usageOfOthers ?? (() => null);
-  const wasCutOff = previous !== null && isCutOff(previous.view);
-  const apart = request.batch?.apart ?? false;
-  const opened = { ...request, place, work, brief, tree, notes, guard, copies, wasCutOff, usageOfOthers, apart };
+  const crashedMidIteration = previous !== null && crashedMidIterationOf(previous.view);
+  const isolateAgentData = request.batch?.isolateAgentData ?? false;
+  const opened = {
+    ...request,
+    workspace,
+    work,
+    task,
+    tree,
+    notes,
+    guard,
+    copies,
+    crashedMidIteration,
+    usageOfOthers,
+    isolateAgentData,
+  };
   const sessions = createSessions(opened);
   const parts = { ...opened, sessions };
   const notify = createNotify(parts);
   const guarded = plan.gate.allowTampering ? [] : guard.names().slice(0, mostGuarded);
   const commands = request.trusted.originsOf(request);
-  emit({ type: 'run-started', plan, place, commands, guarded, at: new Date().toISOString() });
-  if (!plan.gate.allowTampering) await sayUnsettled(parts);
+  emit({ type: 'run-started', plan, workspace, commands, guarded, at: new Date().toISOString() });
+  if (!plan.gate.allowTampering) await announceUnsettled(parts);
   request.end.giveGrace(options.stopGrace);
   try {
-    const reason = await runLoop(plan, standingOf(request), makeWorld(parts, emitter.view));
+    const reason = await runLoop(plan, initialLoopState(request), createLoopHost(parts, emitter.view));
     // What the agent may change begins anew with the next goal.
     if (reason === 'complete') {
       forgetGoal(kept);
-      const tip = place.branch === null ? null : await tipOf(project.root, place.branch);
+      const tip = workspace.branch === null ? null : await tipOf(project.root, workspace.branch);
       if (tip !== null) recordTip(kept, plan.run, tip);
     }
-    const left = await leavePlace({ project, change, place, done: reason === 'complete' });
+    const left = await releaseWorkspace({ project, change, workspace, done: reason === 'complete' });
     for (const text of left) emit({ type: 'notice', text });
     const view = emitter.view();
     await notify(view);
@@ -245,7 +259,7 @@ const runPlanned = async (request: PlannedRequest): Promise<RunResult> => {
     throw error;
   } finally {
     await sessions.close();
-    if (tree) removeOwn(tree.scratch);
+    if (tree) removeOwn(tree.tempIndex);
   }
 };
 
@@ -255,8 +269,8 @@ const presentAgents = (plan: RunPlan, { find, env, cwd, project }: RunRequest) =
   const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
   const agents = looked
     .filter(({ problem }) => problem === null)
-    .map(({ agent }) => (find(agent.harness).ownModel ? { ...agent, model: null } : agent));
-  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).ownModel);
+    .map(({ agent }) => (find(agent.harness).choosesOwnModel ? { ...agent, model: null } : agent));
+  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).choosesOwnModel);
   const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignored = modelled.map(
@@ -289,11 +303,11 @@ const replaceDamaged = ({ project, change }: RunRequest, { text, rebuilt }: NonN
 
 /** Ends what a run whose Spool is gone may have left running, whether it is resumed or not. */
 const endLeftovers = async (run: string, emit: Emit): Promise<number> => {
-  const ended = await endOrphans(run);
+  const ended = await terminateOrphans(run);
   if (ended > 0)
     emit({
       type: 'notice',
-      text: `Ended what the last run had left running: ${count(ended, 'process', 'processes')}.`,
+      text: `Ended what the last run had left running: ${pluralise(ended, 'process', 'processes')}.`,
     });
   return ended;
 };
@@ -306,7 +320,7 @@ const keepPrompt = async (folder: string, userPrompt: string): Promise<string> =
   return userPrompt;
 };
 
-const readBrief = async ({ project, change, prompt }: RunRequest): Promise<Brief> => {
+const readTask = async ({ project, change, prompt }: RunRequest): Promise<RunTask> => {
   const moduleId = moduleOf(change);
   return {
     proposal: await readProposal(project, change),
@@ -315,12 +329,12 @@ const readBrief = async ({ project, change, prompt }: RunRequest): Promise<Brief
   };
 };
 
-const standingOf = ({ previous, resting }: Planned): Standing => ({
+const initialLoopState = ({ previous, cooldowns }: Planned): LoopState => ({
   last: previous?.last ?? null,
-  restingUntil: new Map(Object.entries(resting)),
+  cooldowns: new Map(Object.entries(cooldowns)),
   pending: previous?.view.pending ?? null,
 });
 
 /** In the middle of an iteration; one whose agent has ended was not. */
-const isCutOff = ({ status, iteration, finished, pending }: RunView): boolean =>
-  status === 'running' && iteration > finished && pending === null;
+const crashedMidIterationOf = ({ status, iteration, finishedIterations, pending }: RunView): boolean =>
+  status === 'running' && iteration > finishedIterations && pending === null;

@@ -84,7 +84,7 @@ export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
     },
     originsOf: (run) => originsOf(request, trusted, run),
     changedScripts: (change, key) => {
-      if (request.asked.has(key)) return [];
+      if (request.explicit.has(key)) return [];
       const now = withFiles(settingsOf(project, config), new Set([sourceFor(config, change, key)]));
       return now.filter((setting) => !isTrusted(setting)).map(({ source }) => source);
     },
@@ -103,8 +103,9 @@ const planned = async (request: RunsRequest, change: string): Promise<OneRun> =>
 
 /** The sources of what a run takes from the project. */
 const neededBy = (request: RunsRequest, { change, options, plan, previous }: OneRun): string[] => {
-  const { config, asked, changes, parallel } = request;
-  const isApart = options.worktree || (changes.length > 1 && parallel > 1) || Boolean(previous?.view.place?.worktree);
+  const { config, explicit, changes, parallel } = request;
+  const isApart =
+    options.worktree || (changes.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
     // A resumed run keeps its own commands, unless the file has others now.
@@ -114,7 +115,7 @@ const neededBy = (request: RunsRequest, { change, options, plan, previous }: One
   };
   return [
     ...(Object.keys(uses) as CommandKey[])
-      .filter((key) => uses[key] && !asked.has(key))
+      .filter((key) => uses[key] && !explicit.has(key))
       .map((key) => sourceFor(config, change, key)),
     ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
     ...(isApart ? [includeSource] : []),
@@ -129,20 +130,20 @@ export const sourceFor = ({ changes }: Config, change: string, key: CommandKey):
 };
 
 const originsOf = (request: RunsRequest, trusted: readonly Judged[], run: OneRun): CommandOrigin[] => {
-  const { config, asked, askedBy, find } = request;
+  const { config, explicit, askedBy, find } = request;
   const { change, options, plan } = run;
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {
-    if (asked.has(key)) return { key, command, source: askedBy(key), hash: null, trusted: null };
+    if (explicit.has(key)) return { key, command, source: askedBy(key), hash: null, trusted: null };
     const setting = fromFile(sourceFor(config, change, key));
     if (!setting?.commands.includes(command))
       return { key, command, source: 'the last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
   const ownAgents = plan.agents.flatMap(({ harness }) => {
-    const { own } = find(harness);
+    const { custom } = find(harness);
     const setting = fromFile(sourceOf(`harnesses.${harness}`));
-    return own && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
+    return custom && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
   });
   return [
     ...ownAgents,

@@ -1,4 +1,4 @@
-import { readable } from '../git/git.ts';
+import { toUtf8 } from '../git/git.ts';
 import type { Notes } from '../store/notes.ts';
 import { flag, object, pairOf, required, text, validItems } from '../text/shape.ts';
 import type { Uncommitted } from '../ralph/events.ts';
@@ -51,7 +51,7 @@ export const openLedger = (notes: Notes): Ledger => {
       for (const [name, { why }] of open) if (names.has(name)) files.set(why, [...(files.get(why) ?? []), name]);
       return [...files].map(([why, each]) => ({
         why,
-        files: each.map(readable).toSorted().slice(0, mostNamed),
+        files: each.map(toUtf8).toSorted().slice(0, mostNamed),
         count: each.length,
       }));
     },

@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import { wasCommittedSince } from '../git/versions.ts';
 import type { WorkTree } from '../git/worktree.ts';
 import type { Project } from '../store/project.ts';
-import { describeMoved } from '../guard/guard.ts';
+import { describeTampering } from '../guard/guard.ts';
 import { ralphFolder } from '../store/state.ts';
-import { count } from '../text/format.ts';
+import { pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { beatMs } from './emitter.ts';
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 import { pathIn, waysBack } from './restore.ts';
 
 /** Until when the Spool of the last run may have lived: it writes its state down again and again. */
-export const lastSignOf = (project: Project, change: string): number | null => {
+export const lastActivityOf = (project: Project, change: string): number | null => {
   const stats = statSync(join(ralphFolder(project, change), 'state.json'), { throwIfNoEntry: false });
   return stats === undefined ? null : stats.mtimeMs + beatMs;
 };
 
-interface CutOff {
+interface CrashedRun {
   readonly tree: WorkTree | null;
   readonly work: Project;
   readonly lastSignMs: number | null;
@@ -27,7 +27,7 @@ interface CutOff {
 
 /** What was committed after that, and no agent was left, is a person's. */
 export const commitsSince =
-  ({ tree, work, lastSignMs, leftovers }: CutOff) =>
+  ({ tree, work, lastSignMs, leftovers }: CrashedRun) =>
   async (path: string): Promise<boolean> =>
     leftovers === 0 &&
     tree !== null &&
@@ -35,12 +35,12 @@ export const commitsSince =
     wasCommittedSince(tree, pathIn(tree, join(work.root, path)), lastSignMs);
 
 /** Says what is not as it should be before the first agent starts, and both ways to put that right. */
-export const sayUnsettled = async (parts: WorldParts): Promise<void> => {
+export const announceUnsettled = async (parts: RunContext): Promise<void> => {
   const { guard, plan, emit } = parts;
   const [first, ...more] = guard.unsettled;
   if (first === undefined) return;
   const [way] = await waysBack(parts, [first]);
-  const others = more.length === 0 ? '' : ` (and ${count(more.length, 'more change')})`;
-  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeMoved(first)}${others}. To restore it: ${way}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
+  const others = more.length === 0 ? '' : ` (and ${pluralise(more.length, 'more change')})`;
+  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeTampering(first)}${others}. To restore it: ${way}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
   emit({ type: 'notice', text });
 };

@@ -9,19 +9,19 @@ import type { RunRequest } from './request.ts';
 export const withNewUntil = async (request: RunRequest): Promise<RunRequest> => {
   const passed = await passedUntil(request);
   if (passed === null) return request;
-  const { change, options, asked, person } = request;
+  const { change, options, explicit, person } = request;
   const now = new Date();
   const when = `${clockTime(passed)} (${dayOf(passed, now)})`;
   if (person === null)
     throw userError('until-passed', when, commandLine('spool', 'ralph', '--change', change), clockTime(passed));
   const until = await person.chooseUntil(when);
   if (until === null) throw userError('cancelled', 'no time was given');
-  return { ...request, options: { ...options, until }, asked: new Set([...asked, 'until' as const]) };
+  return { ...request, options: { ...options, until }, explicit: new Set([...explicit, 'until' as const]) };
 };
 
 /** null while it is still to come, and for whatever is not a run that would be resumed. */
-const passedUntil = async ({ project, change, options, asked, env }: RunRequest): Promise<Date | null> => {
-  if (options.fresh || asked.has('until')) return null;
+const passedUntil = async ({ project, change, options, explicit, env }: RunRequest): Promise<Date | null> => {
+  if (options.fresh || explicit.has('until')) return null;
   const { view: saved, isWhole } = await readRun(project, change);
   const view = saved && asRecorded(recordFolder(project, change, env), saved);
   const isResumed = isWhole && (view?.status === 'running' || view?.status === 'interrupted');

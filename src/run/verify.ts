@@ -2,29 +2,29 @@ import { join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { passed } from '../process/passed-environment.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { describeMoved, type Moved } from '../guard/guard.ts';
+import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as openOf } from '../changes/tasks.ts';
 import { type GateReport, type GateRun, mostListed } from '../ralph/events.ts';
 import { passes } from '../ralph/gate.ts';
-import type { World } from '../ralph/loop.ts';
+import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { ceiling, fileOf, keepState, type WorldParts } from './context.ts';
+import { gitCeilingEnv, iterationFile, ensureRunState, type RunContext } from './context.ts';
 import { waysBack } from './restore.ts';
 
 /** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
-export const makeGate =
-  (parts: WorldParts): World['gate'] =>
+export const createGate =
+  (parts: RunContext): LoopHost['gate'] =>
   async (iteration, { completionFound: promised, error }) => {
     const { gate, change } = parts.plan;
     const watches = promised && !gate.allowTampering;
     const seen = parts.guard.after();
-    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'limit')) return null;
+    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
     // What a person has changed meanwhile is part of the goal, and not the agent's doing.
     const { conflicts } = await parts.copies.sync();
     const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
     const { runs, meanwhile } = cheap ? await runCommands(parts, { iteration, watches }) : { runs: [], meanwhile: [] };
-    keepState(parts);
+    ensureRunState(parts);
     // Once more: something that the agent left behind may have been at work in the meantime.
     const moved = watches ? unique([...seen, ...meanwhile, ...parts.guard.after()]) : [];
     const found = {
@@ -37,15 +37,15 @@ export const makeGate =
     return { ...found, passed: passes(found) };
   };
 
-const unique = (moved: readonly Moved[]): Moved[] => [
+const unique = (moved: readonly Tampering[]): Tampering[] => [
   ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
 ];
 
 /** What was changed, whoever did, and both ways to put that right. */
-const tamperingOf = async (parts: WorldParts, moved: readonly Moved[], byAgent: readonly Moved[]) => {
-  const isAgents = new Set(byAgent.map(describeMoved));
-  const sentence = (each: Moved) => {
-    const text = describeMoved(each);
+const tamperingOf = async (parts: RunContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
+  const isAgents = new Set(byAgent.map(describeTampering));
+  const sentence = (each: Tampering) => {
+    const text = describeTampering(each);
     if (each.kind === 'task') return text;
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
@@ -57,7 +57,7 @@ const tamperingOf = async (parts: WorldParts, moved: readonly Moved[], byAgent: 
   } satisfies Partial<GateReport>;
 };
 
-const openTasksOf = async ({ work }: WorldParts, change: string): Promise<string[]> => {
+const openTasksOf = async ({ work }: RunContext, change: string): Promise<string[]> => {
   const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
   if (tasks === 'unreadable') return ['tasks.md cannot be read'];
   if (tasks === null) return ['tasks.md is gone'];
@@ -74,18 +74,18 @@ interface Verifying {
 }
 
 /** `meanwhile` is what an earlier command has moved of the goal: it may have rewritten the script of the next one. */
-const runCommands = async (parts: WorldParts, { iteration, watches }: Verifying) => {
+const runCommands = async (parts: RunContext, { iteration, watches }: Verifying) => {
   const { verify } = parts.plan.gate;
   if (verify.length > 0) parts.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
-  let meanwhile: readonly Moved[] = [];
+  let meanwhile: readonly Tampering[] = [];
   const mayRun = () => {
     if (watches) meanwhile = parts.guard.look();
     return meanwhile.length === 0;
   };
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
-    runs.push(await runTwice(parts, command, { name: fileOf(iteration, `verify-${index + 1}`), mayRun }));
+    runs.push(await runTwice(parts, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
   }
   return { runs, meanwhile };
 };
@@ -96,7 +96,7 @@ interface Attempt {
 }
 
 /** A command that is red is run once more before it is believed. */
-const runTwice = async (parts: WorldParts, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
+const runTwice = async (parts: RunContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
   const started = performance.now();
   const first = await runOnce(parts, command, name);
   const red = first.outcome === 'failed' || first.outcome === 'timed-out';
@@ -109,20 +109,20 @@ const runTwice = async (parts: WorldParts, command: string, { name, mayRun }: At
 };
 
 /** What the limits of the run leave for a gate. */
-const leftMs = ({ plan: { limits }, elapsedMs }: WorldParts): number =>
+const leftMs = ({ plan: { limits }, elapsedMs }: RunContext): number =>
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
-const runOnce = (parts: WorldParts, command: string, name: string) => {
-  const { work, options, env, plan, folder, stops, redactor, sandbox } = parts;
+const runOnce = (parts: RunContext, command: string, name: string) => {
+  const { work, options, env, plan, folder, stopSignals, redactor, sandbox } = parts;
   return runShell({
     command,
     cwd: work.root,
-    env: { ...passed(env), ...ceiling(parts.place) },
+    env: { ...passed(env), ...gitCeilingEnv(parts.workspace) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),
     stopGraceMs: options.stopGrace,
-    stops,
+    stopSignals,
     redactor,
     sandbox,
   });

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
-import { changesBetween, type Difference, summarise } from '../git/diff.ts';
+import { diffTrees, type FileDiff, summarise } from '../git/diff.ts';
 import { checkpointRecorder } from '../store/record.ts';
 import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
 import { isOnBranch } from '../git/branches.ts';
-import { readable, whyNoGit } from '../git/git.ts';
-import type { LeftOut } from '../git/left-out.ts';
+import { toUtf8, whyNoGit } from '../git/git.ts';
+import type { SkippedPath } from '../git/skipped.ts';
 import { between } from '../git/raw.ts';
-import { commitsBetween, isDetached, isIntact, unfinished, type WorkTree } from '../git/worktree.ts';
+import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/worktree.ts';
 import type { Uncommitted } from '../ralph/events.ts';
-import type { Work, World } from '../ralph/loop.ts';
+import type { Work, LoopHost } from '../ralph/loop.ts';
 import { oneLine } from '../text/format.ts';
-import { commitWork, howToKeep, type IterationWork, sayOnce } from './commit-work.ts';
-import { oweSettled } from './copies.ts';
+import { commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
+import { addSyncedEdits } from './copies.ts';
 import { noteLeftBehind, recallWhatIsOpen } from './crashed.ts';
-import type { WorldParts } from './context.ts';
+import type { RunContext } from './context.ts';
 import { keepIndex } from './refresh.ts';
 import { createSnapshots, type Snapshot, type Snapshots } from './snapshots.ts';
 import { openLedger } from './uncommitted.ts';
@@ -26,14 +26,14 @@ const unreadable = (snapshots: Snapshots): string => {
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 export interface WorkWatch {
-  readonly watch: World['watchWork'];
-  readonly uncommitted: World['uncommitted'];
+  readonly watch: LoopHost['trackWork'];
+  readonly uncommitted: LoopHost['uncommitted'];
   /** Somebody else may be at the files between two iterations: they are looked at again before the next one. */
   disturbed(): void;
 }
 
 /** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
-export const makeWork = (parts: WorldParts): WorkWatch => {
+export const createWork = (parts: RunContext): WorkWatch => {
   const { tree, emit } = parts;
   if (tree === null)
     return { watch: async () => async () => nothing, uncommitted: async () => [], disturbed: () => {} };
@@ -76,7 +76,7 @@ export const makeWork = (parts: WorldParts): WorkWatch => {
       const iterationWork = { ...parts, ...shared, iteration, before };
       return async () => {
         const after = await snapshots.take();
-        if (after !== null && parts.plan.commit) await oweSettled(parts, ledger);
+        if (after !== null && parts.plan.commit) await addSyncedEdits(parts, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
           await complain(snapshots);
@@ -112,15 +112,15 @@ const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<Re
 };
 
 /** What git cannot add, what is too large for a checkpoint, and what looks like a secret, is in no commit either. */
-const uncommittedOf = (leftOut: readonly LeftOut[]): Uncommitted[] => {
-  const of = (kind: LeftOut['kind']) => leftOut.filter((each) => each.kind === kind);
+const uncommittedOf = (leftOut: readonly SkippedPath[]): Uncommitted[] => {
+  const of = (kind: SkippedPath['kind']) => leftOut.filter((each) => each.kind === kind);
   const secrets = of('secret');
   const reasons = [...new Set(secrets.map(({ why }) => why))];
   return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
     .filter(([first]) => first !== undefined)
     .map((list) => ({
       why: oneLine(list[0]!.why, 200),
-      files: list.slice(0, 20).map(({ name }) => readable(name)),
+      files: list.slice(0, 20).map(({ name }) => toUtf8(name)),
       count: list.length,
     }));
 };
@@ -130,17 +130,17 @@ const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<U
   const found: Uncommitted[] = [];
   for (const { commit, names } of loose) {
     if (await isOnBranch(tree.root, commit)) continue;
-    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToKeep(commit)}`;
-    found.push({ why, files: names.slice(0, 20).map(readable), count: names.length });
+    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}`;
+    found.push({ why, files: names.slice(0, 20).map(toUtf8), count: names.length });
   }
   return found;
 };
 
 /** An agent has deleted it. */
-const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitFolder);
+const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitDir);
 
 /** Says that git cannot be asked; once when it will not be asked any more. */
-const complainer = (tree: WorkTree, emit: WorldParts['emit']): ((snapshots: Snapshots) => Promise<void>) => {
+const complainer = (tree: WorkTree, emit: RunContext['emit']): ((snapshots: Snapshots) => Promise<void>) => {
   let isSaid = false;
   return async (snapshots) => {
     const why = await whyNoGit(tree.root);
@@ -156,9 +156,9 @@ const refused = (why: string): string =>
 
 const gone = '.git was deleted: changes are no longer tracked or committed.';
 
-const sayWhereCommitsGo = (tree: WorkTree, emit: WorldParts['emit']): void => {
+const sayWhereCommitsGo = (tree: WorkTree, emit: RunContext['emit']): void => {
   // Without asking git. In the middle of a rebase nothing is committed.
-  if (!isDetached(tree) || unfinished(tree) !== null) return;
+  if (!isDetached(tree) || operationInProgress(tree) !== null) return;
   emit({
     type: 'notice',
     text: 'Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>',
@@ -174,17 +174,17 @@ interface Opened {
   readonly unsureSince: string | null;
 }
 
-const open = async (parts: WorldParts, tree: WorkTree): Promise<Opened> => {
-  const { plan, place, wasCutOff } = parts;
+const open = async (parts: RunContext, tree: WorkTree): Promise<Opened> => {
+  const { plan, workspace, crashedMidIteration } = parts;
   const checkpoints = await openCheckpoints(tree, {
     ...plan,
     finished: plan.firstIteration - 1,
     record: checkpointRecorder(parts.project, plan.change, parts.env),
   });
-  const last = wasCutOff ? checkpoints.lastTree() : null;
+  const last = crashedMidIteration ? checkpoints.lastTree() : null;
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
   const snapshots = createSnapshots(parts, tree, checkpoints.found);
-  if (place.worktree !== null) return { snapshots, checkpoints, cutOffTree: last, unsureSince: null };
+  if (workspace.worktree !== null) return { snapshots, checkpoints, cutOffTree: last, unsureSince: null };
   return { snapshots, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
 };
 
@@ -194,7 +194,7 @@ const workSince = async (
   after: Snapshot,
 ): Promise<Work | null> => {
   const { tree, snapshots, before, checkpoints, iteration } = work;
-  const all = after.id === before.id ? [] : await changesBetween(tree, [before.id, after.id], { renames: true });
+  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
   if (all === null) return null;
   const changes = all.filter(({ name }) => !snapshots.isLeftOut(name));
   for (const { name, nested, after: now } of changes)
@@ -203,11 +203,11 @@ const workSince = async (
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
-  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) sayOnce(work, name, nestedNotice(name));
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };
 
-const repositoriesOf = (inside: readonly Difference[], { nested }: Snapshot): string[] =>
+const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
   [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
 
-const nestedNotice = (name: string) => `Not committed: ${readable(name)} (nested repository).`;
+const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;

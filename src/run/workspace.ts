@@ -17,20 +17,20 @@ import {
   removeWorktree,
   switchTo,
 } from '../git/branches.ts';
-import { git, readable } from '../git/git.ts';
-import { findWorkTree, isIntact, unfinished } from '../git/worktree.ts';
+import { git, toUtf8 } from '../git/git.ts';
+import { findWorkTree, isIntact, operationInProgress } from '../git/worktree.ts';
 import type { Options } from '../config/flags.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
-import { endRun, familyAt } from '../process/tree.ts';
+import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { passed } from '../process/passed-environment.ts';
 import { bringWorkBack, keepWork, keptWork, takeOver } from '../changes/copies.ts';
 import { copy } from '../files/read.ts';
 import { type Project, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
-import { planned } from '../changes/planned.ts';
+import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
 import { recordBase, recordedBase, recordFolder } from '../store/record.ts';
-import type { Emit, Place } from '../ralph/events.ts';
+import type { Emit, Workspace } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
 import type { Sandbox } from '../process/sandbox.ts';
@@ -39,29 +39,29 @@ import {
   deletedWith,
   includeFile,
   isPlannedCopy,
-  isSetUp,
-  noteSetUp,
+  isProvisioned,
+  noteProvisioned,
   resultsIn,
-  type Workspace,
+  type ProvisionedWorkspace,
   staysFor,
 } from './results.ts';
 import type { RunRequest } from './request.ts';
-import { exitCodeOf, type Stops } from '../process/signals.ts';
+import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
-export interface PlaceRequest extends RunRequest {
+export interface WorkspaceRequest extends RunRequest {
   /** Where the run was before it was interrupted. */
-  readonly previous: Place | null;
+  readonly previous: Workspace | null;
   /** Where the prompts and the logs of this run go. */
   readonly folder: string;
-  readonly stops: Stops;
+  readonly stopSignals: StopSignals;
   readonly redactor: Redactor;
   readonly emit: Emit;
   readonly sandbox: Sandbox | null;
-  readonly checkSetup: SetUp['checkSetup'];
+  readonly checkSetup: ProvisionRequest['checkSetup'];
 }
 
 /** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
-export const openPlace = async (request: PlaceRequest): Promise<Place> => {
+export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspace> => {
   const { project, options, previous, change } = request;
   if (options.worktree || previous?.worktree)
     return openWorktree(request, options.branch ?? previous?.branch ?? branchOf(change));
@@ -75,13 +75,13 @@ export const openPlace = async (request: PlaceRequest): Promise<Place> => {
 };
 
 /** Agents can write to the settings of git: where a branch is to be landed is recorded before they work on it. */
-const keepBase = async ({ project, change, env }: PlaceRequest, branch: string, isNew: boolean): Promise<void> => {
+const keepBase = async ({ project, change, env }: WorkspaceRequest, branch: string, isNew: boolean): Promise<void> => {
   const folder = recordFolder(project, change, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
   recordBase(folder, branch, await baseOf(project.root, branch));
 };
 
-const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout): void => {
+const checkedOut = ({ emit }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
   if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
   if (checkout.otherHooks !== null) {
     const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
@@ -93,12 +93,12 @@ const checkedOut = ({ emit }: PlaceRequest, branch: string, checkout: Checkout):
   emit({ type: 'notice', text });
 };
 
-const openWorktree = async (request: PlaceRequest, branch: string): Promise<Place> => {
+const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<Workspace> => {
   const { project, change, emit } = request;
   const worktree = worktreePath(project, change);
   const top = await git(['rev-parse', '--show-toplevel'], { cwd: project.root });
   if (top.code !== 0) throw userError('no-git', project.root, 'a worktree needs a git repository');
-  const root = join(worktree, relative(readable(top.stdout).trim(), project.root));
+  const root = join(worktree, relative(toUtf8(top.stdout).trim(), project.root));
   let isNew = false;
   if (!(await isWorktree(project.root, worktree))) {
     if (existsSync(join(worktree, '.git')))
@@ -121,34 +121,34 @@ const openWorktree = async (request: PlaceRequest, branch: string): Promise<Plac
   return { root, branch: there ?? branch, worktree };
 };
 
-interface NewPlace extends Workspace {
+interface NewWorkspace extends ProvisionedWorkspace {
   readonly branch: string;
   /** The branch was made for it just now. */
   readonly isNew: boolean;
 }
 
 /** Once all of it is there, that is noted where git keeps the worktree; a setup that was interrupted is run again. */
-const setUpOnce = async (request: PlaceRequest, place: NewPlace): Promise<void> => {
-  if (await isSetUp(place.worktree)) return;
+const setUpOnce = async (request: WorkspaceRequest, workspace: NewWorkspace): Promise<void> => {
+  if (await isProvisioned(workspace.worktree)) return;
   // Whoever was killed may have left a setup running.
-  await endRun(familyAt(place.worktree));
-  await prepare(request, place);
-  await noteSetUp(request.project, place, request.options.worktreeSetup !== null);
+  await terminateLeftovers(tagForPath(workspace.worktree));
+  await prepare(request, workspace);
+  await noteProvisioned(request.project, workspace, request.options.worktreeSetup !== null);
 };
 
 /** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
-const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }: NewPlace): Promise<void> => {
-  const { project, change, options, folder, stops } = request;
+const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNew }: NewWorkspace): Promise<void> => {
+  const { project, change, options, folder, stopSignals } = request;
   const copied = { project, change, root };
   const tip = await headOf(worktree);
   // A Spool that was killed may have left a branch on which nobody has worked yet.
   const isUntouched = keptWork(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
   await (isNew || isUntouched ? takeOver(copied) : bringWorkBack(copied, tip));
   const logFile = join(folder, 'setup.log');
-  const family = familyAt(worktree);
-  const outcome = await setUp({ ...request, env: passed(request.env), root, logFile, family });
+  const family = tagForPath(worktree);
+  const outcome = await provision({ ...request, env: passed(request.env), root, logFile, family });
   if (outcome === 'interrupted')
-    throw userError('interrupted', exitCodeOf(stops.received() ?? 'SIGTERM'), 'nothing was started');
+    throw userError('interrupted', exitCodeOf(stopSignals.received() ?? 'SIGTERM'), 'nothing was started');
   if (outcome !== 'passed')
     throw userError(
       'setup-failed',
@@ -157,7 +157,7 @@ const prepare = async (request: PlaceRequest, { worktree, root, branch, isNew }:
     );
 };
 
-export interface SetUp {
+export interface ProvisionRequest {
   readonly project: Project;
   readonly options: Pick<Options, 'worktreeSetup' | 'stopGrace'>;
   readonly env: NodeJS.ProcessEnv;
@@ -168,47 +168,47 @@ export interface SetUp {
   readonly checkSetup: (root: string) => void;
   /** Under which its processes are found when Spool is killed. */
   readonly family: string;
-  readonly stops: Stops;
+  readonly stopSignals: StopSignals;
   readonly redactor: Redactor;
   readonly sandbox: Sandbox | null;
 }
 
 /** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
-export const setUp = async (place: SetUp): Promise<ShellResult['outcome']> => {
-  const { project, options, root } = place;
+export const provision = async (workspace: ProvisionRequest): Promise<ShellResult['outcome']> => {
+  const { project, options, root } = workspace;
   const include = includeFile(project);
   if (include !== null)
-    for (const name of (await filesNamedBy(project.root, include)).map(readable))
+    for (const name of (await filesNamedBy(project.root, include)).map(toUtf8))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
   if (options.worktreeSetup === null) return 'passed';
-  place.checkSetup(root);
+  workspace.checkSetup(root);
   const { outcome } = await runShell({
-    ...place,
+    ...workspace,
     command: options.worktreeSetup,
     cwd: root,
-    tag: `${place.family}/setup`,
+    tag: `${workspace.family}/setup`,
     timeoutMs: 30 * 60_000,
     stopGraceMs: options.stopGrace,
   });
   return outcome;
 };
 
-export interface Leaving {
+export interface ReleaseRequest {
   readonly project: Project;
   readonly change: string;
-  readonly place: Place;
+  readonly workspace: Workspace;
   /** The run is complete. */
   readonly done: boolean;
 }
 
 /** After success a work tree in which nothing is left is removed: its commits are on the branch. Otherwise it stays, and why. */
-export const leavePlace = async ({ project, change, place, done }: Leaving): Promise<string[]> => {
-  const { worktree, branch, root } = place;
+export const releaseWorkspace = async ({ project, change, workspace, done }: ReleaseRequest): Promise<string[]> => {
+  const { worktree, branch, root } = workspace;
   if (worktree === null) return [];
   const where = relative(project.root, worktree);
   if (!done) return [`The work is in ${where}, on branch ${branch}.`];
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
-  const why = await reasonToStay({ project, change, place: { ...place, worktree }, isEmpty });
+  const why = await reasonToStay({ project, change, workspace: { ...workspace, worktree }, isEmpty });
   if (why !== null) return [`Kept ${where}: ${why}.`];
   const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
   const results = await resultsIn(project, change, { worktree, root });
@@ -220,19 +220,19 @@ export const leavePlace = async ({ project, change, place, done }: Leaving): Pro
   return [...deleted, isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
 };
 
-interface Finished extends Omit<Leaving, 'done'> {
-  readonly place: Place & { readonly worktree: string };
+interface Finished extends Omit<ReleaseRequest, 'done'> {
+  readonly workspace: Workspace & { readonly worktree: string };
   /** The branch has no commits of its own: there is nothing to land. */
   readonly isEmpty: boolean;
 }
 
-const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Promise<string | null> => {
-  const { root, branch, worktree } = place;
+const reasonToStay = async ({ project, change, workspace, isEmpty }: Finished): Promise<string | null> => {
+  const { root, branch, worktree } = workspace;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
   if (found.kind === 'refused') return oneLine(found.why);
   if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
     return 'git does not know it any more';
-  const busy = unfinished(found.tree);
+  const busy = operationInProgress(found.tree);
   if (busy !== null) return `${busy} is in progress in it`;
   const there = await currentBranch(worktree);
   if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
@@ -240,8 +240,8 @@ const reasonToStay = async ({ project, change, place, isEmpty }: Finished): Prom
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
   // The copy of the change itself is kept elsewhere, and comes home with what lands.
-  const plans = isEmpty ? [] : await planned(project, change);
+  const plans = isEmpty ? [] : await planningPaths(project, change);
   const isHeld = isPlannedCopy(project, { worktree, root }, plans);
-  const left = dirty.map(readable).find((path) => !isHeld(path));
+  const left = dirty.map(toUtf8).find((path) => !isHeld(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
 };

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { git, readable } from '../git/git.ts';
+import { git, toUtf8 } from '../git/git.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
 import { expandPath, possibleSettings } from '../git/includes.ts';
 import { foldersUp } from '../git/program.ts';
@@ -22,7 +22,7 @@ export interface TreeFacts {
 export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> => {
   const asked = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
   const { code, stdout, stderr } = await git(['rev-parse', ...asked], { cwd });
-  const [root, own, commonName] = readable(stdout).split('\n');
+  const [root, own, commonName] = toUtf8(stdout).split('\n');
   const starts = [cwd, project].map(realPath);
   if (code !== 0 || !root || !own || !commonName) return withoutGit(starts, stderr);
   const common = resolve(cwd, commonName);
@@ -72,7 +72,7 @@ const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fa
 /** The file that leads git from another work tree to the repository, for those that lie in this one. */
 const linkedWorktrees = async (root: string): Promise<string[]> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd: root });
-  return readable(stdout)
+  return toUtf8(stdout)
     .split('\0')
     .flatMap((line) => (line.startsWith('worktree ') ? [join(line.slice('worktree '.length), '.git')] : []))
     .filter((file) => dirname(file) !== root && isWithin(file, root) && isThere(file) && !isFolder(file));

@@ -5,7 +5,8 @@ import { openOwn, writeAll } from '../files/own.ts';
 import { parseJsonText } from '../text/json.ts';
 import type { IterationRecord } from '../ralph/events.ts';
 import { type Project, ralphFolder } from './project.ts';
-import { recordIn } from './saved.ts';
+import { parseRecord } from './formats.ts';
+import { upgradeRecord } from './upgrade.ts';
 
 const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
 
@@ -102,7 +103,7 @@ const createLine = () => {
 /** null for a blank line, one that was cut off, and one that we did not write. */
 const parse = (line: string): IterationRecord | null => {
   try {
-    return recordIn(parseJsonText(line)) ?? null;
+    return parseRecord(upgradeRecord(parseJsonText(line))) ?? null;
   } catch {
     return null;
   }

@@ -12,9 +12,15 @@ export interface Notes {
 }
 
 /** What the trees of a run do not have, what was ignored before its agents worked, and what is in no commit. */
-const noteNames = ['left-out.json', 'ignored.json', 'uncommitted.json'] as const;
+const noteNames = ['skipped.json', 'ignored.json', 'uncommitted.json'] as const;
 
 type NoteName = (typeof noteNames)[number];
+
+/** What version 1 called a note. */
+const formerNames: Readonly<Partial<Record<NoteName, string>>> = { 'skipped.json': 'left-out.json' };
+
+const readNote = (folder: string, name: NoteName): unknown =>
+  readJson(join(folder, name)) ?? readJson(join(folder, formerNames[name] ?? name));
 
 interface NotesOf {
   readonly run: string;
@@ -33,7 +39,7 @@ export const takeOverNotes = (of: NotesOf): Notes => {
   createFolder(recorded);
   if (!isKnown(of.record, of))
     for (const name of noteNames) {
-      const note = readJson(join(of.folder, name));
+      const note = readNote(of.folder, name);
       if (note !== undefined) replaceOwn(join(recorded, name), JSON.stringify(note));
     }
   return notesIn(of, recorded);
@@ -47,7 +53,7 @@ const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(re
 const notesIn = ({ folder, record, run }: NotesOf, readFrom: string): Notes => {
   const folders = [recordedIn({ record, run }), folder];
   return {
-    read: (name) => readJson(join(readFrom, name)),
+    read: (name) => readNote(readFrom, name),
     write: (name, text) => {
       for (const each of folders) replaceOwn(join(each, name), text);
     },

@@ -58,13 +58,13 @@ export const ralphFolder = (project: Project, changeId: string) => join(stateFol
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
 /** A run works in the project, or below its worktree, and nowhere else. A path with `..` in it could lead out of that. */
-export const isPlaceOf = (project: Project, change: string, place: string): boolean => {
+export const isWorkspaceOf = (project: Project, change: string, workspace: string): boolean => {
   const worktree = worktreePath(project, change);
-  if (resolve(place) !== place) return false;
-  return place === project.root || place === worktree || place.startsWith(`${worktree}${sep}`);
+  if (resolve(workspace) !== workspace) return false;
+  return workspace === project.root || workspace === worktree || workspace.startsWith(`${worktree}${sep}`);
 };
 
 /** Where `spool land` tries out what it is about to do. */
-export const trialPath = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

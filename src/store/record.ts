@@ -8,6 +8,7 @@ import { realPath } from '../process/which.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
 import { parseJson } from '../text/shape.ts';
+import { upgradeIdentity } from './upgrade.ts';
 
 /*
  * What Spool knows of the runs of a change, kept in the folder of the user: an agent can write into the project, and a
@@ -37,7 +38,7 @@ const shortened = (name: string): string =>
   Buffer.byteLength(name) <= longestName ? name : name.slice(0, longestName / 4);
 
 /** What was asked for when a run was started, and where it works: none of it changes while it runs. */
-const settled = [
+const identityFields = [
   'run',
   'change',
   'agents',
@@ -48,22 +49,22 @@ const settled = [
   'maxIterations',
   'limits',
   'gate',
-  'place',
+  'workspace',
   'failFast',
   'commit',
   'settings',
 ] as const satisfies readonly (keyof RunView)[];
 
-type Settled = Pick<RunView, (typeof settled)[number]>;
+type RunIdentity = Pick<RunView, (typeof identityFields)[number]>;
 
 /** One start of a run. */
-interface Version extends Settled {
+interface Version extends RunIdentity {
   /** The same as state.json has it, where that is without the secrets in it. */
-  readonly written?: Settled;
+  readonly written?: RunIdentity;
 }
 
-const settledOf = (view: RunView): Settled =>
-  Object.fromEntries(settled.map((name) => [name, view[name]])) as unknown as Settled;
+const identityOf = (view: RunView): RunIdentity =>
+  Object.fromEntries(identityFields.map((name) => [name, view[name]])) as unknown as RunIdentity;
 
 const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.json`);
 
@@ -74,7 +75,7 @@ const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.js
  */
 export const recordRun = (folder: string, view: RunView, written: RunView): void => {
   createFolder(join(folder, 'runs'));
-  const [asked, shown] = [settledOf(view), settledOf(written)];
+  const [asked, shown] = [identityOf(view), identityOf(written)];
   const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
   const versions = [version, ...knownVersions(folder, view.run).slice(0, 1)];
   writeVersions(folder, view.run, versions);
@@ -92,7 +93,7 @@ const writeVersions = (folder: string, run: string, versions: readonly Version[]
 
 const knownVersions = (folder: string, run: string): Version[] => {
   const versions = parseJson(readOwn(runFile(folder, run))?.toString('utf8') ?? '');
-  return Array.isArray(versions) ? (versions as Version[]) : [];
+  return Array.isArray(versions) ? (versions as Version[]).map(upgradeIdentity) : [];
 };
 
 /** What became of the runs of a change, one line for each step: `<run> starting`, `<run> running`, `<run> complete`. */
@@ -162,8 +163,8 @@ export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean 
   knownVersions(folder, run).length > 0;
 
 /** Where a run that was started here works; null for any other. */
-export const recordedPlace = (folder: string, run: string): string | null =>
-  knownVersions(folder, run)[0]?.place?.root ?? null;
+export const recordedWorkspace = (folder: string, run: string): string | null =>
+  knownVersions(folder, run)[0]?.workspace?.root ?? null;
 
 /** A run as it ended: one that was started here has ended only when that is the last that Spool has recorded, whatever state.json says. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
@@ -190,28 +191,28 @@ export const recognise = (folder: string, view: RunView): Recognised => {
 
 const differences = (known: Version, view: RunView): string[] => {
   const now = asSaved(view);
-  return settled.filter((name) => !isSame(known.written ?? known, now, name));
+  return identityFields.filter((name) => !isSame(known.written ?? known, now, name));
 };
 
 /** As it is read back. */
-const asSaved = (view: RunView) => JSON.parse(JSON.stringify(settledOf(view))) as Settled;
+const asSaved = (view: RunView) => JSON.parse(JSON.stringify(identityOf(view))) as RunIdentity;
 
-const isSame = (then: Settled, now: Settled, name: keyof Settled): boolean =>
+const isSame = (then: RunIdentity, now: RunIdentity, name: keyof RunIdentity): boolean =>
   isDeepStrictEqual(then[name] ?? null, now[name] ?? null);
 
 /** Whether two views are of one run that was started once. */
 export const isSameStart = (one: RunView, other: RunView): boolean => isDeepStrictEqual(asSaved(one), asSaved(other));
 
 /** A run as it was asked for, with the secrets that state.json does not have, as far as they are known here. */
-export const asAskedFor = (folder: string, view: RunView): RunView => {
+export const withSecrets = (folder: string, view: RunView): RunView => {
   const redacted = knownVersions(folder, view.run).filter(({ written }) => written !== undefined);
   if (redacted.length === 0) return view;
   const now = asSaved(view);
-  const known = settled.flatMap((name) => {
+  const known = identityFields.flatMap((name) => {
     const version = redacted.find(({ written }) => isSame(written!, now, name));
     return version ? [[name, version[name]]] : [];
   });
-  return { ...view, ...(Object.fromEntries(known) as Partial<Settled>) };
+  return { ...view, ...(Object.fromEntries(known) as Partial<RunIdentity>) };
 };
 
 /** What writes down the checkpoints of a change. */

@@ -2,9 +2,10 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere } from '../files/read.ts';
-import { isPlaceOf, type Project, ralphFolder } from './project.ts';
+import { isWorkspaceOf, type Project, ralphFolder } from './project.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
-import { viewIn } from './saved.ts';
+import { parseView } from './formats.ts';
+import { readableVersions, upgradeView } from './upgrade.ts';
 import { parseJson } from '../text/shape.ts';
 
 export { ralphFolder };
@@ -33,9 +34,9 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
   const value = parseJson(text);
   const name = relative(project.root, file);
   const version = (value as { v?: unknown } | null | undefined)?.v;
-  if (typeof version === 'number' && version !== 1)
+  if (typeof version === 'number' && !readableVersions.has(version))
     throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
-  const view = viewIn(value);
+  const view = parseView(upgradeView(value));
   if (view) return { view: inItsPlace(project, changeId, view), damage: null, isWhole: true };
   const { rebuildRun } = await import('./rebuild.ts');
   return rebuildRun(project, changeId, name);
@@ -43,7 +44,9 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
 
 /** Whoever can write state.json could send Spool to any folder. */
 const inItsPlace = (project: Project, changeId: string, view: RunView): RunView =>
-  view.place === null || isPlaceOf(project, changeId, view.place.root) ? view : { ...view, place: null };
+  view.workspace === null || isWorkspaceOf(project, changeId, view.workspace.root)
+    ? view
+    : { ...view, workspace: null };
 
 /** The last run of a change; null when there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>
@@ -52,7 +55,7 @@ export const readState = async (project: Project, changeId: string): Promise<Run
 /** The run as it was when it was last started; null when nobody knows. */
 export const readStart = async (project: Project, changeId: string, run: string): Promise<RunView | null> => {
   const text = await readIfThere(startFile(project, changeId, run)).catch(unreadableIs(null));
-  return viewIn(parseJson(text ?? '')) ?? null;
+  return parseView(upgradeView(parseJson(text ?? ''))) ?? null;
 };
 
 export const startFile = (project: Project, changeId: string, run: string) =>

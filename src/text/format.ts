@@ -6,27 +6,27 @@ export const duration = (ms: number): string => {
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${pad2(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${pad2(Math.floor((seconds % 3600) / 60))} min`;
 };
 
 /** Local time, to the minute. */
-export const moment = (iso: string): string => {
+export const localTime = (iso: string): string => {
   const at = new Date(iso);
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+  return `${at.getFullYear()}-${pad2(at.getMonth() + 1)}-${pad2(at.getDate())} ${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 };
 
 /** `07:00` */
-export const clockTime = (at: Date): string => `${two(at.getHours())}:${two(at.getMinutes())}`;
+export const clockTime = (at: Date): string => `${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 
 /** `today`, `yesterday`, or the date. */
 export const dayOf = (at: Date, now: Date): string => {
   const daysAgo = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString();
   if (at.toDateString() === daysAgo(0)) return 'today';
-  return at.toDateString() === daysAgo(1) ? 'yesterday' : moment(at.toISOString()).split(' ')[0]!;
+  return at.toDateString() === daysAgo(1) ? 'yesterday' : localTime(at.toISOString()).split(' ')[0]!;
 };
 
-export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+export const pluralise = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number} ${number === 1 ? noun : plural}`;
 
 /** `+12 -3` */
@@ -57,7 +57,7 @@ export const widthOf = (text: string): number => (isPlain.test(text) ? text.leng
 const isPlain = /^[\u0020-\u007e]*$/;
 
 /** The beginning of a text, in no more than so many columns; `end` shows that something is left out. */
-export const cut = (text: string, columns: number, end = ''): string => {
+export const truncate = (text: string, columns: number, end = ''): string => {
   const { index, ellipsed, truncated } = truncatedWidth(text, { limit: columns, ellipsis: end });
   if (!truncated) return text;
   return ellipsed || end === '' ? text.slice(0, index) + end : '';
@@ -80,4 +80,4 @@ export const table = (rows: readonly (readonly string[])[], numeric: readonly nu
   );
 };
 
-const two = (number: number) => String(number).padStart(2, '0');
+const pad2 = (number: number) => String(number).padStart(2, '0');

@@ -1,7 +1,7 @@
 import type { Judged } from './judge.ts';
 import type { Setting } from './settings.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { moment } from '../text/format.ts';
+import { localTime } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 
 /** Every command in full, one a line, behind where it is from; a changed one as a difference. */
@@ -65,4 +65,4 @@ export const toJson = ({ source, commands, hash, since }: Setting & Pick<Judged,
 });
 
 /** `2026-11-16`, in local time. */
-export const dayOf = (iso: string): string => moment(iso).split(' ')[0]!;
+export const dayOf = (iso: string): string => localTime(iso).split(' ')[0]!;

@@ -46,8 +46,9 @@ export const settingsOf = (project: Project, config: Config): Setting[] => {
 /** The commands of a project, and the files that they name in a worktree, where an agent given by its path is not run. */
 export const namedIn = (worktree: Project, config: Config): Named => {
   const own = config.own.map((harness): Harness => {
-    const program = harness.own && isPath(harness.own.command) ? { ...harness.own, command: 'own' } : harness.own;
-    return program === undefined ? harness : { ...harness, own: program };
+    const program =
+      harness.custom && isPath(harness.custom.command) ? { ...harness.custom, command: 'own' } : harness.custom;
+    return program === undefined ? harness : { ...harness, custom: program };
   });
   return withScripts(worktree, commandsIn(worktree, own, config));
 };
@@ -115,9 +116,9 @@ const together = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'>
   unclear: [...new Set(named.flatMap((each) => each.unclear))],
 });
 
-const ofHarness = ({ name, own }: Harness, files: Files, roots: Roots): Setting[] => {
-  if (own === undefined) return [];
-  const { command, args, allowAllArgs } = own;
+const ofHarness = ({ name, custom }: Harness, files: Files, roots: Roots): Setting[] => {
+  if (custom === undefined) return [];
+  const { command, args, allowAllArgs } = custom;
   const program = isPath(command) ? [command] : [];
   const words = [command, ...args, ...allowAllArgs];
   const named = { files: filesIn([...program, ...args, ...allowAllArgs], files, roots), unclear: [] };

@@ -19,7 +19,7 @@ const once = [...go, '--max-iterations', '1', '--fail-fast'];
 /** Qwen Code retries a 429 for longer than a test should take, and cannot be told otherwise. */
 const refusals: [number, AgentErrorKind][] = [
   [401, 'auth'],
-  [429, 'limit'],
+  [429, 'rate-limit'],
   [500, 'overload'],
 ];
 
@@ -68,7 +68,7 @@ export const testAgent = (name: string) => {
         const project = await createAgentProject(name, () => ({ status, message: 'scripted refusal' }));
 
         // A usage limit is waited for, unless there is no time to.
-        expect(await project.run(...once, '--max-wait', '0s')).toMatchObject({ code: kind === 'limit' ? 3 : 1 });
+        expect(await project.run(...once, '--max-wait', '0s')).toMatchObject({ code: kind === 'rate-limit' ? 3 : 1 });
 
         expect(project.history()).toMatchObject([{ completionFound: false, error: { kind } }]);
       },
@@ -97,7 +97,7 @@ export const testAgent = (name: string) => {
       // pi asks for no permissions, whatever Spool says.
       expect(outside).toBe(name === 'pi');
       // OpenCode stops there; the others go on, and this model says that all is done.
-      const denied = harness.reports.includes('denials') ? { message: expect.any(String) } : null;
+      const denied = harness.capabilities.includes('denials') ? { message: expect.any(String) } : null;
       expect(project.history()).toMatchObject([
         name === 'opencode' ? { error: { kind: 'permission' }, denied } : { error: null, denied },
       ]);

@@ -12,10 +12,10 @@ import { isUntouchedProposal } from '../../src/changes/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { cleanText } from '../../src/ralph/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
-import { createSearch } from '../../src/ralph/search.ts';
+import { createSearch } from '../../src/ralph/promise-search.ts';
 import { isTrailer } from '../../src/ralph/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
-import { cut, oneLine, table } from '../../src/text/format.ts';
+import { truncate, oneLine, table } from '../../src/text/format.ts';
 
 /** Texts that are repeated: what files and agents are made of, and what makes one search begin again and again. */
 const pumps = [
@@ -108,7 +108,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'a makefile': (text) => [rulesOf(text, 'a'), includesIn(text)],
   'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
   imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],
-  'the terminal': (text) => [withoutControls(text), oneLine(text), cut(text, 80), table([[text]])],
+  'the terminal': (text) => [withoutControls(text), oneLine(text), truncate(text, 80), table([[text]])],
   'JSON for a terminal': (text) => safeJson(text),
 };
 

@@ -380,7 +380,7 @@ test('a place that was rewritten leads nowhere', async () => {
   mkdirSync(elsewhere);
   execFileSync('git', ['init', '--quiet', elsewhere], { env: project.env });
   writeFileSync(join(elsewhere, 'kept.txt'), 'Kept.\n');
-  writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${elsewhere}\n`);
+  writeFileSync(project.stateFile(`runs/${project.state().run}/workspace`), `${elsewhere}\n`);
 
   expect(await project.spool('rewind', change, '0')).toMatchObject({
     code: 2,
@@ -395,7 +395,7 @@ describe('a forged place of a run in a worktree', () => {
     await project.spool(...run, '--worktree', '--verify', 'true');
     project.write('user.txt', 'Edited.\n');
     project.write('mine.txt', 'Mine.\n');
-    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${placeOf(project)}\n`);
+    writeFileSync(project.stateFile(`runs/${project.state().run}/workspace`), `${placeOf(project)}\n`);
     return project;
   };
 
@@ -426,7 +426,7 @@ describe('a forged place of a run in a worktree', () => {
     project.git('worktree', 'add', '--quiet', other);
     writeFileSync(join(other, 'mine.txt'), 'Mine.\n');
     const up = `${project.path(`.spool/worktrees/${change}`)}/../../../../home/other`;
-    writeFileSync(project.stateFile(`runs/${project.state().run}/place`), `${up}\n`);
+    writeFileSync(project.stateFile(`runs/${project.state().run}/workspace`), `${up}\n`);
     rmSync(join(project.home, '.local'), { recursive: true });
 
     expect(await project.spool('rewind', change, '0')).toMatchObject({
@@ -476,7 +476,7 @@ describe('what an agent notes in the name of its run, before it kills Spool', ()
   const last = `echo evil | tee -a src/a.js >> b.js; ${promise}`;
 
   test.each([
-    ['left-out.json', note('left-out.json', [{ name: 'src/', kind: 'ignored', why: 'x' }])],
+    ['skipped.json', note('skipped.json', [{ name: 'src/', kind: 'ignored', why: 'x' }])],
     ['ignored.json', `echo evil > b.js; ${note('ignored.json', { rules: 'b.js', files: ['b.js'] })}`],
   ])('hides nothing: %s', async (_, forge) => {
     const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
@@ -508,7 +508,7 @@ describe('what an agent notes in the name of its run, before it kills Spool', ()
 test('a landing that an agent makes up is not finished', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'true');
-  const branch = project.state().place!.branch!;
+  const branch = project.state().workspace!.branch!;
   const head = project.git('rev-parse', 'HEAD');
   const [base, tip] = [project.git('branch', '--show-current'), project.git('rev-parse', branch)];
   const made = { v: 1, branch, base, tip, from: head, to: head };

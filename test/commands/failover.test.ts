@@ -29,7 +29,7 @@ test('the next agent takes over when one hits its usage limit, and history says 
       harness: 'claude',
       model: 'opus',
       completionFound: true,
-      held: [{ harness: 'opencode', model: 'a/b', error: { kind: 'limit' } }],
+      deferred: [{ harness: 'opencode', model: 'a/b', error: { kind: 'rate-limit' } }],
     },
   ]);
   expect(project.state()).toMatchObject({ harness: 'claude', model: 'opus' });

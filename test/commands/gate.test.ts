@@ -118,7 +118,7 @@ describe('--verify', () => {
           gate: { passed: true, runs: [{ outcome: 'passed' }] },
         },
       ]);
-      expect(project.state()).toMatchObject({ status: 'complete', finished: 1, iteration: 1, pending: null });
+      expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 1, iteration: 1, pending: null });
       expect(processesWith(`HOME=${project.home}`)).toEqual([]);
     });
 

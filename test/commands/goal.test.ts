@@ -585,7 +585,7 @@ describe('--require-tasks', () => {
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
     expect(project.history()[0]).toMatchObject({
       rejected: `1 of the tasks is open: "${title}"`,
-      tasks: { done: 1, all: 2 },
+      tasks: { done: 1, total: 2 },
     });
     expect((await project.spool('archive', change)).stderr).toContain('1 of 2 tasks');
   });

@@ -245,7 +245,7 @@ test('a list of another machine hides nothing but what it names', async () => {
   const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
   await project.spool(...run);
   const list = ['', '/', './', '../home/', 'a/../', null, 'b.txt'].map((name) => ({ name, kind: 'output', why: '' }));
-  writeFileSync(project.stateFile(`runs/${project.history()[0]!.run}/left-out.json`), JSON.stringify([...list, 1]));
+  writeFileSync(project.stateFile(`runs/${project.history()[0]!.run}/skipped.json`), JSON.stringify([...list, 1]));
   rmSync(join(project.home, '.local'), { recursive: true });
   project.write('b.txt', 'b\n');
 

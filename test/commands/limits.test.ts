@@ -263,7 +263,7 @@ describe('giving up', () => {
     expect(project.history()).toMatchObject([{ blocked: 'The API key is missing.' }]);
     expect(project.state()).toMatchObject({ status: 'blocked', cause: 'blocked-promise', detail });
     expect(project.read('told')).toBe(`${change} blocked blocked-promise: ${detail}\n`);
-    expect(JSON.parse(project.read('told.json'))).toMatchObject({ status: 'blocked', finished: 1 });
+    expect(JSON.parse(project.read('told.json'))).toMatchObject({ status: 'blocked', finishedIterations: 1 });
     expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
       `  ${detail} (blocked-promise)`,
     );
@@ -295,7 +295,7 @@ test('--json prints every event on a line of its own, and why it stopped in the 
     type: 'run-ended',
     reason: 'complete',
     cause: 'promise',
-    view: { finished: 2 },
+    view: { finishedIterations: 2 },
   });
 
   const status = await project.spool('ralph', '--status', '--change', change, '--json');
@@ -326,7 +326,7 @@ test('a run that was killed right after its last record is not run again', async
   await project.spool(...run);
   writeFileSync(
     project.stateFile('state.json'),
-    JSON.stringify({ ...project.state(), status: 'running', cause: null, finished: 0 }),
+    JSON.stringify({ ...project.state(), status: 'running', cause: null, finishedIterations: 0 }),
   );
 
   const again = await project.spool(...run);
@@ -334,7 +334,7 @@ test('a run that was killed right after its last record is not run again', async
   expect(again).toMatchObject({ code: 0 });
   expect(again.stderr).toContain('Complete: promised in iteration 1.');
   expect(project.calls()).toHaveLength(1);
-  expect(project.state()).toMatchObject({ status: 'complete', finished: 1 });
+  expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 1 });
 });
 
 test('a resumed run keeps --no-commit and --fail-fast, and has no more iterations than it had', async () => {

@@ -62,10 +62,10 @@ test('from nothing to a finished change, from a subfolder', async () => {
     {
       id: '001-01_add-login',
       module: '001_user-accounts',
-      tasks: { done: 1, all: 1 },
+      tasks: { done: 1, total: 1 },
       lastRun: { status: 'complete', iteration: 1 },
     },
-    { id: '001-02_add-logout', tasks: { done: 0, all: 3 }, lastRun: null },
+    { id: '001-02_add-logout', tasks: { done: 0, total: 3 }, lastRun: null },
   ]);
 
   const shown = await spool('show', '001-01');
@@ -126,7 +126,7 @@ test('folders of the original Spool are read as they are', async () => {
   });
 
   const list = JSON.parse((await project.spool('list', '--json')).stdout) as { id: string; tasks: unknown }[];
-  expect(list.find(({ id }) => id === '002-03_old-form')!.tasks).toEqual({ done: 1, all: 2 });
+  expect(list.find(({ id }) => id === '002-03_old-form')!.tasks).toEqual({ done: 1, total: 2 });
   expect(await project.spool('ralph', '--change', '002-03')).toMatchObject({ code: 0 });
   expect(project.calls()[0]!.prompt).toContain('## Change Proposal (002-03_old-form)\n\n## Why\n\nBecause.');
 });

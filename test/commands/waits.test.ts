@@ -22,7 +22,11 @@ test('a usage limit is a wait until it ends, and not an iteration', async () => 
   );
   expect(result.stderr).toMatch(/^Waiting [\d.]+ m?s: opencode is held up\.$/m);
   expect(project.history()).toMatchObject([
-    { iteration: 1, completionFound: true, held: [{ error: { kind: 'limit' }, git: { files: ['half.txt'] } }] },
+    {
+      iteration: 1,
+      completionFound: true,
+      deferred: [{ error: { kind: 'rate-limit' }, git: { files: ['half.txt'] } }],
+    },
   ]);
 });
 
@@ -33,8 +37,8 @@ test('without a time it waits a little, then longer, and no longer than --max-wa
 
   expect(result).toMatchObject({ code: 3 });
   expect(result.stderr).toContain('Not complete: opencode cannot work for longer than --max-wait: Too many requests');
-  expect(project.state()).toMatchObject({ status: 'limit', cause: 'max-wait', finished: 1 });
-  expect(project.history()).toMatchObject([{ iteration: 1, error: { kind: 'limit' } }]);
+  expect(project.state()).toMatchObject({ status: 'limit', cause: 'max-wait', finishedIterations: 1 });
+  expect(project.history()).toMatchObject([{ iteration: 1, error: { kind: 'rate-limit' } }]);
   expect(project.calls().length).toBeGreaterThan(2);
 });
 
@@ -55,14 +59,14 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after 
   );
   loop.kill(signal);
   await loop.result;
-  const { resting } = project.state();
+  const { cooldowns } = project.state();
 
   const again = await project.spool(...run);
 
   expect(again).toMatchObject({ code: 0 });
   expect(again.stderr).toMatch(/^Waiting \d/m);
-  expect(project.history()).toMatchObject([{ iteration: 1, held: [{ error: { kind: 'limit' } }] }]);
-  expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(resting.opencode!);
+  expect(project.history()).toMatchObject([{ iteration: 1, deferred: [{ error: { kind: 'rate-limit' } }] }]);
+  expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
 });
 
 test('what was tried is in the history, and counted once, whatever ends the wait', async () => {
@@ -78,7 +82,11 @@ test('what was tried is in the history, and counted once, whatever ends the wait
 
   for (const project of [waited, timed]) {
     expect(project.history()).toMatchObject([{ iteration: 1, usage: { costUsd: 1 }, git: { files: ['half.txt'] } }]);
-    expect(project.state()).toMatchObject({ finished: 1, usage: { costUsd: 1, inputTokens: 100 }, held: [] });
+    expect(project.state()).toMatchObject({
+      finishedIterations: 1,
+      usage: { costUsd: 1, inputTokens: 100 },
+      deferred: [],
+    });
   }
 });
 
@@ -105,5 +113,5 @@ test('an agent without events is waited for when it says that it is at its usage
   const project = createProject({ agent: [`${says(limit)}; exit 1`, promise] });
 
   expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 0 });
-  expect(project.history()).toMatchObject([{ held: [{ error: { kind: 'limit' } }] }]);
+  expect(project.history()).toMatchObject([{ deferred: [{ error: { kind: 'rate-limit' } }] }]);
 });

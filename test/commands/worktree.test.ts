@@ -323,7 +323,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     });
     expect(await project.spool(...run, ...gate, '--max-iterations', '1')).toMatchObject({ code: 3 });
     project.write(tasks, `${two}- [ ] three\n`);
-    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 3 }, lastRun: { landed: false } }]);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, total: 3 }, lastRun: { landed: false } }]);
     expect((await project.spool('show', change)).stdout).toContain(
       'Tasks     1 of 3 done\n  [x] one\n  [ ] two\n  [ ] three\n',
     );
@@ -333,9 +333,9 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(`Copied your changes to the worktree: ${tasks}.`);
     expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 of the tasks is open: "three"', null]);
-    expect(project.state().tasks).toEqual({ done: 3, all: 3 });
+    expect(project.state().tasks).toEqual({ done: 3, total: 3 });
     expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
-    expect(await listed(project)).toMatchObject([{ tasks: { done: 3, all: 3 }, lastRun: { landed: false } }]);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 3, total: 3 }, lastRun: { landed: false } }]);
     expect((await project.spool('list')).stdout).toMatch(/ 3\/3 +complete, not landed, iteration 2, /);
 
     expect(await project.spool('land', change)).toMatchObject({ code: 0 });
@@ -374,7 +374,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     project.write(proposal, '# Less\n');
 
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
-    expect(project.history()).toMatchObject([{ completionFound: true, tasks: { done: 1, all: 1 } }]);
+    expect(project.history()).toMatchObject([{ completionFound: true, tasks: { done: 1, total: 1 } }]);
   });
 
   test('what the agent changed of the goal stays its doing when an edit of yours is merged into it', async () => {
@@ -404,7 +404,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(await project.spool(...run, ...gate, '--max-iterations', '1')).toMatchObject({ code: 3 });
     project.write(tasks, `${two}- [ ] added by a person\n`);
 
-    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 4 } }]);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, total: 4 } }]);
     expect(await project.spool(...run, ...gate)).toMatchObject({ code: 0 });
     const both = '- [x] one\n- [x] two\n- [x] added by a person\n- [x] found by the agent';
     expect(project.git('show', `${branch}:${tasks}`)).toBe(both);
@@ -551,7 +551,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     await project.spool(...run, '--worktree', '--no-commit');
     expect(project.exists(worktree)).toBe(false);
     project.write(tasks, `${two}- [ ] three\n`);
-    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, all: 3 } }]);
+    expect(await listed(project)).toMatchObject([{ tasks: { done: 1, total: 3 } }]);
 
     await project.spool(...run, '--worktree', '--fail-fast');
 

@@ -14,7 +14,7 @@ const damages: Record<string, (whole: Buffer) => Buffer | null> = {
   empty: () => Buffer.alloc(0),
   'random bytes': () => Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 7919) % 256)),
   'other JSON': () => Buffer.from('{"v":1,"run":"x"}'),
-  'of another version that is no number': (whole) => Buffer.from(whole.toString().replace('"v": 1', '"v": "1"')),
+  'of another version that is no number': (whole) => Buffer.from(whole.toString().replace('"v": 2', '"v": "2"')),
   'a folder': () => null,
 };
 
@@ -65,7 +65,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
       [1, 2, 3].map((iteration) => [before.run, iteration]),
     );
     expect(project.history()[2]).toMatchObject({ gate: { runs: [{ command: 'test -e done', outcome: 'passed' }] } });
-    expect(project.state()).toMatchObject({ status: 'complete', startedAt: before.startedAt, finished: 3 });
+    expect(project.state()).toMatchObject({ status: 'complete', startedAt: before.startedAt, finishedIterations: 3 });
   });
 });
 
@@ -151,14 +151,14 @@ describe('a value of a wrong type', () => {
     ['state.json', 'waiting', { untilMs: 1e300, why: 'x' }],
     ['state.json', 'agents', []],
     ['state.json', 'run', '../../x'],
-    ['state.json', 'pending', { v: 1 }],
+    ['state.json', 'pending', { v: 2 }],
     ['history.jsonl', 'git', { filesChanged: 1, files: 5, changes: 5 }],
     ['history.jsonl', 'usage', 'x'],
-    ['history.jsonl', 'held', [5]],
+    ['history.jsonl', 'deferred', [5]],
   ])('in %s (%s: %j) is no crash of the program, and no end of the run', async (file, field, value) => {
     const { project, state, history } = await projectToDamage();
     const { settings } = project.state();
-    const { pending: __, ...before } = { ...state, settings, waiting: null, resting: {}, held: [] };
+    const { pending: __, ...before } = { ...state, settings, waiting: null, cooldowns: {}, deferred: [] };
     const line = { ...(JSON.parse(history.split('\n')[1]!) as object), [field]: value };
     if (file === 'history.jsonl') writeFileSync(project.stateFile(file), `${JSON.stringify(line)}\n`);
     const now = file === 'state.json' ? { ...before, [field]: value } : before;

@@ -239,7 +239,7 @@ test('a reader that does not read does not keep Spool from ending', async () => 
     [null, 'SIGTERM'],
   ]).toContainEqual(ended);
   expect(alive(project)).toEqual([]);
-  expect(project.state()).toMatchObject({ status: 'interrupted', finished: 1 });
+  expect(project.state()).toMatchObject({ status: 'interrupted', finishedIterations: 1 });
 });
 
 test('a version that nobody answers does not keep Spool from ending', async () => {

@@ -143,7 +143,7 @@ test('an agent that deletes the state folder does not end the run', async () => 
     { iteration: 1, git: { files: ['work.txt'] } },
     { iteration: 2, completionFound: true },
   ]);
-  expect(project.state()).toMatchObject({ status: 'complete', finished: 2 });
+  expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 2 });
 });
 
 test('a full disk behind the output is one line for a query, and no reason to stop for a run', async () => {
@@ -379,7 +379,7 @@ test('money that was spent in an iteration that was killed is not forgotten', as
   const project = createProject({ agent: [`${says(JSON.stringify(step))}; touch ready; sleep 300`, promise] });
   const killed = project.start([...run, '--max-cost', '4.5']);
   await eventually(() => project.exists('ready'), 'the agent to work');
-  await eventually(() => project.state().spentNow !== null, 'the cost to be on disk', 30_000);
+  await eventually(() => project.state().currentUsage !== null, 'the cost to be on disk', 30_000);
   killed.kill('SIGKILL');
   await killed.result;
 

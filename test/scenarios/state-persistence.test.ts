@@ -9,7 +9,7 @@ describe('Requirement: Per-change state persistence', () => {
 
     await project.spool('ralph', 'Build it.', '--change', change);
 
-    expect(project.state()).toMatchObject({ v: 1, change, status: 'complete', iteration: 1, finished: 1 });
+    expect(project.state()).toMatchObject({ v: 2, change, status: 'complete', iteration: 1, finishedIterations: 1 });
     expect(project.history()).toHaveLength(1);
     const { run } = project.state();
     expect(existsSync(project.stateFile(`runs/${run}/0001.prompt.md`))).toBe(true);

@@ -53,7 +53,7 @@ export const plantsByAgents = onAll([
   { target: 'the prompt of the next iteration', path: `$(echo ${state}/runs/*)/0002.prompt.md` },
   { target: 'the log of a verify command', path: `$(echo ${state}/runs/*)/0001.verify-1.log` },
   { target: 'what is not committed', path: `$(echo ${state}/runs/*)/uncommitted.json` },
-  { target: 'what is left out', path: `$(echo ${state}/runs/*)/left-out.json` },
+  { target: 'what is left out', path: `$(echo ${state}/runs/*)/skipped.json` },
   { target: 'the log of notify', path: `$(echo ${state}/runs/*)/notify.log` },
   { target: 'the note on the index', path: '.git/spool-index.json' },
 ]);
@@ -89,7 +89,7 @@ const lands = {
 };
 
 export const plantsLeftBehind = onAll([
-  { target: 'place', ...resumes, path: `$(echo ${state}/runs/*)/place` },
+  { target: 'workspace', ...resumes, path: `$(echo ${state}/runs/*)/workspace` },
   { target: 'user-prompt.md', ...resumes, path: `$(echo ${state}/runs/*)/user-prompt.md` },
   { target: 'start.json', ...resumes, path: `$(echo ${state}/runs/*)/start.json` },
   { target: 'the log of a setup', ...setsUp, next: setsUp.first, path: `$(echo ${state}/runs/*)/setup.log` },

@@ -5,10 +5,10 @@ import { UserError } from '../../src/errors.ts';
 import { lastRecords } from '../../src/store/history.ts';
 import { overview } from '../../src/report/overview.ts';
 import { readRun } from '../../src/store/state.ts';
-import { nothingKnown } from '../../src/ralph/events.ts';
+import { unknownUsage } from '../../src/ralph/events.ts';
 import { initialView } from '../../src/ralph/fold.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
-import { addRecord, emptyTally } from '../../src/ralph/tally.ts';
+import { addRecord, emptyTotals } from '../../src/ralph/totals.ts';
 import { describeLastRun, renderStatus } from '../../src/report/status.ts';
 import { recordWith } from '../unit/ralph/records.ts';
 import { promise, says } from './agents.ts';
@@ -35,8 +35,11 @@ const withWrong = (whole: object, path: Path, value: unknown): unknown => {
   return copy;
 };
 
-const usage = { ...nothingKnown, inputTokens: 3, costUsd: 0.5 };
-const { held: _, ...attempt } = recordWith({ usage, error: { kind: 'limit', message: 'enough', resetsAtMs: 5 } });
+const usage = { ...unknownUsage, inputTokens: 3, costUsd: 0.5 };
+const { deferred: _, ...attempt } = recordWith({
+  usage,
+  error: { kind: 'rate-limit', message: 'enough', resetsAtMs: 5 },
+});
 const fullRecord = recordWith({
   usage,
   tools: { bash: 3 },
@@ -48,9 +51,9 @@ const fullRecord = recordWith({
     openTasks: ['one'],
     runs: [{ command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'no' }],
   },
-  tasks: { done: 1, all: 2 },
-  repeated: { tool: 'bash', about: 'ls', times: 20 },
-  held: [attempt],
+  tasks: { done: 1, total: 2 },
+  repeated: { tool: 'bash', title: 'ls', times: 20 },
+  deferred: [attempt],
 });
 
 /** A project after a run, with the state of one in which everything happens at once. */
@@ -61,13 +64,13 @@ export const projectToDamage = async () => {
     ...project.state(),
     status: 'running',
     usage,
-    spentNow: usage,
-    held: [attempt],
-    heldSinceMs: 5,
+    currentUsage: usage,
+    deferred: [attempt],
+    deferredSinceMs: 5,
     waiting: { untilMs: 5, why: 'a limit' },
-    resting: { opencode: 5 },
+    cooldowns: { opencode: 5 },
     pending: { ...fullRecord, run: project.state().run, iteration: 3 },
-    tasks: { done: 1, all: 2 },
+    tasks: { done: 1, total: 2 },
     tasksDone: 1,
     cause: 'signal',
     detail: 'so',
@@ -88,7 +91,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     if (view) renderStatus(view, records, true);
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
-    describeResult(last, records.reduce(addRecord, emptyTally));
+    describeResult(last, records.reduce(addRecord, emptyTotals));
     const { plan, previous } = await planRun({ ...(await defaults), project, change, env });
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {

@@ -60,7 +60,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   interrupted: [143, text],
   'no-checkpoint': [text, text, [text]],
   'in-the-way': [text],
-  'place-gone': [text],
+  'workspace-gone': [text],
   'half-rewound': [text, text],
   'yes-required': [text],
   'bad-state': [text, text],

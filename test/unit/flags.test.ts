@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { envOf, type Flag, type FlagName, flagNames, flagOf, flags } from '../../src/config/flags.ts';
-import { type Kind, parseValue, type Value } from '../../src/config/values.ts';
+import { type ValueKind, parseValue, type Value } from '../../src/config/values.ts';
 
 describe('a value as it is typed', () => {
   const counts: [string, Value | null][] = [
@@ -27,7 +27,7 @@ describe('a value as it is typed', () => {
     ['', null],
     [' ', null],
   ];
-  const rows: Record<Kind, [string, Value | null][]> = {
+  const rows: Record<ValueKind, [string, Value | null][]> = {
     count: [...counts, ['unlimited', null]],
     limit: [...counts, ['unlimited', Infinity], [' unlimited ', Infinity], ['Unlimited', null]],
     duration: [
@@ -139,7 +139,7 @@ describe('a value as it is typed', () => {
     ],
   };
 
-  describe.each(Object.entries(rows) as [Kind, [string, Value | null][]][])('%s', (kind, values) => {
+  describe.each(Object.entries(rows) as [ValueKind, [string, Value | null][]][])('%s', (kind, values) => {
     test.each(values)('%j → %j', (raw, expected) => {
       expect(parseValue(kind, raw)).toEqual(expected);
     });
@@ -172,7 +172,7 @@ describe('names', () => {
   });
 });
 
-const defaults = flagNames.flatMap((name): [FlagName, Kind, string][] => {
+const defaults = flagNames.flatMap((name): [FlagName, ValueKind, string][] => {
   const flag: Flag = flags[name];
   return flag.fallback === undefined ? [] : [[name, flag.kind, flag.fallback]];
 });

@@ -17,22 +17,22 @@ const about = (...argv: string[]) => {
 
 describe('a call', () => {
   test.each([
-    [['ralph'], { command: 'ralph', argument: undefined, typed: {} }],
+    [['ralph'], { command: 'ralph', argument: undefined, rawFlags: {} }],
     [['loop', 'Go.'], { command: 'ralph', argument: 'Go.' }],
-    [['ralph', '--change', '002-01', 'Go.'], { argument: 'Go.', typed: { change: ['002-01'] } }],
-    [['ralph', 'Go.', '--change=002-01'], { argument: 'Go.', typed: { change: ['002-01'] } }],
-    [['ralph', '--change', 'a', '--change', 'b'], { typed: { change: ['a', 'b'] } }],
-    [['ralph', '--model', 'a', '--model', 'b'], { typed: { model: 'b' } }],
-    [['ralph', '--no-commit', '--no-stream'], { typed: { commit: false, stream: false } }],
-    [['ralph', '--yolo'], { typed: { allowAll: true } }],
-    [['ralph', '--model='], { typed: { model: '' } }],
-    [['ralph', '--add-context', '--help me'], { typed: { addContext: '--help me' } }],
-    [['ralph', '--add-context', '-5'], { typed: { addContext: '-5' } }],
-    [['ralph', '--', '--change'], { argument: '--change', typed: {} }],
+    [['ralph', '--change', '002-01', 'Go.'], { argument: 'Go.', rawFlags: { change: ['002-01'] } }],
+    [['ralph', 'Go.', '--change=002-01'], { argument: 'Go.', rawFlags: { change: ['002-01'] } }],
+    [['ralph', '--change', 'a', '--change', 'b'], { rawFlags: { change: ['a', 'b'] } }],
+    [['ralph', '--model', 'a', '--model', 'b'], { rawFlags: { model: 'b' } }],
+    [['ralph', '--no-commit', '--no-stream'], { rawFlags: { commit: false, stream: false } }],
+    [['ralph', '--yolo'], { rawFlags: { allowAll: true } }],
+    [['ralph', '--model='], { rawFlags: { model: '' } }],
+    [['ralph', '--add-context', '--help me'], { rawFlags: { addContext: '--help me' } }],
+    [['ralph', '--add-context', '-5'], { rawFlags: { addContext: '-5' } }],
+    [['ralph', '--', '--change'], { argument: '--change', rawFlags: {} }],
     [['ralph', '--', '-h'], { argument: '-h' }],
     [['ralph', ''], { argument: '' }],
     [['create', 'change', 'x', '--module', '001'], { command: 'create change', argument: 'x' }],
-    [['diff', '002-01', '0..7', '--stat'], { argument: '002-01', second: '0..7', typed: { stat: true } }],
+    [['diff', '002-01', '0..7', '--stat'], { argument: '002-01', second: '0..7', rawFlags: { stat: true } }],
   ])('%j', (argv, expected) => {
     expect(call(...argv)).toMatchObject(expected);
   });

@@ -11,10 +11,10 @@ import {
 import { userError } from '../../errors.ts';
 import { replaceOwn } from '../../files/own.ts';
 import { findHarness } from '../../harness/registry.ts';
-import { isInside } from '../../process/tree.ts';
+import { isInsideIteration } from '../../process/tree.ts';
 import { resolveChange } from '../../changes/changes.ts';
 import { configFile, findProject, type Project } from '../../store/project.ts';
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { agentsOf } from '../../run/plan.ts';
 import { type JsonObject, type Path, pathOf, textOf, valueAt } from './text.ts';
 
@@ -41,12 +41,12 @@ export interface OpenConfig {
   readonly path: Path;
 }
 
-export const openConfig = async ({ argument, typed, cwd }: Call): Promise<OpenConfig> => {
+export const openConfig = async ({ argument, rawFlags, cwd }: Invocation): Promise<OpenConfig> => {
   const project = findProject(cwd);
   const name = configName(project);
   const text = (await readConfigText(project)) ?? '';
   const settings = text === '' ? {} : parseJson(text, name);
-  const section = typed.change === undefined ? null : await sectionOf(project, settings, String(typed.change));
+  const section = rawFlags.change === undefined ? null : await sectionOf(project, settings, String(rawFlags.change));
   const ofSection = section === null ? [] : ['changes', section.id];
   const path = argument === undefined ? ofSection : pathOf(argument, section?.id ?? null, settings);
   return { project, name, text, settings, section, path };
@@ -66,7 +66,7 @@ const holdingFor = (settings: JsonObject, change: string): string | null => {
 
 /** Agents could trust by this what they write. */
 export const refuseAgents = (command: string): void => {
-  if (isInside()) throw userError('in-iteration', command);
+  if (isInsideIteration()) throw userError('in-iteration', command);
 };
 
 /** Writes the file, when it is one that a run would take. */

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/resolve.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust, readTrusted } from '../../trust/store.ts';
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { type OpenConfig, openConfig, refuseAgents, writeConfig } from './file.ts';
 import { valueOf, withValue } from './text.ts';
 
 /** Who types a command trusts it. */
-export const run = async (call: Call): Promise<number> => {
+export const run = async (call: Invocation): Promise<number> => {
   refuseAgents('config set');
   const open = await openConfig(call);
   const value = valueOf(open.path, call.second!);
@@ -17,7 +17,7 @@ export const run = async (call: Call): Promise<number> => {
   if (trusted.length > 0) await addTrust(call.env, open.project, trusted);
   sayShadowed(open, call);
   const said = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(value)}`;
-  call.terminal.out(`${said}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}\n`);
+  call.terminal.print(`${said}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}\n`);
   return 0;
 };
 
@@ -30,7 +30,7 @@ const settingsAt = ({ project, path, section }: OpenConfig, config: Config): Set
 };
 
 /** Of the sections for a change only the one with the longest id holds. */
-const sayShadowed = ({ section }: OpenConfig, { terminal }: Call): void => {
+const sayShadowed = ({ section }: OpenConfig, { terminal }: Invocation): void => {
   if (section === null || section.holding === null || section.holding === section.id) return;
-  terminal.say(`What is set for changes.${section.holding} does not hold for ${section.change} any more.\n`);
+  terminal.log(`What is set for changes.${section.holding} does not hold for ${section.change} any more.\n`);
 };

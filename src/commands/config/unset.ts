@@ -1,16 +1,16 @@
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { openConfig, refuseAgents, writeConfig } from './file.ts';
 import { valueAt, withoutValue } from './text.ts';
 
-export const run = async (call: Call): Promise<number> => {
+export const run = async (call: Invocation): Promise<number> => {
   refuseAgents('config unset');
   const open = await openConfig(call);
   const name = open.path.join('.');
   if (valueAt(open.settings, open.path) === undefined) {
-    call.terminal.out(`${name} is not set in ${open.name}.\n`);
+    call.terminal.print(`${name} is not set in ${open.name}.\n`);
     return 0;
   }
   await writeConfig(open, withoutValue(open.settings, open.path));
-  call.terminal.out(`Took ${name} out of ${open.name}.\n`);
+  call.terminal.print(`Took ${name} out of ${open.name}.\n`);
   return 0;
 };

@@ -1,5 +1,5 @@
 import { safeJson } from '../../text/controls.ts';
-import { resolveOptions, type TypedFlags } from '../../config/resolve.ts';
+import { resolveOptions, type RawFlags } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
@@ -7,13 +7,13 @@ import { limitEnvironment } from '../../process/passed-environment.ts';
 import { findProjectIfAny } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { consentOn } from '../consent.ts';
 import { agentsOf } from '../../run/plan.ts';
 import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
-import { exitCodeOf, listenForStops } from '../../process/signals.ts';
+import { exitCodeOf, onStopSignals } from '../../process/signals.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
 import { probeAgent } from './probe.ts';
@@ -21,23 +21,23 @@ import { checkSandbox } from './sandbox.ts';
 import { checkSurroundings } from './surroundings.ts';
 
 /** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
-export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> => {
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);
-  const { json, probe, ...flags } = typed;
-  const resolved = await resolveOptions({ typed: flags as TypedFlags, env, project });
-  const { options, own, asked, config } = resolved;
+  const { json, probe, ...flags } = rawFlags;
+  const resolved = await resolveOptions({ typed: flags as RawFlags, env, project });
+  const { options, customHarnesses, explicit, config } = resolved;
   limitEnvironment(resolved.passLists);
-  const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, own) }));
+  const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, customHarnesses) }));
   distrustWritable(
     options,
     { cwd, env },
     chosen.map(({ harness }) => harness),
   );
-  const others = asked.has('harness') ? [] : othersOnPath(chosen, { env, cwds: [cwd, project?.root ?? cwd] });
+  const others = explicit.has('harness') ? [] : othersOnPath(chosen, { env, cwds: [cwd, project?.root ?? cwd] });
 
   if (probe && project) {
     const needed = new Set([
-      ...(asked.has('harness') ? [] : [sourceOf('harness')]),
+      ...(explicit.has('harness') ? [] : [sourceOf('harness')]),
       ...chosen.map(({ harness }) => sourceOf(`harnesses.${harness.name}`)),
     ]);
     await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });
@@ -45,23 +45,30 @@ export const run = async ({ typed, cwd, env, terminal }: Call): Promise<number> 
 
   const wanted = new Set(chosen.map(({ harness }) => harness.name));
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);
-  const stops = listenForStops(() => {});
+  const stopSignals = onStopSignals(() => {});
   try {
-    checks.push(...(await checkSandbox({ call: { cwd, env }, options, stops, probe: Boolean(probe) })));
+    checks.push(...(await checkSandbox({ call: { cwd, env }, options, stopSignals, probe: Boolean(probe) })));
     for (const { agent, harness } of [...chosen, ...others]) {
-      if (stops.received() !== null) break;
+      if (stopSignals.received() !== null) break;
       const { allowAll } = options;
-      const found = await checkAgent({ harness, env, stop: stops.stop, cwd, root: project?.root ?? cwd, allowAll });
-      const work = { harness, agent, env, stops, allowAll };
+      const found = await checkAgent({
+        harness,
+        env,
+        stop: stopSignals.stop,
+        cwd,
+        root: project?.root ?? cwd,
+        allowAll,
+      });
+      const work = { harness, agent, env, stopSignals, allowAll };
       const probed = probe && found[0]?.status === 'ok' ? await probeAgent(work) : [];
-      if (stops.received() === null) checks.push(...found, ...probed);
+      if (stopSignals.received() === null) checks.push(...found, ...probed);
     }
   } finally {
-    stops.dispose();
+    stopSignals.dispose();
   }
-  if (json) terminal.out(`${safeJson(checks, 2)}\n`);
-  else for (const check of checks) terminal.out(`${line(check, terminal)}\n`);
-  const signal = stops.received();
+  if (json) terminal.print(`${safeJson(checks, 2)}\n`);
+  else for (const check of checks) terminal.print(`${line(check, terminal)}\n`);
+  const signal = stopSignals.received();
   if (signal !== null) return exitCodeOf(signal);
   const agentNames = new Set(harnesses.map(({ name }) => name));
   const matters = checks.filter(({ about }) => wanted.has(about) || !agentNames.has(about));
@@ -78,5 +85,5 @@ const othersOnPath = (
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-const line = ({ about, status, message, fix }: Check, { paint }: Terminal) =>
-  `${paint(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `; mend it with: ${fix}`}`;
+const line = ({ about, status, message, fix }: Check, { style }: Terminal) =>
+  `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `; mend it with: ${fix}`}`;

@@ -6,10 +6,10 @@ import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { passed } from '../../process/passed-environment.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
-import { watchIteration } from '../../ralph/iteration.ts';
+import { observeIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { oneLine } from '../../text/format.ts';
-import type { Stops } from '../../process/signals.ts';
+import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 /** Longer than any argument may be on Linux. */
@@ -20,7 +20,7 @@ export interface Probe {
   readonly harness: Harness;
   readonly agent: AgentChoice;
   readonly env: NodeJS.ProcessEnv;
-  readonly stops: Pick<Stops, 'stop' | 'kill'>;
+  readonly stopSignals: Pick<StopSignals, 'stop' | 'kill'>;
   /** As a loop would have it. */
   readonly allowAll: boolean;
 }
@@ -82,7 +82,7 @@ const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
 };
 
 const run = async (
-  { harness, agent, env, stops }: Probe,
+  { harness, agent, env, stopSignals }: Probe,
   base: string,
   { allowAll, task }: { allowAll: boolean; task: string },
 ) => {
@@ -94,12 +94,12 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
   const { trailer = [] } = harness;
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
+  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
   const session = openSpawned(harness, {
     cwd: join(base, 'project'),
     env: passed(env),
     stopGraceMs: 2000,
-    stops,
+    stopSignals,
     redactor: createRedactor(env),
     sandbox: null,
   });

@@ -6,32 +6,34 @@ import { runShell } from '../../process/shell.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Sandbox } from '../../process/sandbox.ts';
 import { trySandbox } from '../../sandbox/sandbox.ts';
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { widenedBy } from '../../run/sandbox.ts';
-import type { Stops } from '../../process/signals.ts';
+import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface SandboxQuestion {
-  readonly call: Pick<Call, 'cwd' | 'env'>;
+  readonly call: Pick<Invocation, 'cwd' | 'env'>;
   readonly options: Pick<Options, 'sandbox' | 'sandboxAllow' | 'sandboxWrite'>;
-  readonly stops: Pick<Stops, 'stop' | 'kill'>;
+  readonly stopSignals: Pick<StopSignals, 'stop' | 'kill'>;
   /** Also try to get out of it. */
   readonly probe: boolean;
 }
 
 /** Does it start, in a project of its own. That it cannot be used matters only to who asks for it. */
-export const checkSandbox = async ({ call, options, stops, probe }: SandboxQuestion): Promise<Check[]> => {
+export const checkSandbox = async ({ call, options, stopSignals, probe }: SandboxQuestion): Promise<Check[]> => {
   const base = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
   const project = join(base, 'project');
   mkdirSync(project);
   const run = `doctor-${process.pid}`;
-  const asked = { root: project, ...call, stop: stops.stop, run, agents: [], ...widenedBy(options, call) };
+  const asked = { root: project, ...call, stop: stopSignals.stop, run, agents: [], ...widenedBy(options, call) };
   try {
     const sandbox = await trySandbox(asked);
     if ('why' in sandbox) return [(options.sandbox ? fail : warn)('sandbox', `--sandbox: ${sandbox.why}`, sandbox.fix)];
     try {
       const started = ok('sandbox', `${sandbox.about} starts`);
-      return probe ? [started, await probeSandbox(sandbox, { base, project, run, env: call.env, stops })] : [started];
+      return probe
+        ? [started, await probeSandbox(sandbox, { base, project, run, env: call.env, stopSignals })]
+        : [started];
     } finally {
       await sandbox.close();
     }
@@ -40,14 +42,17 @@ export const checkSandbox = async ({ call, options, stops, probe }: SandboxQuest
   }
 };
 
-interface SandboxProbe extends Pick<SandboxQuestion, 'stops'> {
+interface SandboxProbe extends Pick<SandboxQuestion, 'stopSignals'> {
   readonly base: string;
   readonly project: string;
   readonly run: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-const probeSandbox = async (sandbox: Sandbox, { base, project, run, env, stops }: SandboxProbe): Promise<Check> => {
+const probeSandbox = async (
+  sandbox: Sandbox,
+  { base, project, run, env, stopSignals }: SandboxProbe,
+): Promise<Check> => {
   await runShell({
     command: 'echo inside > inside.txt; echo outside > ../outside.txt',
     cwd: project,
@@ -56,7 +61,7 @@ const probeSandbox = async (sandbox: Sandbox, { base, project, run, env, stops }
     logFile: join(base, 'log'),
     timeoutMs: 60_000,
     stopGraceMs: 1000,
-    stops,
+    stopSignals,
     redactor: createRedactor(env),
     sandbox,
   });

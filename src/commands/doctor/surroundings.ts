@@ -16,7 +16,7 @@ export const checkSurroundings = async (cwd: string, project: Project | null, te
   checkProject(cwd, project),
   ...(project ? [checkState(project)] : []),
   checkDisk(project?.root ?? tmpdir()),
-  terminal.isScreen
+  terminal.isInteractive
     ? ok('terminal', `a screen of ${terminal.columns} columns`)
     : ok('terminal', 'no screen: plain lines, and no questions'),
 ];

@@ -2,7 +2,7 @@ import { userError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
 import { readTasks } from '../../changes/task-file.ts';
 import { countTasks } from '../../changes/tasks.ts';
-import { ask, askSeveral, type Choice } from '../../report/ask.ts';
+import { ask, askSeveral, type Choice } from '../../report/prompts.ts';
 
 const several = 'several of them';
 
@@ -10,14 +10,14 @@ const several = 'several of them';
 export const pick = async (project: Project, candidates: readonly string[]): Promise<string[]> => {
   const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
   const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
-  const all = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
-  if (all === null) throw userError('cancelled', 'no change was chosen');
-  return all;
+  const total = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
+  if (total === null) throw userError('cancelled', 'no change was chosen');
+  return total;
 };
 
 const choiceOf = async (project: Project, id: string): Promise<Choice> => {
   const tasks = await readTasks(project, id);
   if (tasks === null) return { value: id };
-  const { done, all } = countTasks(tasks);
-  return { value: id, hint: `${done} of ${all} tasks done` };
+  const { done, total } = countTasks(tasks);
+  return { value: id, hint: `${done} of ${total} tasks done` };
 };

@@ -1,7 +1,7 @@
 import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { relative } from 'node:path';
-import { checkTyped, resolveOptions, type TypedFlags } from '../../config/resolve.ts';
+import { checkRawFlags, resolveOptions, type RawFlags } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
@@ -12,22 +12,23 @@ import { loopOwner, readRun } from '../../store/state.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { limitEnvironment } from '../../process/passed-environment.ts';
 import { renderStatus } from '../../report/status.ts';
-import type { Call } from '../command.ts';
+import type { Invocation } from '../command.ts';
 import { chooseTargets } from './target.ts';
 
 /** How many iterations `--status` shows. */
 const shown = 10;
 
-export const run = async (call: Call): Promise<number> => {
-  checkTyped(call.typed as TypedFlags);
+export const run = async (call: Invocation): Promise<number> => {
+  checkRawFlags(call.rawFlags as RawFlags);
   const project = findProject(call.cwd);
-  const { options, forChange, fileFor, settled, own, asked, config, passLists } = await resolveOptions({
-    typed: call.typed as TypedFlags,
-    env: call.env,
-    project,
-  });
+  const { options, forChange, fileFor, changeKeys, customHarnesses, explicit, config, passLists } =
+    await resolveOptions({
+      typed: call.rawFlags as RawFlags,
+      env: call.env,
+      project,
+    });
   const action = actionOf(options, call.argument);
-  if (action === 'run' || asked.has('harness')) await checkAgents([options], own);
+  if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
   const changes = await chooseTargets(project, options, call.terminal);
   switch (action) {
     case 'status':
@@ -37,22 +38,22 @@ export const run = async (call: Call): Promise<number> => {
       await refuseAgents('ralph --add-context');
       const { addContext } = await import('../../store/context.ts');
       for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
-      call.terminal.out(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
+      call.terminal.print(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     }
     case 'clearContext': {
       await refuseAgents('ralph --clear-context');
       const { clearContext } = await import('../../store/context.ts');
       for (const change of changes) clearContext({ project, change, env: call.env });
-      call.terminal.out(`Cleared the context of ${changes.join(', ')}.\n`);
+      call.terminal.print(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
     }
     case 'run': {
       limitEnvironment(passLists);
-      await checkSettled(project, settled);
-      const find = await checkAgents(changes.map(forChange), own);
+      await checkSettled(project, changeKeys);
+      const find = await checkAgents(changes.map(forChange), customHarnesses);
       const { startRuns } = await import('./start.ts');
-      return startRuns({ project, asked, fileFor, find, call, changes, config, options, optionsOf: forChange });
+      return startRuns({ project, explicit, fileFor, find, call, changes, config, options, optionsOf: forChange });
     }
   }
 };
@@ -63,15 +64,15 @@ const isOpen = ({ status }: RunView): boolean => status === 'running' || status 
 const confirmed = async (
   project: Project,
   change: string,
-  { saved, terminal, env }: Pick<Call, 'terminal' | 'env'> & { saved: RunView },
+  { saved, terminal, env }: Pick<Invocation, 'terminal' | 'env'> & { saved: RunView },
 ): Promise<RunView> => {
   const { asRecorded, isKnown, recordFolder } = await import('../../store/record.ts');
   const folder = recordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
-    terminal.say(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
+    terminal.log(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
   const view = asRecorded(folder, saved);
   if (view !== saved)
-    terminal.say(`state.json calls ${change} ${saved.status}, but Spool has not recorded that: it is not believed.\n`);
+    terminal.log(`state.json calls ${change} ${saved.status}, but Spool has not recorded that: it is not believed.\n`);
   return view;
 };
 
@@ -102,8 +103,8 @@ const checkSettled = async (project: Project, settled: readonly string[]): Promi
 
 /** The context is what persons add; an agent that could add to it would speak for them. */
 const refuseAgents = async (command: string): Promise<void> => {
-  const { isInside } = await import('../../process/tree.ts');
-  if (isInside()) throw userError('in-iteration', command);
+  const { isInsideIteration } = await import('../../process/tree.ts');
+  if (isInsideIteration()) throw userError('in-iteration', command);
 };
 
 const actionOf = (options: Options, prompt: string | undefined) => {
@@ -118,18 +119,18 @@ const actionOf = (options: Options, prompt: string | undefined) => {
 const showStatus = async (
   project: Project,
   change: string,
-  { terminal, env, json }: Pick<Call, 'terminal' | 'env'> & { json: boolean },
+  { terminal, env, json }: Pick<Invocation, 'terminal' | 'env'> & { json: boolean },
 ): Promise<number> => {
   const { view: saved, damage } = await readRun(project, change);
-  if (damage !== null) terminal.say(`${damage}\n`);
+  if (damage !== null) terminal.log(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
   const view = saved && !isOpen(saved) ? await confirmed(project, change, { saved, terminal, env }) : saved;
   const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
-  if (json) terminal.answer(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
-  else if (view && records) terminal.answer(`${renderStatus(view, records, alive).join('\n')}\n`);
+  if (json) terminal.printResult(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
+  else if (view && records) terminal.printResult(`${renderStatus(view, records, alive).join('\n')}\n`);
   else
-    terminal.answer(
+    terminal.printResult(
       `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
     );
   return 0;

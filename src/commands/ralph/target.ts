@@ -17,7 +17,7 @@ export const chooseTargets = async (
   if (options.change.length > 0) return namedChanges(project, options.change, module);
 
   const candidates = moduleId === null ? await listChanges(project) : await changesOfModule(project, moduleId);
-  const canAsk = options.interactive && terminal.canAsk && !options.all;
+  const canAsk = options.interactive && terminal.canPrompt && !options.all;
   if (candidates.length === 0 && (canAsk || module !== null || options.all))
     throw userError('no-changes', module === null ? '.spool/changes' : `module ${module}`);
   if (options.all || module !== null) return candidates;

@@ -7,8 +7,8 @@ export const amp: Harness = {
   title: 'Amp',
   binary: 'amp',
   install: 'npm install -g @sourcegraph/amp',
-  ownModel: true,
-  reports: ['text', 'tools'],
+  choosesOwnModel: true,
+  capabilities: ['text', 'tools'],
   args: ({ allowAll }) => ['--execute', '--stream-json', ...(allowAll ? ['--dangerously-allow-all'] : [])],
   sandbox: {
     data: (home) => [`${home}/.local/share/amp`, `${home}/.cache/amp`],

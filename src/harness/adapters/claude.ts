@@ -1,5 +1,5 @@
 import { join, sep } from 'node:path';
-import type { Harness, Surroundings } from '../harness.ts';
+import type { Harness, HarnessEnvironment } from '../harness.ts';
 import { field, listAt, textAt } from '../json.ts';
 import { createStreamJsonDecoder } from '../stream-json.ts';
 
@@ -9,16 +9,16 @@ export const claude: Harness = {
   title: 'Claude Code',
   binary: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
-  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
   signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
   isGranted,
-  args: ({ model, allowAll, root }) => [
+  args: ({ model, allowAll, asSuperuser }) => [
     '--print',
     '--verbose',
     '--output-format',
     'stream-json',
     ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? permissions(root) : []),
+    ...(allowAll ? permissions(asSuperuser) : []),
   ],
   sandbox: {
     data: (home, env) => [env.CLAUDE_CONFIG_DIR || `${home}/.claude`, `${home}/.claude.json`],
@@ -51,7 +51,7 @@ const rulesFor = (tools: readonly string[]): string =>
   (tools.length === 0 ? ['Bash', 'Edit', 'Write'] : tools).map((tool) => `"${tool}"`).join(', ');
 
 /** The settings of a project hold only in a folder that was trusted in an interactive session. */
-function isGranted({ root, env, readJson }: Surroundings): boolean {
+function isGranted({ root, env, readJson }: HarnessEnvironment): boolean {
   const home = env.HOME ?? '';
   const folders = field(readJson(join(env.CLAUDE_CONFIG_DIR || home, '.claude.json')), 'projects') ?? {};
   const trusted = Object.entries(folders).some(

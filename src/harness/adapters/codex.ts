@@ -1,4 +1,4 @@
-import { type AgentEvent, nothingKnown } from '../../ralph/events.ts';
+import { type AgentEvent, unknownUsage } from '../../ralph/events.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, listAt, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
@@ -9,10 +9,10 @@ export const codex: Harness = {
   title: 'Codex',
   binary: 'codex',
   install: 'npm install -g @openai/codex',
-  reports: ['text', 'tools', 'tokens'],
+  capabilities: ['text', 'tools', 'tokens'],
   signIn: { args: ['login', 'status'], signedOut: /not logged in/i, maybe: true, fix: 'codex login' },
-  ownData: (folder) => ({ CODEX_SQLITE_HOME: folder }),
-  unlessAllowed: 'its sandbox is read-only, unless sandbox_mode in ~/.codex/config.toml says otherwise',
+  isolationEnv: (folder) => ({ CODEX_SQLITE_HOME: folder }),
+  defaultRestrictions: 'its sandbox is read-only, unless sandbox_mode in ~/.codex/config.toml says otherwise',
   args: ({ model, allowAll }) => [
     'exec',
     '--json',
@@ -102,7 +102,7 @@ const itemCompleted = (item: unknown): AgentEvent[] | null => {
       return [{ type: 'stderr', text: textAt(item, 'message') ?? '' }];
     case 'file_change':
       return [
-        { type: 'tool', tool: 'edit', about: textAt(listAt(item, 'changes')[0], 'path') ?? '' },
+        { type: 'tool', tool: 'edit', title: textAt(listAt(item, 'changes')[0], 'path') ?? '' },
         { type: 'tool-result', tool: 'edit', failed: field(item, 'status') === 'failed' },
       ];
     default: {
@@ -116,14 +116,14 @@ const itemCompleted = (item: unknown): AgentEvent[] | null => {
 /** What says nothing that is shown elsewhere. */
 const silentItems = new Set(['todo_list']);
 
-const toolOf = (item: unknown): { tool: string; about: string } | null => {
+const toolOf = (item: unknown): { tool: string; title: string } | null => {
   switch (field(item, 'type')) {
     case 'command_execution':
-      return { tool: 'shell', about: textAt(item, 'command') ?? '' };
+      return { tool: 'shell', title: textAt(item, 'command') ?? '' };
     case 'mcp_tool_call':
-      return { tool: textAt(item, 'tool') ?? 'mcp', about: textAt(item, 'server') ?? '' };
+      return { tool: textAt(item, 'tool') ?? 'mcp', title: textAt(item, 'server') ?? '' };
     case 'web_search':
-      return { tool: 'web_search', about: textAt(item, 'query') ?? '' };
+      return { tool: 'web_search', title: textAt(item, 'query') ?? '' };
     default:
       return null;
   }
@@ -132,7 +132,7 @@ const toolOf = (item: unknown): { tool: string; about: string } | null => {
 /** Codex counts cached tokens into the input. */
 const usageEvent = (usage: unknown): AgentEvent => ({
   type: 'usage',
-  ...nothingKnown,
+  ...unknownUsage,
   inputTokens: numberAt(usage, 'input_tokens'),
   outputTokens: numberAt(usage, 'output_tokens'),
   cacheReadTokens: numberAt(usage, 'cached_input_tokens'),

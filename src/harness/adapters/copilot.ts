@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../ralph/events.ts';
-import { aboutOf } from '../tool-input.ts';
+import { toolTitle } from '../tool-input.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
@@ -10,7 +10,7 @@ export const copilot: Harness = {
   title: 'Copilot',
   binary: 'copilot',
   install: 'npm install -g @github/copilot',
-  reports: ['text', 'tools', 'denials'],
+  capabilities: ['text', 'tools', 'denials'],
   args: ({ model, allowAll }) => [
     '--output-format',
     'json',
@@ -63,7 +63,7 @@ const createDecoder = (title: string): Decoder => {
       case 'tool.execution_start': {
         const tool = textAt(data, 'toolName') ?? 'tool';
         tools.set(textAt(data, 'toolCallId') ?? '', tool);
-        return [{ type: 'tool', tool, about: aboutOf(field(data, 'arguments')) }];
+        return [{ type: 'tool', tool, title: toolTitle(field(data, 'arguments')) }];
       }
       case 'tool.execution_complete':
         return toolResult(data);

@@ -7,7 +7,7 @@ export const cursorAgent: Harness = {
   title: 'Cursor',
   binary: 'cursor-agent',
   install: 'curl https://cursor.com/install -fsS | bash',
-  reports: ['text', 'tools'],
+  capabilities: ['text', 'tools'],
   args: ({ model, allowAll }) => [
     '--print',
     '--output-format',

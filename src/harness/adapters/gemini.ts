@@ -1,5 +1,5 @@
-import { type AgentEvent, nothingKnown } from '../../ralph/events.ts';
-import { aboutOf } from '../tool-input.ts';
+import { type AgentEvent, unknownUsage } from '../../ralph/events.ts';
+import { toolTitle } from '../tool-input.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
@@ -10,8 +10,8 @@ export const gemini: Harness = {
   title: 'Gemini',
   binary: 'gemini',
   install: 'npm install -g @google/gemini-cli',
-  reports: ['text', 'tools', 'tokens'],
-  unlessAllowed: 'it cannot edit files or run commands, and ends with code 55 in a folder that it does not trust',
+  capabilities: ['text', 'tools', 'tokens'],
+  defaultRestrictions: 'it cannot edit files or run commands, and ends with code 55 in a folder that it does not trust',
   args: ({ model, allowAll }) => [
     '--output-format',
     'stream-json',
@@ -56,7 +56,7 @@ const createDecoder = (title: string): Decoder => {
       case 'tool_use': {
         const tool = textAt(event, 'tool_name') ?? 'tool';
         tools.set(textAt(event, 'tool_id') ?? '', tool);
-        return [{ type: 'tool', tool, about: aboutOf(field(event, 'parameters')) }];
+        return [{ type: 'tool', tool, title: toolTitle(field(event, 'parameters')) }];
       }
       case 'tool_result': {
         const tool = tools.get(textAt(event, 'tool_id') ?? '') ?? 'tool';
@@ -113,7 +113,7 @@ const usageEvent = (stats: unknown): AgentEvent => {
   const thoughts = rest < 0 ? null : rest;
   return {
     type: 'usage',
-    ...nothingKnown,
+    ...unknownUsage,
     inputTokens,
     outputTokens: sum(said, thoughts),
     cacheReadTokens: numberAt(stats, 'cached'),

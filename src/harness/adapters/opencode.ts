@@ -11,15 +11,15 @@ export const opencode: Harness = {
   title: 'OpenCode',
   binary: 'opencode',
   install: 'npm install -g opencode-ai',
-  reports: ['text', 'tools', 'tokens', 'cost', 'denials'],
+  capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
   signIn: {
     args: ['auth', 'list'],
     signedOut: /\b0 credentials(?![\s\S]*Environment)/,
     maybe: true,
     fix: 'opencode auth login',
   },
-  versioned: true,
-  ownData: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
+  allowAllDependsOnVersion: true,
+  isolationEnv: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
   args: ({ model, allowAll, title, version }) => [
     'run',
     '--format',
@@ -142,15 +142,15 @@ const toolEvents = (
   refusal: (tool: string, error: string) => readonly AgentEvent[],
 ): readonly AgentEvent[] | null => {
   if (tool === null) return null;
-  const about = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
+  const title = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
   const failed = field(state, 'status') === 'error';
   const error = textAt(state, 'error') ?? '';
   if (!refusals.test(error))
     return [
-      { type: 'tool', tool, about },
+      { type: 'tool', tool, title },
       { type: 'tool-result', tool, failed },
     ];
-  return [{ type: 'tool', tool, about }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
+  return [{ type: 'tool', tool, title }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
 };
 
 /** OpenCode counts cached tokens apart from the input, and reasoning apart from the output. */

@@ -1,5 +1,5 @@
-import { type AgentEvent, nothingKnown } from '../../ralph/events.ts';
-import { aboutOf, unknownPart } from '../tool-input.ts';
+import { type AgentEvent, unknownUsage } from '../../ralph/events.ts';
+import { toolTitle, unknownPart } from '../tool-input.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { problemEvent, truncated } from '../problem.ts';
@@ -11,7 +11,7 @@ export const pi: Harness = {
   title: 'pi',
   binary: 'pi',
   install: 'npm install -g @mariozechner/pi-coding-agent',
-  reports: ['text', 'tools', 'tokens', 'cost'],
+  capabilities: ['text', 'tools', 'tokens', 'cost'],
   args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
   sandbox: {
     data: (home, env) => [env.PI_CODING_AGENT_DIR || `${home}/.pi`],
@@ -42,7 +42,7 @@ const createDecoder = (title: string): Decoder => {
         problem = problemsOf(title, field(event, 'message'));
         return Array.isArray(field(event, 'message', 'content')) ? messageEvents(field(event, 'message')) : null;
       case 'tool_execution_start':
-        return [{ type: 'tool', tool: textAt(event, 'toolName') ?? 'tool', about: aboutOf(field(event, 'args')) }];
+        return [{ type: 'tool', tool: textAt(event, 'toolName') ?? 'tool', title: toolTitle(field(event, 'args')) }];
       case 'tool_execution_end':
         return [
           { type: 'tool-result', tool: textAt(event, 'toolName') ?? 'tool', failed: field(event, 'isError') === true },
@@ -91,10 +91,10 @@ const usageEvent = (usage: unknown): AgentEvent => {
   const cacheWriteTokens = numberAt(usage, 'cacheWrite');
   // What the provider did not say comes as zero.
   if (numberAt(usage, 'totalTokens') === 0 || (numberAt(usage, 'input') === 0 && numberAt(usage, 'output') === 0))
-    return { type: 'usage', ...nothingKnown };
+    return { type: 'usage', ...unknownUsage };
   return {
     type: 'usage',
-    ...nothingKnown,
+    ...unknownUsage,
     inputTokens: sum(numberAt(usage, 'input'), cacheReadTokens, cacheWriteTokens),
     outputTokens: numberAt(usage, 'output'),
     cacheReadTokens,

@@ -8,8 +8,8 @@ export const qwen: Harness = {
   title: 'Qwen Code',
   binary: 'qwen',
   install: 'npm install -g @qwen-code/qwen-code',
-  reports: ['text', 'tools', 'tokens'],
-  unlessAllowed: 'it cannot edit files or run commands',
+  capabilities: ['text', 'tools', 'tokens'],
+  defaultRestrictions: 'it cannot edit files or run commands',
   args: ({ model, allowAll }) => [
     '--output-format',
     'stream-json',

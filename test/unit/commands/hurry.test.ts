@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRunEnd } from '../../../src/run/hurry.ts';
+import { createRunDeadline } from '../../../src/run/deadline.ts';
 
-const stops = (stop: AbortSignal, kill: AbortSignal) => ({
+const stopSignals = (stop: AbortSignal, kill: AbortSignal) => ({
   stop,
   kill,
   received: () => 'SIGINT' as const,
@@ -11,8 +11,8 @@ const stops = (stop: AbortSignal, kill: AbortSignal) => ({
 const never = new AbortController().signal;
 
 test('a signal that came before a run listens to it ends the run', () => {
-  const end = createRunEnd();
-  end.endWith(stops(AbortSignal.abort(), never));
+  const end = createRunDeadline();
+  end.endWith(stopSignals(AbortSignal.abort(), never));
 
   expect(() => end.rethrow(new Error('git was ended'))).toThrow('Interrupted');
   end.dispose();

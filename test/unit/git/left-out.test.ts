@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { covers, inFolders, type LeftOut, stillLeftOut, withTimes } from '../../../src/git/left-out.ts';
+import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/skipped.ts';
 
-const leftOut = (name: string): LeftOut => ({ name, kind: 'ignored', why: '' });
+const leftOut = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
 
 test.each([
   [['data/a', 'data/b/c'], ['src/x'], ['data/']],
@@ -39,7 +39,7 @@ test('folders stand for all of the names and for none of the others', () => {
 test('a list tells since when and until when a file was left out', () => {
   const there = new Set(['a', 'b']);
   const isThere = (name: string) => there.has(name);
-  const file = (name: string, kind: LeftOut['kind'] = 'large'): LeftOut => ({ name, kind, why: '' });
+  const file = (name: string, kind: SkippedPath['kind'] = 'large'): SkippedPath => ({ name, kind, why: '' });
   const first = withTimes([], [file('a'), file('b', 'ignored')], { treeId: '1', isThere });
   expect(first).toEqual([{ ...file('a'), since: '1' }, file('b', 'ignored')]);
 
@@ -51,7 +51,7 @@ test('a list tells since when and until when a file was left out', () => {
   ];
   expect(second).toEqual(gone);
   expect(withTimes(second, [file('b', 'ignored')], { treeId: '3', isThere })).toEqual(gone);
-  expect(stillLeftOut(second).map(({ name }) => name)).toEqual(['b']);
+  expect(stillSkipped(second).map(({ name }) => name)).toEqual(['b']);
 
   there.add('a');
   const third = withTimes(second, [file('a')], { treeId: '4', isThere });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { opencode } from '../../../src/harness/adapters/opencode.ts';
-import { type AgentEvent, nothingKnown, type Usage } from '../../../src/ralph/events.ts';
+import { type AgentEvent, unknownUsage, type Usage } from '../../../src/ralph/events.ts';
 import { chunkSizes, cut } from '../chunks.ts';
 
 /** The events that OpenCode's output stands for; neighbouring pieces of plain text are joined. */
@@ -144,7 +144,7 @@ describe('an error', () => {
       'model',
       'ProviderModelNotFoundError; "opencode models" lists the models',
     ],
-    ['429', 'APIError', { message: 'slow down', statusCode: 429 }, 'limit', 'slow down (HTTP 429)'],
+    ['429', 'APIError', { message: 'slow down', statusCode: 429 }, 'rate-limit', 'slow down (HTTP 429)'],
     ['500', 'APIError', { message: 'oh', statusCode: 500 }, 'overload', 'oh (HTTP 500)'],
     ['529', 'APIError', { message: 'busy', statusCode: 529 }, 'overload', 'busy (HTTP 529)'],
     ['400', 'APIError', { message: 'bad', statusCode: 400 }, 'unknown', 'bad (HTTP 400)'],
@@ -384,15 +384,15 @@ test('a line that is too long to be held is passed on whole, as plain text', () 
   expect(rest).toEqual([]);
 });
 
-function used(tool: string, about: string, failed: boolean): AgentEvent[] {
+function used(tool: string, title: string, failed: boolean): AgentEvent[] {
   return [
-    { type: 'tool', tool, about },
+    { type: 'tool', tool, title },
     { type: 'tool-result', tool, failed },
   ];
 }
 
 function usage(facts: Partial<Usage> = {}): AgentEvent {
-  return { type: 'usage', ...nothingKnown, ...facts };
+  return { type: 'usage', ...unknownUsage, ...facts };
 }
 
 /** Whether the fields of an event are what its type says. */
@@ -404,7 +404,7 @@ const isWellFormed = (event: AgentEvent): boolean => {
     case 'stderr':
       return typeof event.text === 'string';
     case 'tool':
-      return typeof event.tool === 'string' && typeof event.about === 'string';
+      return typeof event.tool === 'string' && typeof event.title === 'string';
     case 'tool-result':
       return typeof event.tool === 'string' && typeof event.failed === 'boolean';
     case 'denied':

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
 import { denied } from '../../../src/harness/problem.ts';
-import type { AgentEvent, Ended } from '../../../src/ralph/events.ts';
+import type { AgentEvent, TurnEnd } from '../../../src/ralph/events.ts';
 
 /** What is made of these events when the process has ended. */
-const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<Ended> = {}, allowAll = false) => {
+const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<TurnEnd> = {}, allowAll = false) => {
   const seen: AgentEvent[] = [];
   const diagnosis = createDiagnosis(
     harnesses.find(({ name }) => name === agent)!,

@@ -8,47 +8,53 @@ const kindOf = (lines: readonly string[], own = true): AgentErrorKind | null =>
 describe('what an agent CLI says of itself', () => {
   test.each<[string, AgentErrorKind]>([
     // Claude Code
-    ['Claude AI usage limit reached|1794790000', 'limit'],
-    ["You've hit your session limit · resets 3pm (Europe/Paris)", 'limit'],
-    ["You've hit your limit · resets 2:30pm (UTC)", 'limit'],
-    ['5-hour limit reached ∙ resets 3pm', 'limit'],
+    ['Claude AI usage limit reached|1794790000', 'rate-limit'],
+    ["You've hit your session limit · resets 3pm (Europe/Paris)", 'rate-limit'],
+    ["You've hit your limit · resets 2:30pm (UTC)", 'rate-limit'],
+    ['5-hour limit reached ∙ resets 3pm', 'rate-limit'],
     [
       'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed"}}',
-      'limit',
+      'rate-limit',
     ],
     ['Not logged in · Please run /login', 'auth'],
     ['Invalid API key · Please run /login', 'auth'],
     // Codex
-    ["ERROR: You've hit your usage limit. Upgrade to Pro or try again in 2 hours 5 minutes.", 'limit'],
-    ['ERROR: exceeded retry limit, last status: 429 Too Many Requests', 'limit'],
+    ["ERROR: You've hit your usage limit. Upgrade to Pro or try again in 2 hours 5 minutes.", 'rate-limit'],
+    ['ERROR: exceeded retry limit, last status: 429 Too Many Requests', 'rate-limit'],
     ['2026-11-15T23:03:20.382Z ERROR codex_core: unexpected status 401 Unauthorized: no such key', 'auth'],
     ['Missing environment variable: `OPENAI_API_KEY`.', 'auth'],
     // Gemini
-    ['[API Error: You have exhausted your daily quota on this model.]', 'limit'],
-    ['ApiError: {"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}', 'limit'],
-    ['Attempt 1 failed with status 429. Retrying with backoff... ApiError: quota exceeded', 'limit'],
+    ['[API Error: You have exhausted your daily quota on this model.]', 'rate-limit'],
+    [
+      'ApiError: {"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}',
+      'rate-limit',
+    ],
+    ['Attempt 1 failed with status 429. Retrying with backoff... ApiError: quota exceeded', 'rate-limit'],
     ['Please set an Auth method in your settings.json or specify GEMINI_API_KEY', 'auth'],
     // Copilot
-    ["Sorry, you've hit a rate limit that restricts the number of requests. Please try again in 2 hours.", 'limit'],
+    [
+      "Sorry, you've hit a rate limit that restricts the number of requests. Please try again in 2 hours.",
+      'rate-limit',
+    ],
     ['Error: No authentication information found.', 'auth'],
     // Cursor
-    ["Error: You've hit your usage limit Get Cursor Pro for more Agent usage", 'limit'],
-    ['ConnectError: [resource_exhausted] Error', 'limit'],
+    ["Error: You've hit your usage limit Get Cursor Pro for more Agent usage", 'rate-limit'],
+    ['ConnectError: [resource_exhausted] Error', 'rate-limit'],
     // Qwen Code
-    ['[API Error: 429 You exceeded your current quota, please check your plan]', 'limit'],
+    ['[API Error: 429 You exceeded your current quota, please check your plan]', 'rate-limit'],
     // OpenCode
-    ['Error: Too Many Requests', 'limit'],
-    ['\u001b[91m\u001b[1mError: \u001b[0mRate limit exceeded. Please try again later.', 'limit'],
+    ['Error: Too Many Requests', 'rate-limit'],
+    ['\u001b[91m\u001b[1mError: \u001b[0mRate limit exceeded. Please try again later.', 'rate-limit'],
     ['Error: Model not found: anthropic/nothing', 'model'],
     ['ProviderModelNotFoundError: ProviderModelNotFoundError', 'model'],
     // pi, Amp, and agents of the user's own
     ['No API key found for the selected model.', 'auth'],
     ['Unauthorized. Run `amp login` to log in.', 'auth'],
-    ['litellm.RateLimitError: AnthropicException - {"type":"error","error":{"type":"rate_limit_error"}}', 'limit'],
+    ['litellm.RateLimitError: AnthropicException - {"type":"error","error":{"type":"rate_limit_error"}}', 'rate-limit'],
     ['Error: model "llama9" not found, try pulling it first', 'model'],
-    ['HTTP 429 Too Many Requests', 'limit'],
-    ['Rate limit reached for gpt-5 in organization org-1 on tokens per min', 'limit'],
-    ['Error: Request failed with status code 429', 'limit'],
+    ['HTTP 429 Too Many Requests', 'rate-limit'],
+    ['Rate limit reached for gpt-5 in organization org-1 on tokens per min', 'rate-limit'],
+    ['Error: Request failed with status code 429', 'rate-limit'],
   ])('%j is of kind %s', (line, kind) => {
     expect(kindOf(['Working on it.', line])).toBe(kind);
   });
@@ -113,8 +119,8 @@ describe('among the lines of a test runner', () => {
     ['Rate limit exceeded. Please try again in 5 minutes', null],
     ['Invalid API key', null],
     ['Model not found: User', null],
-    ["You've hit your usage limit. Try again at 3pm.", 'limit'],
-    ['Claude AI usage limit reached|1794790000', 'limit'],
+    ["You've hit your usage limit. Try again at 3pm.", 'rate-limit'],
+    ['Claude AI usage limit reached|1794790000', 'rate-limit'],
     ['Not logged in · Please run /login', 'auth'],
   ])('%j is of kind %s, as it is in what an agent with events prints beside them', (line, kind) => {
     expect(kindOf([...tests, line])).toBe(kind);
@@ -127,6 +133,6 @@ test('a stack below the error does not take it back, and the last telling line c
   const stack = ['at throwErrorIfNotOK (file:///gemini/index.js:1:2)', 'at process.processTicksAndRejections'];
   expect(tellingLine(['Error: No API key found.', 'Error: 429 Too Many Requests', ...stack], { own: true })).toEqual({
     line: 'Error: 429 Too Many Requests',
-    kind: 'limit',
+    kind: 'rate-limit',
   });
 });

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
-import type { AgentEvent, Ended, IterationRecord } from '../../../src/ralph/events.ts';
-import { watchIteration } from '../../../src/ralph/iteration.ts';
+import type { AgentEvent, TurnEnd, IterationRecord } from '../../../src/ralph/events.ts';
+import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { agents } from '../../model/agents.mjs';
 import { scenarios } from '../../model/scenarios.mjs';
 import { chunkSizes, cut } from '../chunks.ts';
@@ -38,13 +38,13 @@ const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exi
   return events;
 };
 
-const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
+const exited = (exitCode: number): TurnEnd => ({ end: 'exited', exitCode, signal: null, problem: null });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 const judge = (agent: string, scenario: Scenario) => {
   const { stdout, stderr, exit } = golden(agent, scenario);
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.see(event);
   return watch.judge(exited(exit));
 };
@@ -126,7 +126,9 @@ describe.each(recorded)('%s', (agent) => {
   });
 });
 
-const seeDenials = harnesses.filter(({ name, reports }) => recorded.includes(name) && reports.includes('denials'));
+const seeDenials = harnesses.filter(
+  ({ name, capabilities }) => recorded.includes(name) && capabilities.includes('denials'),
+);
 
 test.each(seeDenials.map(({ name }) => name))('%s, denied: what it may not use, and the way out', (agent) => {
   expect(golden(agent, 'denied').exit).toBe(0);
@@ -165,7 +167,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
   });
 
   test('a format that it does not know is plain text, and the loop still works', () => {
-    const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+    const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
     for (const event of decode(agent, [
       bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
     ]))
@@ -194,7 +196,7 @@ test('empty turns of pi, to which a background task wakes it, leave the promise 
   }));
   const woken = { type: 'tool_execution_start', toolName: 'bash', args: { command: 'kill %1' } };
   const lines = [...turns, woken, ...turns, { type: 'agent_end', messages: [] }];
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of decode('pi', [bytes(stdout + lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]))
     watch.see(event);
   expect(watch.judge(exited(0))).toMatchObject({ completionFound: true, error: null });
@@ -206,7 +208,7 @@ test('the end of a usage limit is taken from the event in which Claude Code says
     { type: 'result', is_error: true, api_error_status: 429, result: "You've hit your 5-hour limit" },
   ];
   const events = decode('claude', [bytes(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]);
-  expect(events).toContainEqual(expect.objectContaining({ kind: 'limit', resetsAtMs: 1_794_797_020_000 }));
+  expect(events).toContainEqual(expect.objectContaining({ kind: 'rate-limit', resetsAtMs: 1_794_797_020_000 }));
 });
 
 test('a Gemini that ran out of turns has failed, whatever its result says', () => {

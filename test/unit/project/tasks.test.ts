@@ -144,15 +144,15 @@ describe('"### Task" sections', () => {
 });
 
 test.each([
-  ['', { done: 0, all: 0 }],
-  ['- [x] one\n- [ ] two\n- [~] three', { done: 1, all: 3 }],
+  ['', { done: 0, total: 0 }],
+  ['- [x] one\n- [ ] two\n- [~] three', { done: 1, total: 3 }],
 ])('countTasks in %j', (markdown, expected) => {
   expect(countTasks(parseTasks(markdown))).toEqual(expected);
 });
 
 test('optional tasks neither count nor are they open', () => {
   const tasks = parseTasks('- [x] one\n- [ ]* two\n- [x]* three');
-  expect(countTasks(tasks)).toEqual({ done: 1, all: 1 });
+  expect(countTasks(tasks)).toEqual({ done: 1, total: 1 });
   expect(openTasks(tasks)).toEqual([]);
 });
 

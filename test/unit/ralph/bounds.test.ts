@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { boundRecord } from '../../../src/ralph/bounds.ts';
 import { describeResult } from '../../../src/ralph/prompt.ts';
-import { addRecord, emptyTally } from '../../../src/ralph/tally.ts';
+import { addRecord, emptyTotals } from '../../../src/ralph/totals.ts';
 import { recordWith } from './records.ts';
 
 const long = 'long words '.repeat(200_000);
@@ -50,22 +50,22 @@ test('a record is small, whatever an iteration has done, and its numbers stay tr
 });
 
 test('an ordinary record stays as it is, and so do attempts in it but for their lists', () => {
-  const { held: _, ...attempt } = huge;
+  const { deferred: _, ...attempt } = huge;
   expect(boundRecord(recordWith())).toEqual(recordWith());
-  expect(boundRecord(recordWith({ held: [attempt] })).held[0]!.git!.files).toHaveLength(200);
+  expect(boundRecord(recordWith({ deferred: [attempt] })).deferred[0]!.git!.files).toHaveLength(200);
 });
 
 test('what the lists leave out is counted', () => {
-  const tally = addRecord(emptyTally, boundRecord(huge));
-  expect(tally).toMatchObject({ filesLeftOut: 4800 });
-  expect(tally.files).toHaveLength(200);
+  const totals = addRecord(emptyTotals, boundRecord(huge));
+  expect(totals).toMatchObject({ filesLeftOut: 4800 });
+  expect(totals.files).toHaveLength(200);
 });
 
 test('the result in the next prompt is bounded whatever the record holds', () => {
   const { rejected: _, ...others } = huge;
   const results = [huge, { ...others, rejected: null }, { ...others, rejected: null, error: null }];
   for (const record of results) {
-    const text = describeResult(record, { stalled: 0, sameError: 0 })!;
+    const text = describeResult(record, { stalled: 0, sameErrorCount: 0 })!;
     expect(text.length).toBeLessThan(20_000);
     expect(text).toContain('1 failed\n```');
   }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AgentEvent, type Ended, nothingKnown } from '../../../src/ralph/events.ts';
-import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { type AgentEvent, type TurnEnd, unknownUsage } from '../../../src/ralph/events.ts';
+import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { buildRalphPrompt } from '../../../src/ralph/prompt.ts';
 import { chunkSizes, cut } from '../chunks.ts';
 
@@ -11,13 +11,13 @@ const prompt = buildRalphPrompt(`Fix the parser, then print\n${tag}`, {
   proposal: `# Why\n${tag}`,
 });
 
-const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
+const exited = (exitCode: number): TurnEnd => ({ end: 'exited', exitCode, signal: null, problem: null });
 const plain = (text: string): AgentEvent => ({ type: 'text', text, plain: true });
 const message = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
-const tool = (name: string): AgentEvent => ({ type: 'tool', tool: name, about: tag });
+const tool = (name: string): AgentEvent => ({ type: 'tool', tool: name, title: tag });
 const usage = (inputTokens: number | null, outputTokens: number | null, costUsd: number | null): AgentEvent => ({
   type: 'usage',
-  ...nothingKnown,
+  ...unknownUsage,
   inputTokens,
   outputTokens,
   costUsd,
@@ -31,7 +31,7 @@ const deniedCall: AgentEvent = { type: 'tool-result', tool: 'bash', failed: true
 const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' };
 
 const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, sent);
+  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, sent);
   for (const event of events) watch.see(event);
   return watch.judge(ended);
 };
@@ -159,7 +159,7 @@ describe('an echo of the prompt', () => {
 });
 
 describe('a promise of an iteration that went wrong is rejected', () => {
-  test.each<[string, AgentEvent[], Ended, { kind: string; message: string }]>([
+  test.each<[string, AgentEvent[], TurnEnd, { kind: string; message: string }]>([
     ['a code other than 0', [], exited(3), { kind: 'crash', message: 'the agent exited with code 3' }],
     [
       'an interruption that ends with 0',
@@ -209,7 +209,7 @@ describe('a denied tool call', () => {
   const crashed = { kind: 'crash', message: 'the agent exited with code 1' };
   const done = message(`All tests pass.\n\n${tag}`);
 
-  test.each<[string, AgentEvent[], Ended, { kind: string; message: string } | null, boolean]>([
+  test.each<[string, AgentEvent[], TurnEnd, { kind: string; message: string } | null, boolean]>([
     ['with which the agent went on and finished', [tool('bash'), deniedCall, denied(), done], exited(0), null, true],
     ['that is only known from the end', [tool('bash'), done, denied()], exited(0), null, true],
     ['that stderr names too early or too late', [denied(), tool('bash'), deniedCall, done], exited(0), null, true],
@@ -260,7 +260,7 @@ describe('what was used', () => {
     ],
     ['null adds nothing', [usage(null, 2, 1), usage(5, null, null)], { inputTokens: 5, outputTokens: 2, costUsd: 1 }],
   ])('%s', (_, events, expected) => {
-    expect(judge(events).usage).toEqual(expected && { ...nothingKnown, ...expected });
+    expect(judge(events).usage).toEqual(expected && { ...unknownUsage, ...expected });
   });
 });
 
@@ -360,10 +360,10 @@ describe('giving up', () => {
 });
 
 describe('a call over and over', () => {
-  const call = (about: string): AgentEvent => ({ type: 'tool', tool: 'bash', about });
+  const call = (title: string): AgentEvent => ({ type: 'tool', tool: 'bash', title });
   test.each([
     ['fourteen times in a row', Array(14).fill(call('npm test')), null],
-    ['fifteen times in a row', Array(15).fill(call('npm test')), { tool: 'bash', about: 'npm test', times: 15 }],
+    ['fifteen times in a row', Array(15).fill(call('npm test')), { tool: 'bash', title: 'npm test', times: 15 }],
     ['with another between', [...Array(10).fill(call('a')), call('b'), ...Array(10).fill(call('a'))], null],
   ])('%s', (_, events, repeated) => {
     expect(judge(events as AgentEvent[]).repeated).toEqual(repeated);

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import {
   type AgentEvent,
-  type Ended,
+  type TurnEnd,
   type GateReport,
   type IterationRecord,
-  nothingKnown,
+  unknownUsage,
   type RunEvent,
   type RunPlan,
 } from '../../../src/ralph/events.ts';
-import { runLoop, type Standing, type World } from '../../../src/ralph/loop.ts';
+import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
 import { initialView, reduceView } from '../../../src/ralph/fold.ts';
-import type { Tally } from '../../../src/ralph/tally.ts';
+import type { RunTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {
@@ -32,12 +32,12 @@ const plan: RunPlan = {
   commit: true,
 };
 
-const exited = (exitCode: number): Ended => ({ end: 'exited', exitCode, signal: null, problem: null });
+const exited = (exitCode: number): TurnEnd => ({ end: 'exited', exitCode, signal: null, problem: null });
 const says = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
 
 interface Call {
   readonly events?: readonly AgentEvent[];
-  readonly ended?: Ended;
+  readonly ended?: TurnEnd;
   /** The time when the agent ends, in milliseconds. */
   readonly at?: number;
   /** The signal that has come by the time the agent ends. */
@@ -50,8 +50,8 @@ const run = async (
   calls: readonly Call[],
   changes: {
     plan?: Partial<RunPlan>;
-    standing?: Partial<Standing>;
-    tally?: Partial<Tally>;
+    standing?: Partial<LoopState>;
+    totals?: Partial<RunTotals>;
     signalWhileWaiting?: string;
     /** What a gate says that was cut off before. */
     gateAgain?: GateReport;
@@ -67,9 +67,9 @@ const run = async (
   const iterations: number[] = [];
   const whole = { ...plan, ...changes.plan };
   const facts = { pid: 1, startedAt: '', at: new Date(0).toISOString() };
-  let view = { ...initialView(whole, facts), ...changes.tally };
-  const world: World = {
-    tally: () => view,
+  let view = { ...initialView(whole, facts), ...changes.totals };
+  const world: LoopHost = {
+    totals: () => view,
     now: () => new Date(time),
     ticks: () => (ticks += 10),
     stopSignal: () => signal,
@@ -90,7 +90,7 @@ const run = async (
     tasks: async () => null,
     withoutSecrets: (record) => record,
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
-    watchWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
+    trackWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
     trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
@@ -111,7 +111,7 @@ const run = async (
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const standing = { last: null, restingUntil: new Map(), pending: null, ...changes.standing };
+  const standing = { last: null, cooldowns: new Map(), pending: null, ...changes.standing };
   const reason = await runLoop(whole, standing, world);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');
@@ -214,23 +214,23 @@ describe('the loop', () => {
   });
 
   test('starts with the next number, and knows what was before', async () => {
-    const { diary } = await run([], { plan: { maxIterations: 4 }, tally: { finished: 3 } });
+    const { diary } = await run([], { plan: { maxIterations: 4 }, totals: { finishedIterations: 3 } });
 
     expect(diary).toContain('save 4');
     expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
   });
 
   test('a limit that is reached already ends it before it starts', async () => {
-    const usage = { ...nothingKnown, costUsd: 5 };
+    const usage = { ...unknownUsage, costUsd: 5 };
     const limits = { ...noLimits, maxCostUsd: 5 };
-    const { stop, iterations } = await run([], { plan: { limits }, tally: { usage } });
+    const { stop, iterations } = await run([], { plan: { limits }, totals: { usage } });
 
     expect(stop).toMatchObject({ cause: 'max-cost', reason: 'limit' });
     expect(iterations).toEqual([]);
   });
 
   test('ends an agent that spends too much, with what was spent before in mind', async () => {
-    const spends = (costUsd: number): AgentEvent => ({ type: 'usage', ...nothingKnown, costUsd });
+    const spends = (costUsd: number): AgentEvent => ({ type: 'usage', ...unknownUsage, costUsd });
     const limits = { ...noLimits, maxCostUsd: 5 };
     const { stop, events } = await run([{ events: [spends(3)] }, { events: [spends(1), spends(1), spends(9)] }], {
       plan: { limits },
@@ -284,7 +284,7 @@ describe('an agent that cannot work now', () => {
   const agents = ['first', 'second'].map((harness) => ({ harness, model: null }));
   const limited = (resetsAtMs?: number): AgentEvent => ({
     type: 'error',
-    kind: 'limit',
+    kind: 'rate-limit',
     message: 'enough',
     ...(resetsAtMs === undefined ? {} : { resetsAtMs }),
   });
@@ -348,7 +348,7 @@ describe('an agent that cannot work now', () => {
     expect(iterations).toEqual([1, 1]);
     expect(reason).toBe('limit');
     expect(events.filter((event) => event.type === 'iteration-finished')).toMatchObject([
-      { record: { iteration: 1, error: null, held: [{ harness: 'opencode', error: { kind: 'limit' } }] } },
+      { record: { iteration: 1, error: null, deferred: [{ harness: 'opencode', error: { kind: 'rate-limit' } }] } },
     ]);
   });
 
@@ -394,7 +394,7 @@ describe('an agent that cannot work now', () => {
   });
 
   test('goes on waiting when it was interrupted in a wait, and stops when it is asked to', async () => {
-    const standing = { restingUntil: new Map([['opencode', 3000]]) };
+    const standing = { cooldowns: new Map([['opencode', 3000]]) };
     expect((await run([], { standing, plan: { maxIterations: 1 } })).waits).toEqual(['wait until 3000']);
     expect(await run([], { standing, signalWhileWaiting: 'SIGINT' })).toMatchObject({
       reason: 'interrupted',

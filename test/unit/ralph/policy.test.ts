@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type IterationRecord, type Limits, nothingKnown, type Stop, type Usage } from '../../../src/ralph/events.ts';
+import { type IterationRecord, type Limits, unknownUsage, type Stop, type Usage } from '../../../src/ralph/events.ts';
 import { decide, type Progress } from '../../../src/ralph/policy.ts';
 import { crash, noLimits, recordWith } from './records.ts';
 
@@ -10,7 +10,7 @@ interface Row {
   readonly limits?: Partial<Limits>;
   readonly failures?: number;
   readonly stalled?: number;
-  readonly sameError?: number;
+  readonly sameErrorCount?: number;
   readonly denied?: number;
   readonly usage?: Usage;
   readonly elapsedMs?: number;
@@ -29,12 +29,18 @@ const decideOn = ({ record, plan, limits, failures = 0, stalled = 0, usage, elap
       limits: { ...noLimits, ...limits },
     },
     record: recordWith(record),
-    tally: { failures, sameError: row.sameError ?? 0, stalled, denied: row.denied ?? 0, usage: usage ?? null },
+    totals: {
+      failures,
+      sameErrorCount: row.sameErrorCount ?? 0,
+      stalled,
+      denied: row.denied ?? 0,
+      usage: usage ?? null,
+    },
     spent: { elapsedMs, nowMs },
     stopSignal: row.stopSignal ?? null,
   });
 
-const used = (facts: Partial<Usage>): Usage => ({ ...nothingKnown, ...facts });
+const used = (facts: Partial<Usage>): Usage => ({ ...unknownUsage, ...facts });
 
 const promised = { completionFound: true };
 const green = { command: 'npm test', outcome: 'passed', exitCode: 0, durationMs: 1, tail: '' } as const;

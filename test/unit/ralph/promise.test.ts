@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/events.ts';
-import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { chunkSizes, cut } from '../chunks.ts';
 import {
   counts,
@@ -16,10 +16,10 @@ import {
 
 const message = (text: string): AgentEvent => ({ type: 'text', text, plain: false });
 const plain = (text: string): AgentEvent => ({ type: 'text', text, plain: true });
-const tool: AgentEvent = { type: 'tool', tool: 'bash', about: 'npm test' };
+const tool: AgentEvent = { type: 'tool', tool: 'bash', title: 'npm test' };
 
 const judge = (events: readonly AgentEvent[], completionPromise = 'COMPLETE') => {
-  const watch = watchIteration({ completionPromise, blockedPromise: 'BLOCKED' }, 'Do it.');
+  const watch = observeIteration({ completionPromise, blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of events) watch.see(event);
   const { completionFound, rejected, mentions, evidence, blocked } = watch.judge({
     end: 'exited',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseValue } from '../../../src/config/values.ts';
-import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/iteration.ts';
 import {
   buildPromptPreamble,
   buildRalphPrompt,
@@ -198,7 +198,7 @@ describe('what is said of the iteration before', () => {
       /not accepted: the agent exited with code 1\./,
     ],
   ])('%s', (_, record, expected) => {
-    const words = describeResult(record, { stalled: 0, sameError: 0 });
+    const words = describeResult(record, { stalled: 0, sameErrorCount: 0 });
     if (expected === null) expect(words).toBeNull();
     else expect(words).toMatch(expected);
   });
@@ -207,18 +207,23 @@ describe('what is said of the iteration before', () => {
     [
       'nothing changed for a while',
       recordWith({ git: nothingChanged }),
-      { stalled: 3, sameError: 0 },
+      { stalled: 3, sameErrorCount: 0 },
       /last 3 iterations changed no file/,
     ],
-    ['the same error again', recordWith({ error: crash }), { stalled: 0, sameError: 2 }, /same error has come 2 times/],
+    [
+      'the same error again',
+      recordWith({ error: crash }),
+      { stalled: 0, sameErrorCount: 2 },
+      /same error has come 2 times/,
+    ],
     [
       'the same call over and over',
-      recordWith({ repeated: { tool: 'bash', about: 'npm test', times: 40 } }),
-      { stalled: 0, sameError: 0 },
+      recordWith({ repeated: { tool: 'bash', title: 'npm test', times: 40 } }),
+      { stalled: 0, sameErrorCount: 0 },
       /called bash 40 times in a row with the same input \(npm test\)/,
     ],
-  ])('%s', (_, record, tally, expected) => {
-    expect(describeResult(record, tally)).toMatch(expected);
+  ])('%s', (_, record, totals, expected) => {
+    expect(describeResult(record, totals)).toMatch(expected);
   });
 
   test('what was denied is named, but not how to allow it: that is for a person to decide', () => {
@@ -226,7 +231,7 @@ describe('what is said of the iteration before', () => {
     const error = { kind: 'permission', message: denied.message } as const;
     const records = [{ denied }, { denied, error }, { denied, error, rejected: error.message }];
     for (const facts of records) {
-      const words = describeResult(recordWith(facts), { stalled: 0, sameError: 0 });
+      const words = describeResult(recordWith(facts), { stalled: 0, sameErrorCount: 0 });
       expect(words).toContain('You are not allowed to use bash, edit.');
       expect(words).not.toContain('opencode.json');
     }
@@ -237,18 +242,18 @@ describe('what is said of the iteration before', () => {
     const gate = { passed: false, tampering: [], openTasks: [], runs: [run] };
     const refused = describeResult(recordWith({ gate, rejected: '"npm test" failed twice' }), {
       stalled: 0,
-      sameError: 0,
+      sameErrorCount: 0,
     });
     expect(refused).toMatch(/not accepted: "npm test" failed twice\./);
     expect(refused).toContain('The end of what "npm test" printed:\n\n````\na\n```\nb\n````');
-    expect(describeResult(recordWith({ gate }), { stalled: 0, sameError: 0 })).toContain(
+    expect(describeResult(recordWith({ gate }), { stalled: 0, sameErrorCount: 0 })).toContain(
       'a state that does not hold: "npm test" failed twice, with exit code 1.',
     );
   });
 });
 
 const promises = (promise: string, text: string): boolean => {
-  const watch = watchIteration({ completionPromise: promise, blockedPromise: 'BLOCKED' }, '');
+  const watch = observeIteration({ completionPromise: promise, blockedPromise: 'BLOCKED' }, '');
   watch.see({ type: 'text', text, plain: false });
   return watch.promised();
 };

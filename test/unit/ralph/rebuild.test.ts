@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type IterationRecord, nothingKnown, type RunPlan } from '../../../src/ralph/events.ts';
+import { type IterationRecord, unknownUsage, type RunPlan } from '../../../src/ralph/events.ts';
 import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
 import { currentStatus } from '../../../src/ralph/view.ts';
 import { initialView } from '../../../src/ralph/fold.ts';
@@ -24,7 +24,7 @@ const plan: RunPlan = {
   commit: false,
 };
 const start = initialView(plan, { pid: 1, startedAt: '2026-01-02T03:04:05.000Z', at: '2026-01-02T03:04:05.000Z' });
-const usage = { ...nothingKnown, costUsd: 2 };
+const usage = { ...unknownUsage, costUsd: 2 };
 const records = (...facts: Partial<IterationRecord>[]) =>
   facts.map((each, index) => recordWith({ iteration: index + 1, usage, durationMs: 1000, ...each }));
 
@@ -32,7 +32,7 @@ describe('from its start and its records', () => {
   test('a run has its settings, its numbers, its files and its time', () => {
     expect(rebuildView(start, records({}, { harness: 'opencode' }))).toMatchObject({
       run: plan.run,
-      finished: 2,
+      finishedIterations: 2,
       iteration: 2,
       usage: { costUsd: 4 },
       files: ['a.txt'],
@@ -70,7 +70,7 @@ test('without its start a run has its numbers, and is never complete', () => {
   expect(viewOfRecords(plan.change, [first, second])).toMatchObject({
     run: plan.run,
     status: 'interrupted',
-    finished: 2,
+    finishedIterations: 2,
     usage: { costUsd: 4 },
     files: ['a.txt'],
   });

@@ -2,7 +2,7 @@ import type { GatePlan, IterationRecord, Limits } from '../../../src/ralph/event
 
 /** A record of an iteration that went well and promised nothing, with what a test says differently. */
 export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecord => ({
-  v: 1,
+  v: 2,
   run: '20260102-030405-9f3a',
   iteration: 1,
   startedAt: '2026-01-02T03:04:05.000Z',
@@ -35,7 +35,7 @@ export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecor
   gate: null,
   tasks: null,
   repeated: null,
-  held: [],
+  deferred: [],
   ...facts,
 });
 

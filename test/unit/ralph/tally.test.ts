@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { IterationRecord } from '../../../src/ralph/events.ts';
-import { addRecord, emptyTally, type Tally } from '../../../src/ralph/tally.ts';
+import { addRecord, emptyTotals, type RunTotals } from '../../../src/ralph/totals.ts';
 import { recordWith } from './records.ts';
 
 const unchanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0, changes: [], commits: [] };
 const denied = { tools: ['Bash'], message: "Claude Code isn't allowed to use Bash" };
 const stuck = { git: unchanged, denied };
 
-/** The tally after these iterations, each as a test says it differs from one that went well. */
-const after = (...records: readonly Partial<IterationRecord>[]): Tally =>
-  records.reduce<Tally>(
-    (tally, facts, index) => addRecord(tally, recordWith({ iteration: index + 1, ...facts })),
-    emptyTally,
+/** The totals after these iterations, each as a test says it differs from one that went well. */
+const after = (...records: readonly Partial<IterationRecord>[]): RunTotals =>
+  records.reduce<RunTotals>(
+    (totals, facts, index) => addRecord(totals, recordWith({ iteration: index + 1, ...facts })),
+    emptyTotals,
   );
 
 describe('iterations in a row that got nowhere because a tool was denied', () => {
@@ -23,8 +23,8 @@ describe('iterations in a row that got nowhere because a tool was denied', () =>
     [
       'with a ticked task',
       [
-        { ...stuck, tasks: { done: 0, all: 2 } },
-        { ...stuck, tasks: { done: 1, all: 2 } },
+        { ...stuck, tasks: { done: 0, total: 2 } },
+        { ...stuck, tasks: { done: 1, total: 2 } },
       ],
       0,
     ],

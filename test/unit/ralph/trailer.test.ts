@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/events.ts';
-import { watchIteration } from '../../../src/ralph/iteration.ts';
+import { observeIteration } from '../../../src/ralph/iteration.ts';
 
 const tag = '<promise>COMPLETE</promise>';
 
 const completes = (text: string, { plain = true, trailer = [] as string[] } = {}): boolean => {
-  const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, 'Do it.');
+  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, 'Do it.');
   for (const event of plain ? text.split('').map(textOf) : [textOf(text, false)]) watch.see(event);
   return watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null }).completionFound;
 };
@@ -104,7 +104,7 @@ describe('words of the agent', () => {
 
 test('the refusal names the setting, in plain output only', () => {
   const rejected = (plain: boolean) => {
-    const watch = watchIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
+    const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
     watch.see(textOf(`${tag}\nmy-agent: bye\n`, plain));
     return watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null }).rejected;
   };

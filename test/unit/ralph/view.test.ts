@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { nothingKnown, type RunEvent, type RunPlan, type Stop, stopCauses } from '../../../src/ralph/events.ts';
+import { unknownUsage, type RunEvent, type RunPlan, type Stop, stopCauses } from '../../../src/ralph/events.ts';
 import { type RunView } from '../../../src/ralph/view.ts';
 import { catchUp, initialView, reduceView } from '../../../src/ralph/fold.ts';
-import { emptyTally } from '../../../src/ralph/tally.ts';
+import { emptyTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {
@@ -31,7 +31,7 @@ const view = initialView(plan, { pid: 4711, startedAt, at: startedAt });
 describe('before the first event', () => {
   test('the view is the plan', () => {
     expect(view).toEqual({
-      v: 1,
+      v: 2,
       run: '20260102-030405-9f3a',
       change: '002-01_add-ralph-loop',
       module: '002',
@@ -39,7 +39,7 @@ describe('before the first event', () => {
       cause: null,
       detail: null,
       iteration: 1,
-      ...emptyTally,
+      ...emptyTotals,
       harness: 'opencode',
       model: 'anthropic/claude-sonnet',
       agents: [{ harness: 'opencode', model: 'anthropic/claude-sonnet' }],
@@ -51,15 +51,15 @@ describe('before the first event', () => {
       blockedPromise: 'BLOCKED',
       limits: { ...Object.fromEntries(Object.keys(noLimits).map((name) => [name, null])), maxCostUsd: 5 },
       gate: noGate,
-      place: null,
+      workspace: null,
       failFast: true,
       commit: true,
       tasks: null,
       uncommitted: [],
       elapsedMs: 0,
-      spentNow: null,
+      currentUsage: null,
       waiting: null,
-      resting: {},
+      cooldowns: {},
       pending: null,
       settings: null,
       pid: 4711,
@@ -83,20 +83,20 @@ describe('before the first event', () => {
   });
 });
 
-const place = { root: '/p', branch: null, worktree: null };
+const workspace = { root: '/p', branch: null, worktree: null };
 
-const { held: _, ...attempt } = recordWith({
+const { deferred: _, ...attempt } = recordWith({
   harness: 'claude',
-  error: { kind: 'limit', message: 'enough' },
-  usage: { ...nothingKnown, costUsd: 1 },
+  error: { kind: 'rate-limit', message: 'enough' },
+  usage: { ...unknownUsage, costUsd: 1 },
   git: null,
 });
 
 describe('events that change the view', () => {
   test.each<[RunEvent, Partial<RunView>]>([
     [
-      { type: 'run-started', plan, place, at },
-      { place, updatedAt: at },
+      { type: 'run-started', plan, workspace, at },
+      { workspace, updatedAt: at },
     ],
     [
       { type: 'iteration-started', iteration: 7, agent: { harness: 'claude', model: null }, at },
@@ -104,7 +104,7 @@ describe('events that change the view', () => {
     ],
     [
       { type: 'iteration-finished', record: recordWith({ iteration: 7 }), at },
-      { finished: 7, files: ['a.txt'], updatedAt: at },
+      { finishedIterations: 7, files: ['a.txt'], updatedAt: at },
     ],
     [
       { type: 'iteration-pending', record: recordWith({ iteration: 7 }), at },
@@ -115,16 +115,16 @@ describe('events that change the view', () => {
       { waiting: { untilMs: 5, why: 'a limit' }, updatedAt: at },
     ],
     [
-      { type: 'held-up', attempt, untilMs: 9, atMs: 4, at },
-      { held: [attempt], heldSinceMs: 4, resting: { claude: 9 }, updatedAt: at },
+      { type: 'attempt-deferred', attempt, untilMs: 9, atMs: 4, at },
+      { deferred: [attempt], deferredSinceMs: 4, cooldowns: { claude: 9 }, updatedAt: at },
     ],
     ...Object.entries(stopCauses).map(([cause, reason]): [RunEvent, Partial<RunView>] => [
-      { type: 'run-ended', reason, cause: cause as Stop['cause'], detail: 'so', tasks: { done: 1, all: 2 }, at },
+      { type: 'run-ended', reason, cause: cause as Stop['cause'], detail: 'so', tasks: { done: 1, total: 2 }, at },
       {
         status: reason,
         cause: cause as Stop['cause'],
         detail: 'so',
-        tasks: { done: 1, all: 2 },
+        tasks: { done: 1, total: 2 },
         updatedAt: at,
         endedAt: at,
       },
@@ -147,24 +147,29 @@ describe('events that leave the view as it is', () => {
 });
 
 test('records that were saved after the view are caught up with, and those in it are not counted twice', () => {
-  const usage = { ...nothingKnown, costUsd: 2 };
+  const usage = { ...unknownUsage, costUsd: 2 };
   const records = [1, 2, 3].map((iteration) => recordWith({ iteration, usage, run: view.run }));
   const foreign = recordWith({ iteration: 9, usage, run: 'another' });
-  const behind = { ...view, finished: 1, usage };
-  expect(catchUp(behind, [...records, foreign])).toMatchObject({ finished: 3, usage: { costUsd: 6 } });
+  const behind = { ...view, finishedIterations: 1, usage };
+  expect(catchUp(behind, [...records, foreign])).toMatchObject({ finishedIterations: 3, usage: { costUsd: 6 } });
   expect(catchUp(catchUp(behind, records), records)).toEqual(catchUp(behind, records));
 });
 
 test('an iteration whose gate was cut off is kept until it is recorded, and its cost is counted once', () => {
-  const usage = { ...nothingKnown, costUsd: 2 };
+  const usage = { ...unknownUsage, costUsd: 2 };
   const record = recordWith({ iteration: 1, usage, run: view.run });
-  const cutOff = { ...reduceView(view, { type: 'iteration-pending', record, at }), spentNow: usage };
+  const cutOff = { ...reduceView(view, { type: 'iteration-pending', record, at }), currentUsage: usage };
 
-  expect(catchUp(cutOff, [])).toMatchObject({ pending: record, usage: null, spentNow: null, finished: 0 });
-  expect(catchUp(cutOff, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finished: 1 });
+  expect(catchUp(cutOff, [])).toMatchObject({
+    pending: record,
+    usage: null,
+    currentUsage: null,
+    finishedIterations: 0,
+  });
+  expect(catchUp(cutOff, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finishedIterations: 1 });
   expect(reduceView(cutOff, { type: 'iteration-finished', record, at })).toMatchObject({
     pending: null,
     usage: { costUsd: 2 },
-    finished: 1,
+    finishedIterations: 1,
   });
 });

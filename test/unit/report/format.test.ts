@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cut, duration, widthOf } from '../../../src/text/format.ts';
+import { truncate, duration, widthOf } from '../../../src/text/format.ts';
 import { withoutControls } from '../../../src/text/controls.ts';
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   ['abc', 0, ''],
   ['abc', -3, ''],
 ])('%j in %d columns is %j', (text, columns, expected) => {
-  expect(cut(text, columns, '…')).toBe(expected);
+  expect(truncate(text, columns, '…')).toBe(expected);
 });
 
 test.each([

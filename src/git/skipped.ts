@@ -1,10 +1,10 @@
 import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../text/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
-export interface LeftOut {
+export interface SkippedPath {
   /** As git gave it. A folder ends with a slash, and stands for all that is in it. */
   readonly name: string;
-  readonly kind: LeftOutKind;
+  readonly kind: SkipReason;
   readonly why: string;
   /** The tree with which it was left out first; missing where it was there before any. */
   readonly since?: string;
@@ -12,7 +12,7 @@ export interface LeftOut {
   readonly until?: string;
 }
 
-export type LeftOutKind =
+export type SkipReason =
   /** It was there and ignored before the ignore rules changed. */
   | 'ignored'
   /** Spool's own output goes to it. */
@@ -24,7 +24,7 @@ export type LeftOutKind =
   /** It looks like a secret, and is not in HEAD as one: checkpoints can be pushed. */
   | 'secret';
 
-export const covers = ({ name }: LeftOut, path: string): boolean =>
+export const covers = ({ name }: SkippedPath, path: string): boolean =>
   name.endsWith('/') ? path.startsWith(name) : path === name;
 
 /** How many are remembered that are not left out any more. */
@@ -32,10 +32,10 @@ const mostEnded = 1000;
 
 /** The list with what was on it before: since when, and until when, files were left out. */
 export const withTimes = (
-  earlier: readonly LeftOut[],
-  now: readonly LeftOut[],
+  earlier: readonly SkippedPath[],
+  now: readonly SkippedPath[],
   { treeId, isThere }: { treeId: string; isThere: (name: string) => boolean },
-): LeftOut[] => {
+): SkippedPath[] => {
   const known = new Map(earlier.map((each) => [each.name, each]));
   const names = new Set(now.map(({ name }) => name));
   const ended = earlier
@@ -43,7 +43,7 @@ export const withTimes = (
     .map((each) => ({ ...each, until: each.until ?? treeId }))
     .slice(-mostEnded);
   return [
-    ...now.map(({ name, kind, why }): LeftOut => {
+    ...now.map(({ name, kind, why }): SkippedPath => {
       const old = known.get(name);
       if (!isThere(name)) return { ...old, name, kind, why, until: old?.until ?? treeId };
       if (old && old.until === undefined) return { ...old, kind, why };
@@ -54,7 +54,7 @@ export const withTimes = (
 };
 
 /** Those that are left out still. What was ignored is so for the rest of a run, whether it is there or not. */
-export const stillLeftOut = (list: readonly LeftOut[]): LeftOut[] =>
+export const stillSkipped = (list: readonly SkippedPath[]): SkippedPath[] =>
   list.filter(({ kind, until }) => kind === 'ignored' || until === undefined);
 
 /** What `git add` takes in to skip them, whatever `*` or `:` they hold. */
@@ -62,7 +62,7 @@ export const skipping = (names: readonly string[]): string =>
   names.map((name) => `:(exclude,top,literal)${name}`).join('\0');
 
 /** Tells of many paths whether one of these covers them. */
-export const coveredBy = (list: readonly LeftOut[]): ((path: string) => boolean) => {
+export const coveredByAny = (list: readonly SkippedPath[]): ((path: string) => boolean) => {
   const names = new Set(list.map(({ name }) => name));
   const folders = list.filter(({ name }) => name.endsWith('/'));
   return (path) => names.has(path) || folders.some((each) => covers(each, path));
@@ -104,7 +104,7 @@ const foldersOf = (name: string): string[] => {
 };
 
 /** A list as it was saved; nothing where there is none, or where it is damaged. */
-export const leftOutIn = (saved: unknown): LeftOut[] => {
+export const parseSkipped = (saved: unknown): SkippedPath[] => {
   const list = validItems(leftOut)(saved) ?? [];
   return list.filter(({ name }) => isBelow(name));
 };
@@ -116,7 +116,7 @@ const isBelow = (name: string): boolean =>
     .split('/')
     .every((part) => part !== '' && part !== '.' && part !== '..');
 
-const leftOut: Shape<LeftOut> = object<LeftOut>({
+const leftOut: Shape<SkippedPath> = object<SkippedPath>({
   name: required(text),
   kind: required(oneOf(['ignored', 'output', 'large', 'refused', 'secret'])),
   why: required(text),

@@ -1,8 +1,8 @@
-import { cut, duration } from '../text/format.ts';
+import { truncate, duration } from '../text/format.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A last line that counts the seconds up, or down to a time, so that silence can be told from a hung terminal. Screens only. */
-export const createTicker = (terminal: Terminal) => {
+export const createStatusLine = (terminal: Terminal) => {
   let timer: NodeJS.Timeout | null = null;
   let label = '';
   let since = 0;
@@ -18,13 +18,13 @@ export const createTicker = (terminal: Terminal) => {
     const ms = until === null ? performance.now() - since : Math.max(0, until - Date.now());
     const seconds = Math.floor(ms / 1000);
     const text = `${label}, ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
-    terminal.say(terminal.paint('dim', cut(text, terminal.columns - 1)));
+    terminal.log(terminal.style('dim', truncate(text, terminal.columns - 1)));
     drawn = true;
   };
 
   return {
     start(text: string, untilMs: number | null = null): void {
-      if (!terminal.isScreen) return;
+      if (!terminal.isInteractive) return;
       label = text;
       until = untilMs;
       since = performance.now();

@@ -1,32 +1,32 @@
 import { type AgentChoice, agentKey, type IterationRecord } from './events.ts';
 
-export interface RosterOptions {
+export interface AgentPoolOptions {
   readonly agents: readonly AgentChoice[];
   /** How long an agent that hits its usage limit is left alone at first when nobody says for how long; doubles. */
-  readonly firstRestMs: number;
+  readonly firstCooldownMs: number;
   /** When the agents that were held up before are free, by their keys. */
-  readonly restingUntil?: ReadonlyMap<string, number>;
+  readonly cooldowns?: ReadonlyMap<string, number>;
   /** From 0 to 1, another one each time. */
   readonly random: () => number;
 }
 
-const longestRestMs = 30 * 60_000;
-const shortestRestMs = 100;
+const maxCooldownMs = 30 * 60_000;
+const minCooldownMs = 100;
 /** An agent that does not start, or is not signed in, is tried again after this time. */
-const absentMs = 15 * 60_000;
+const unusableCooldownMs = 15 * 60_000;
 
 /** Who works next: the first agent that is not held up by a usage limit, or by not being able to work at all. */
-export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), random }: RosterOptions) => {
-  const resting = new Map(restingUntil);
+export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map(), random }: AgentPoolOptions) => {
+  const cooldownEnds = new Map(cooldowns);
   const inARow = new Map<string, number>();
-  const absent = new Set<string>();
-  const freeAt = (agent: AgentChoice) => resting.get(agentKey(agent)) ?? 0;
+  const unusable = new Set<string>();
+  const freeAt = (agent: AgentChoice) => cooldownEnds.get(agentKey(agent)) ?? 0;
 
   /** Somewhat later than stated: not all loops of a user should start in the same second. Longer each time. */
   const restUntil = (agent: AgentChoice, record: IterationRecord, nowMs: number): number => {
-    if (record.error?.kind !== 'limit') return nowMs + absentMs;
+    if (record.error?.kind !== 'rate-limit') return nowMs + unusableCooldownMs;
     const times = inARow.get(agentKey(agent)) ?? 0;
-    const rest = Math.min(longestRestMs, Math.max(shortestRestMs, firstRestMs) * 2 ** Math.min(30, times));
+    const rest = Math.min(maxCooldownMs, Math.max(minCooldownMs, firstCooldownMs) * 2 ** Math.min(30, times));
     const unstated = Math.round(nowMs + rest * (0.8 + 0.4 * random()));
     const stated = record.error.resetsAtMs ?? 0;
     if (stated <= nowMs) return unstated;
@@ -43,21 +43,21 @@ export const createRoster = ({ agents, firstRestMs, restingUntil = new Map(), ra
     },
 
     /** Learns from an attempt: until when the agent is held up; null when it was not, and its record counts. */
-    heldUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
+    cooldownUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
       const key = agentKey(agent);
       const useless = record.end === 'not-started' || record.error?.kind === 'auth' || record.error?.kind === 'model';
       // An agent that cannot work at all is passed over only for one that can, now or when its limit ends.
-      const othersCan = agents.some((other) => other !== agent && !absent.has(agentKey(other)));
-      if (record.error?.kind !== 'limit' && !(useless && othersCan)) {
+      const othersCan = agents.some((other) => other !== agent && !unusable.has(agentKey(other)));
+      if (record.error?.kind !== 'rate-limit' && !(useless && othersCan)) {
         inARow.delete(key);
-        absent.delete(key);
+        unusable.delete(key);
         return null;
       }
       const until = restUntil(agent, record, nowMs);
       inARow.set(key, (inARow.get(key) ?? 0) + 1);
-      if (useless) absent.add(key);
-      else absent.delete(key);
-      resting.set(key, until);
+      if (useless) unusable.add(key);
+      else unusable.delete(key);
+      cooldownEnds.set(key, until);
       return until;
     },
   };

@@ -1,5 +1,5 @@
 /** When git has to come to an end, because what it works for does. */
-export interface Hurry {
+export interface GitDeadline {
   /** Aborted when there is no time left: git may finish what it does, if that does not take long. */
   readonly stop: AbortSignal;
   /** Aborted when what runs is not waited for any more. */
@@ -8,7 +8,7 @@ export interface Hurry {
   graceMs(): number;
 }
 
-const hurries = new Set<Hurry>();
+const hurries = new Set<GitDeadline>();
 let longestMs = 0;
 let isGivenUp = false;
 
@@ -19,7 +19,7 @@ const afterKillMs = 2000;
 const hookGraceMs = 60_000;
 
 /** Holds for every git command until the function that it answers with is called. */
-export const hurryGit = (hurry: Hurry): (() => void) => {
+export const limitGit = (hurry: GitDeadline): (() => void) => {
   hurries.add(hurry);
   return () => {
     hurries.delete(hurry);
@@ -28,13 +28,13 @@ export const hurryGit = (hurry: Hurry): (() => void) => {
 };
 
 /** The reason why git is not asked any more; null while it is. */
-export const whyGivenUp = (): string | null => (isGivenUp ? 'git does not answer' : null);
+export const whyUnresponsive = (): string | null => (isGivenUp ? 'git does not answer' : null);
 
 /**
  * Calls `end` when a command that begins now must be ended; the function that it answers with is called at its end.
  * Where several runs have an end of their own, the last one counts. A slow repository is given more time.
  */
-export const watchHurry = ({ hooks, end }: { hooks: boolean; end: () => void }): (() => void) => {
+export const watchDeadline = ({ hooks, end }: { hooks: boolean; end: () => void }): (() => void) => {
   const began = performance.now();
   const watched = [...hurries];
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
 import type { Checkpoint } from './checkpoint.ts';
 import { git } from './git.ts';
 import { namesIn } from './ignored.ts';
-import type { LeftOut } from './left-out.ts';
+import type { SkippedPath } from './skipped.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface Target {
@@ -13,11 +13,11 @@ export interface Target {
 }
 
 /** Which of these files, that are not as they were, the target had and no checkpoint holds. In doubt it had them. */
-export const notKept = async (
+export const missingFromCheckpoints = async (
   tree: WorkTree,
-  files: readonly LeftOut[],
+  files: readonly SkippedPath[],
   { name, treeId, checkpoints }: Target,
-): Promise<LeftOut[]> => {
+): Promise<SkippedPath[]> => {
   if (files.length === 0) return [];
   const held = new Set(await namesIn(tree, treeId));
   // What a rewind has kept, `r1`, repeats earlier trees and comes after all of them.
@@ -27,7 +27,7 @@ export const notKept = async (
   const args = names.map((each) => `${checkpoints.get(each)!.commit}^{tree}`);
   const trees = (await git(['rev-parse', ...args], { cwd: tree.root })).stdout.split('\n');
   const at = name.startsWith('r') ? names.length : names.indexOf(name);
-  const wasThere = ({ since, until }: LeftOut): boolean => {
+  const wasThere = ({ since, until }: SkippedPath): boolean => {
     const end = until === undefined ? -1 : trees.lastIndexOf(until);
     return (since === undefined || trees.indexOf(since) <= at) && (end === -1 || at < end);
   };

@@ -9,13 +9,13 @@ import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/templates.ts';
 import type { RunPlan } from '../ralph/events.ts';
 import type { PlanRequest } from './plan.ts';
-import type { Brief, WorldParts } from './context.ts';
+import type { RunTask, RunContext } from './context.ts';
 import { expectedVersion } from './restore.ts';
 
 /** What no agent could do anything with is an error before one is started. A run that is resumed was looked at before. */
-export const checkBrief = async (
+export const checkTask = async (
   { project, change }: PlanRequest,
-  { proposal, userPrompt }: Brief,
+  { proposal, userPrompt }: RunTask,
   { gate }: RunPlan,
 ): Promise<void> => {
   const folder = relative(project.root, changeFolder(project, change));
@@ -24,21 +24,21 @@ export const checkBrief = async (
   if (!gate.requireTasks) return;
   const tasks = await readTasks(project, change);
   if (tasks === null) throw userError('no-tasks', join(folder, 'tasks.md'), 'not found');
-  if (countTasks(tasks).all === 0) throw userError('no-tasks', join(folder, 'tasks.md'), 'has no tasks');
+  if (countTasks(tasks).total === 0) throw userError('no-tasks', join(folder, 'tasks.md'), 'has no tasks');
 };
 
 /**
  * Reads the proposal and the module again for every iteration, so that what a person changes reaches the next one.
  * What may be the doing of an agent does not: until it is accepted, they are given as they should be.
  */
-export const createBriefReader = (parts: WorldParts): (() => Promise<Brief>) => {
-  const { project, plan, brief, guard, place } = parts;
+export const createTaskReader = (parts: RunContext): (() => Promise<RunTask>) => {
+  const { project, plan, task, guard, workspace } = parts;
   const good = new Map<string, string>();
   const readGuarded = async (file: string): Promise<string | null> => {
     const key = relative(project.root, file);
     const bytes = readIfPossible(file);
     const text = bytes?.toString('utf8') ?? null;
-    if (place.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
+    if (workspace.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
       if (text !== null) good.set(key, text);
       return text;
     }
@@ -50,7 +50,7 @@ export const createBriefReader = (parts: WorldParts): (() => Promise<Brief>) => 
     const name = plan.module === null ? null : await moduleFolderName(project, plan.module);
     const proposal = await readGuarded(join(changeFolder(project, plan.change), 'proposal.md'));
     const module = name === null ? null : await readGuarded(join(modulesFolder(project), name, 'module.md'));
-    return { ...brief, proposal: proposal ?? brief.proposal, module };
+    return { ...task, proposal: proposal ?? task.proposal, module };
   };
 };
 

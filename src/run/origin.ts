@@ -12,7 +12,7 @@ import type { RunRequest } from './request.ts';
  * Spool's own. One that was changed is refused; of one that was started elsewhere a person is asked once; one that came
  * with a clone is not resumed at all.
  */
-export const withKnownRun = async (request: RunRequest): Promise<RunRequest> => {
+export const checkOrigin = async (request: RunRequest): Promise<RunRequest> => {
   const { project, change, options, env } = request;
   if (options.fresh) return request;
   await checkLast(request);
@@ -40,7 +40,7 @@ const checkLast = async ({ project, change, env }: RunRequest): Promise<void> =>
 };
 
 /** The same for the run as it is read under the lock: the file, and the lock, may have been changed since the first look. */
-export const checkKnown = ({ project, change, env, agreed }: RunRequest, saved: RunView): void => {
+export const checkUnchanged = ({ project, change, env, agreed }: RunRequest, saved: RunView): void => {
   const recognised = recognise(recordFolder(project, change, env), saved);
   if (recognised === 'same' || (recognised === 'unknown' && agreed && isSameStart(agreed, saved))) return;
   throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
@@ -48,7 +48,7 @@ export const checkKnown = ({ project, change, env, agreed }: RunRequest, saved: 
 
 /** What was redacted is known only where the run was started. */
 const askAgain = (
-  { change, asked }: RunRequest,
+  { change, explicit }: RunRequest,
   { gate, agents, completionPromise, blockedPromise }: RunView,
 ): void => {
   const kept: Partial<Record<FlagName, unknown>> = {
@@ -58,7 +58,7 @@ const askAgain = (
     blockedPromise,
   };
   const names = Object.keys(kept) as FlagName[];
-  const lost = names.find((name) => !asked.has(name) && JSON.stringify(kept[name]).includes(mask));
+  const lost = names.find((name) => !explicit.has(name) && JSON.stringify(kept[name]).includes(mask));
   if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
 };
 

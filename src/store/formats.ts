@@ -7,11 +7,11 @@ import {
   type GateReport,
   type GateRun,
   type GitSummary,
-  type HeldAttempt,
+  type DeferredAttempt,
   type IterationRecord,
-  type Place,
+  type Workspace,
   type RepeatedCall,
-  type SettingsThen,
+  type SettingsAtStart,
   stopCauses,
   type TaskCount,
   type Uncommitted,
@@ -60,7 +60,7 @@ const usage: Shape<Usage> = object<Usage>({
   costUsd: absentIs(null, orNull(number)),
 });
 
-const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), all: required(count) });
+const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), total: required(count) });
 
 const fileChange: Shape<FileChange> = object<FileChange>({
   status: required(oneOf(['added', 'modified', 'deleted', 'renamed'])),
@@ -82,7 +82,7 @@ const git: Shape<GitSummary> = object<GitSummary>({
 const errorKinds = [
   'auth',
   'model',
-  'limit',
+  'rate-limit',
   'overload',
   'context',
   'permission',
@@ -123,7 +123,7 @@ const gateReport: Shape<GateReport> = object<GateReport>({
 
 const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   tool: required(text),
-  about: required(text),
+  title: required(text),
   times: required(count),
 });
 
@@ -133,8 +133,8 @@ const mention: Shape<Mention> = object<Mention>({ words: required(text), why: re
 
 const ends = ['exited', 'answered', 'killed', 'interrupted', 'not-started', 'timed-out', 'out-of-budget'] as const;
 
-const attemptFields: Fields<HeldAttempt> = {
-  v: required(oneOf([1])),
+const attemptFields: Fields<DeferredAttempt> = {
+  v: required(oneOf([2])),
   run: required(run),
   iteration: required(count),
   startedAt: wrongIs(new Date(0).toISOString(), moment),
@@ -162,12 +162,12 @@ const attemptFields: Fields<HeldAttempt> = {
   repeated: wrongIs(null, orNull(repeated)),
 };
 
-const attempt: Shape<HeldAttempt> = object<HeldAttempt>(attemptFields);
+const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
 
 /** A line of the history; undefined for one that is not ours. */
-export const recordIn: Shape<IterationRecord> = object<IterationRecord>({
+export const parseRecord: Shape<IterationRecord> = object<IterationRecord>({
   ...attemptFields,
-  held: wrongIs([], validItems(attempt)),
+  deferred: wrongIs([], validItems(attempt)),
 });
 
 /** Whoever wrote state.json must not hand a flag to an agent as the name of its model. */
@@ -200,7 +200,7 @@ const limits: Shape<RunView['limits']> = object<RunView['limits']>({
   maxWaitMs: absentIs(null, orNull(number)),
 });
 
-const place: Shape<Place> = object<Place>({
+const workspace: Shape<Workspace> = object<Workspace>({
   root: required(text),
   branch: required(orNull(text)),
   worktree: required(orNull(text)),
@@ -217,8 +217,8 @@ const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunVi
   why: required(text),
 });
 
-const settings: Shape<SettingsThen> = object<SettingsThen>({
-  asked: required(validItems(text)),
+const settings: Shape<SettingsAtStart> = object<SettingsAtStart>({
+  explicit: required(validItems(text)),
   file: required(mapOf((value) => value)),
 });
 
@@ -232,8 +232,8 @@ const statuses = ['running', 'complete', 'limit', 'failed', 'blocked', 'interrup
 const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
 
 /** What state.json holds; undefined when it is damaged. */
-export const viewIn: Shape<RunView> = object<RunView>({
-  v: required(oneOf([1])),
+export const parseView: Shape<RunView> = object<RunView>({
+  v: required(oneOf([2])),
   run: required(run),
   change: required(text),
   module: wrongIs(null, orNull(text)),
@@ -252,29 +252,29 @@ export const viewIn: Shape<RunView> = object<RunView>({
   blockedPromise: absentIs('BLOCKED', matching(/\S/)),
   limits: required(limits),
   gate: required(gatePlan),
-  place: absentIs(null, orNull(place)),
+  workspace: absentIs(null, orNull(workspace)),
   failFast: absentIs(false, flag),
   commit: absentIs(true, flag),
   tasks: wrongIs(null, orNull(tasks)),
   uncommitted: wrongIs([], validItems(uncommitted)),
   elapsedMs: absentIs(0, number),
-  spentNow: wrongIs(null, orNull(usage)),
+  currentUsage: wrongIs(null, orNull(usage)),
   waiting: wrongIs(null, orNull(waiting)),
-  resting: wrongIs({}, mapOf(time)),
-  pending: wrongIs(null, orNull(recordIn)),
+  cooldowns: wrongIs({}, mapOf(time)),
+  pending: wrongIs(null, orNull(parseRecord)),
   settings: wrongIs(null, orNull(settings)),
   pid: wrongIs(0, count),
   startedAt: required(moment),
   updatedAt: wrongIs(new Date(0).toISOString(), moment),
   endedAt: wrongIs(null, orNull(moment)),
-  finished: required(count),
+  finishedIterations: required(count),
   failures: absentIs(0, count),
-  sameError: absentIs(0, count),
+  sameErrorCount: absentIs(0, count),
   stalled: absentIs(0, count),
   denied: absentIs(0, count),
   usage: absentIs(null, orNull(usage)),
-  held: required(listOf(attempt)),
-  heldSinceMs: wrongIs(null, orNull(time)),
+  deferred: required(listOf(attempt)),
+  deferredSinceMs: wrongIs(null, orNull(time)),
   files: wrongIs([], validItems(text)),
   filesLeftOut: wrongIs(0, count),
   gateRuns: required(gateRuns),

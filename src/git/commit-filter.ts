@@ -2,12 +2,12 @@ import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/own.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { git, pathOf, readable, statsOf } from './git.ts';
+import { git, pathOf, toUtf8, statsOf } from './git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A file that is not committed, and why. */
-export interface Withheld {
+export interface ExcludedFile {
   readonly name: string;
   readonly why: string;
 }
@@ -15,7 +15,7 @@ export interface Withheld {
 const mostBytes = 5 * 1024 * 1024;
 
 /** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
-export const findWithheld = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
+export const findExcluded = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, async (name) => {
     const stats = statsOf(tree.root, name);
     const why = await secretIn(tree, name, redactor);
@@ -24,14 +24,14 @@ export const findWithheld = (tree: WorkTree, names: readonly string[], redactor:
   });
 
 /** Which of these files look like secrets. What is so in HEAD already is let through. */
-export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<Withheld[]> =>
+export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, (name) => secretIn(tree, name, redactor));
 
 const find = async (
   names: readonly string[],
   reasonOf: (name: string) => Promise<string | null>,
-): Promise<Withheld[]> => {
-  const found: Withheld[] = [];
+): Promise<ExcludedFile[]> => {
+  const found: ExcludedFile[] = [];
   for (const [index, name] of names.entries()) {
     // Files are read at once: whoever presses Ctrl-C is heard in between.
     if (index % 50 === 49) await setImmediate();
@@ -45,22 +45,21 @@ const find = async (
 const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
-  if (isChanged(readable(name), redactor) && !(await isInHead(tree, name)))
-    return 'its name holds what looks like a key';
+  if (isChanged(toUtf8(name), redactor) && !(await isInHead(tree, name))) return 'its name holds what looks like a key';
   return stats.isFile() ? reasonAgainst(tree, name, redactor) : reasonAgainstLink(tree, name, redactor);
 };
 
 const isChanged = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
 
 const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
-  (await git(['cat-file', '-e', `HEAD:${readable(name)}`], { cwd: root })).code === 0;
+  (await git(['cat-file', '-e', `HEAD:${toUtf8(name)}`], { cwd: root })).code === 0;
 
 /** git stores where a link leads to as if it were the contents of a file. */
 const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const target = targetOf(pathOf(root, name));
   if (!isChanged(target, redactor)) return null;
-  const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: root });
-  return old.code === 0 && readable(old.stdout) === target ? null : 'it leads to what looks like a key';
+  const old = await git(['cat-file', 'blob', `HEAD:${toUtf8(name)}`], { cwd: root });
+  return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it leads to what looks like a key';
 };
 
 /** Empty when it is gone. */
@@ -74,11 +73,11 @@ const targetOf = (path: Buffer): string => {
 
 const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const bytes = contentsOf(tree, name);
-  const byName = isNamedLikeSecret(readable(name), () => textOf(bytes));
+  const byName = isNamedLikeSecret(toUtf8(name), () => textOf(bytes));
   if (!byName && !hasSecret(bytes, redactor)) return null;
-  const old = await git(['cat-file', 'blob', `HEAD:${readable(name)}`], { cwd: tree.root });
+  const old = await git(['cat-file', 'blob', `HEAD:${toUtf8(name)}`], { cwd: tree.root });
   const before = Buffer.from(old.stdout, 'latin1');
-  const wasSecret = byName ? isNamedLikeSecret(readable(name), () => textOf(before)) : hasSecret(before, redactor);
+  const wasSecret = byName ? isNamedLikeSecret(toUtf8(name), () => textOf(before)) : hasSecret(before, redactor);
   if (old.code === 0 && wasSecret) return null;
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
 };
@@ -94,7 +93,7 @@ const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
 };
 
 const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
-  const { code, stdout } = await git(['cat-file', '-s', `HEAD:${readable(name)}`], { cwd: root });
+  const { code, stdout } = await git(['cat-file', '-s', `HEAD:${toUtf8(name)}`], { cwd: root });
   return code === 0 && Number(stdout) > mostBytes;
 };
 

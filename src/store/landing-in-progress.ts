@@ -4,7 +4,7 @@ import { readJson } from '../files/read.ts';
 import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
 
 /** A landing that is about to move its base. What it leaves when it is killed is finished by the next one. */
-export interface Underway {
+export interface LandingInProgress {
   readonly v: 1;
   readonly branch: string;
   readonly base: string;
@@ -16,18 +16,19 @@ export interface Underway {
 }
 
 /** In the folder of the records of a change: who could write it could pass off as landed what is not. */
-const underwayFile = (record: string) => join(record, 'landing.json');
+const landingFile = (record: string) => join(record, 'landing.json');
 
-export const writeUnderway = (record: string, present: Underway): void => {
+export const writeLandingInProgress = (record: string, present: LandingInProgress): void => {
   createFolder(record);
-  writeOwn(underwayFile(record), `${JSON.stringify(present, null, 2)}\n`);
+  writeOwn(landingFile(record), `${JSON.stringify(present, null, 2)}\n`);
 };
 
-export const readUnderway = (record: string): Underway | null => underway(readJson(underwayFile(record))) ?? null;
+export const readLandingInProgress = (record: string): LandingInProgress | null =>
+  parseLanding(readJson(landingFile(record))) ?? null;
 
-export const dropUnderway = (record: string): void => removeOwn(underwayFile(record));
+export const dropLandingInProgress = (record: string): void => removeOwn(landingFile(record));
 
-const underway: Shape<Underway> = object<Underway>({
+const parseLanding: Shape<LandingInProgress> = object<LandingInProgress>({
   v: required(oneOf([1])),
   branch: required(text),
   base: required(text),

@@ -5,7 +5,7 @@ import { moduleOf } from './ids.ts';
 import { moduleFolderName } from './modules.ts';
 
 /** The change, its module and the config file, which may not be committed yet; those that are there. */
-export const planned = async (project: Project, change: string): Promise<string[]> => {
+export const planningPaths = async (project: Project, change: string): Promise<string[]> => {
   const moduleId = moduleOf(change);
   const module = moduleId === null ? null : await moduleFolderName(project, moduleId);
   const paths = [

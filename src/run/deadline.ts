@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { userError } from '../errors.ts';
-import { hurryGit } from '../git/hurry.ts';
+import { limitGit } from '../git/deadline.ts';
 import type { Limits } from '../ralph/events.ts';
-import { exitCodeOf, type Stops } from '../process/signals.ts';
+import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
 /** When a run has to end, for git, which must not outlast it. */
-export interface RunEnd {
+export interface RunDeadline {
   /** Aborted when it has to end. */
   readonly stop: AbortSignal;
   /** The limits hold from now on. */
   within(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: number): void;
   /** A signal ends it as well. */
-  endWith(stops: Stops): void;
+  endWith(stopSignals: StopSignals): void;
   /** From now on there is work to record: git may finish what it does within this time. */
   giveGrace(ms: number): void;
   /** Rethrows; but what failed because the run had to end, before it began, is told as that. */
@@ -23,20 +23,20 @@ export interface RunEnd {
 const longestTimerMs = 2 ** 31 - 1;
 const exitCodeOfLimit = 3;
 
-export const createRunEnd = (): RunEnd => {
+export const createRunDeadline = (): RunDeadline => {
   const stop = new AbortController();
   const kill = new AbortController();
   setMaxListeners(0, stop.signal, kill.signal);
   let graceMs = 0;
   let timer: NodeJS.Timeout | undefined;
-  let received: Stops['received'] = () => null;
+  let received: StopSignals['received'] = () => null;
   const disposed = new AbortController();
   /** Runs that were started together have their signals in common: one may have come already. */
   const follow = (signal: AbortSignal, controller: AbortController): void => {
     if (signal.aborted) controller.abort();
     else signal.addEventListener('abort', () => controller.abort(), { signal: disposed.signal });
   };
-  const release = hurryGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
+  const release = limitGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
     stop: stop.signal,
     within: ({ maxDurationMs, untilMs }, elapsedMs) => {
@@ -44,10 +44,10 @@ export const createRunEnd = (): RunEnd => {
       clearTimeout(timer);
       if (leftMs < longestTimerMs) timer = setTimeout(() => stop.abort(), Math.max(leftMs, 0)).unref();
     },
-    endWith: (stops) => {
-      received = stops.received;
-      follow(stops.stop, stop);
-      follow(stops.kill, kill);
+    endWith: (stopSignals) => {
+      received = stopSignals.received;
+      follow(stopSignals.stop, stop);
+      follow(stopSignals.kill, kill);
     },
     giveGrace: (ms) => {
       graceMs = ms;

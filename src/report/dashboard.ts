@@ -1,12 +1,12 @@
 import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { count, cut, duration, oneLine, table, widthOf } from '../text/format.ts';
+import { pluralise, truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
 import { costOf } from './figures.ts';
 import { allAllowed } from './live.ts';
-import type { Report } from '../ralph/view.ts';
+import type { OnRunEvent } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
-import { nothingKnown } from '../ralph/events.ts';
+import { unknownUsage } from '../ralph/events.ts';
 
 /** How a change came out of a run of several. */
 export interface Outcome {
@@ -17,15 +17,15 @@ export interface Outcome {
   readonly note: string | null;
 }
 
-export interface Board {
+export interface Dashboard {
   /** The reader of one of the runs. */
-  reportOf(change: string): Report;
+  reportOf(change: string): OnRunEvent;
   say(line: string): void;
   dispose(): void;
 }
 
 /** Several runs on one terminal: on a screen one line for each that is drawn anew, otherwise a line for each step. */
-export const createBoard = (terminal: Terminal): Board => {
+export const createDashboard = (terminal: Terminal): Dashboard => {
   const lines = new Map<string, Progress>();
   let drawn: string[] = [];
 
@@ -36,16 +36,16 @@ export const createBoard = (terminal: Terminal): Board => {
     drawn = [];
   };
   const draw = () => {
-    if (!terminal.isScreen) return;
+    if (!terminal.isInteractive) return;
     erase();
     // No more than fit: lines that have scrolled away cannot be drawn again.
     const fitting = [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, Math.max(1, terminal.rows - 2));
     drawn = fitting.map(([change, progress]) => fitLine(oneLine(change), progress, terminal.columns - 1));
-    for (const text of drawn) terminal.say(`${text}\n`);
+    for (const text of drawn) terminal.log(`${text}\n`);
   };
   const say = (line: string) => {
     erase();
-    terminal.say(`${line}\n`);
+    terminal.log(`${line}\n`);
     draw();
   };
 
@@ -84,8 +84,8 @@ const fitLine = (change: string, progress: Progress, columns: number): string =>
   const roomBeside = (text: string) => columns - widthOf(text) - 2;
   const fits = (text: string) => roomBeside(text) >= Math.min(shortId, widthOf(change));
   const text = progress.find(fits) ?? progress.at(-1)!;
-  const id = cut(change, roomBeside(text), '…');
-  return cut(id === '' ? text : `${id}  ${text}`, columns);
+  const id = truncate(change, roomBeside(text), '…');
+  return truncate(id === '' ? text : `${id}  ${text}`, columns);
 };
 
 /** What is worth a line that stays. */
@@ -98,7 +98,7 @@ const stepOf = (event: RunEvent, view: RunView): string | null => {
     case 'iteration-finished': {
       const { iteration, error, rejected, completionFound, git } = event.record;
       const said = completionFound ? 'promised' : (rejected ?? error?.message ?? 'no promise yet');
-      return `iteration ${iteration}, ${oneLine(said, 100)}${git === null ? '' : `, ${count(git.filesChanged, 'file')} changed`}`;
+      return `iteration ${iteration}, ${oneLine(said, 100)}${git === null ? '' : `, ${pluralise(git.filesChanged, 'file')} changed`}`;
     }
     case 'run-ended':
       return `${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`;
@@ -111,16 +111,16 @@ const stepOf = (event: RunEvent, view: RunView): string | null => {
 export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
   const rows = outcomes.map(({ change, view, note }) => {
     if (view === null) return [change, 'not started', '-', '-', '-', '-', note ?? ''];
-    const { status, finished, elapsedMs, files, place } = view;
-    const cost = costOf(totalUsage(view) ?? nothingKnown);
+    const { status, finishedIterations, elapsedMs, files, workspace } = view;
+    const cost = costOf(totalUsage(view) ?? unknownUsage);
     return [
       change,
       status,
-      String(finished),
+      String(finishedIterations),
       duration(elapsedMs),
       String(files.length),
       cost,
-      note ?? place?.branch ?? '',
+      note ?? workspace?.branch ?? '',
     ];
   });
   return table([['change', 'status', 'iterations', 'at work', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);

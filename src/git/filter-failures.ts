@@ -1,18 +1,18 @@
 import { removeOwn } from '../files/own.ts';
 import { addAll } from './add.ts';
-import { fileAt, git, readable } from './git.ts';
+import { fileAt, git, toUtf8 } from './git.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
 import { copyIndex, type WorkTree } from './worktree.ts';
 
 /** How many files a filter fails for before it is taken to fail for all. */
 const fewest = 3;
 
-export interface AlikeFinder {
+export interface FilterFailures {
   /** git ends at the first file that it refuses like one of these; answers with the others, among all that is new or has changed. */
   find(refused: readonly RefusedFile[], without: readonly string[]): Promise<RefusedFile[]>;
 }
 
-export const createAlikeFinder = (tree: WorkTree): AlikeFinder => {
+export const createFilterFailures = (tree: WorkTree): FilterFailures => {
   const failures = new Map<string, number>();
   return {
     async find(refused, without) {
@@ -27,8 +27,8 @@ export const createAlikeFinder = (tree: WorkTree): AlikeFinder => {
   };
 };
 
-const withFilter = async ({ root, scratch }: WorkTree, filter: string): Promise<RefusedFile[]> => {
-  const call = { cwd: root, env: { GIT_INDEX_FILE: scratch } };
+const withFilter = async ({ root, tempIndex }: WorkTree, filter: string): Promise<RefusedFile[]> => {
+  const call = { cwd: root, env: { GIT_INDEX_FILE: tempIndex } };
   const lists = [
     await git(['ls-files', '-z', '--others', '--exclude-standard'], call),
     await git(['diff-files', '-z', '--name-only', '--diff-filter=d'], call),
@@ -38,13 +38,13 @@ const withFilter = async ({ root, scratch }: WorkTree, filter: string): Promise<
   // A path, the name of the attribute and its value, again and again.
   const fields = stdout.split('\0');
   const names = fields.filter((_, at) => at % 3 === 0 && fields[at + 2] === filter);
-  return names.map((name) => ({ name, why: `${readable(name)}: clean filter '${filter}' failed` }));
+  return names.map((name) => ({ name, why: `${toUtf8(name)}: clean filter '${filter}' failed` }));
 };
 
 /** Only what is really added is warned of, so it is added to a copy of the index. */
 const withLineEndings = async (tree: WorkTree, without: readonly string[]): Promise<RefusedFile[]> => {
-  const copy = { ...tree, scratch: `${tree.scratch}.endings` };
-  await copyIndex(tree.scratch, copy.scratch);
+  const copy = { ...tree, scratch: `${tree.tempIndex}.endings` };
+  await copyIndex(tree.tempIndex, copy.scratch);
   const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
   removeOwn(copy.scratch);
   return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);

@@ -1,20 +1,20 @@
 import type { Stats } from 'node:fs';
 import { git, statsAt } from './git.ts';
 import { type IgnoreRules, ignoredBy, namesIn } from './ignored.ts';
-import { inFolders, type LeftOut } from './left-out.ts';
+import { inFolders, type SkippedPath } from './skipped.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** A larger file that git does not track is not copied into the repository. */
 const mostBytes = 50 * 1024 * 1024;
 
 /** The work tree as it was taken last. */
-export interface Moment extends IgnoreRules {
+export interface PreviousSnapshot extends IgnoreRules {
   readonly atMs: number;
   /** The file was there, and ignored, when the run began. */
   readonly had: (name: string) => boolean;
 }
 
-export interface News {
+export interface NewPaths {
   /** Files that are new or have changed; repositories inside end with a slash. */
   readonly names: readonly string[];
   /** How many files are gone. */
@@ -22,11 +22,11 @@ export interface News {
   /** None of them is tracked. */
   readonly untracked: boolean;
   /** The moment before the ignore rules have changed; null when they have not. */
-  readonly oldRules: Moment | null;
+  readonly oldRules: PreviousSnapshot | null;
 }
 
-export interface Sorted {
-  readonly leftOut: readonly LeftOut[];
+export interface FoundSkipped {
+  readonly leftOut: readonly SkippedPath[];
   /** Repositories inside the repository. */
   readonly nested: readonly string[];
 }
@@ -35,17 +35,21 @@ export interface Sorted {
 export const fileKey = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
 /** Finds, among what is new, what must not be in a tree, before git reads any of it. */
-export const sortOut = async (tree: WorkTree, news: News, ownOutput: () => ReadonlySet<string>): Promise<Sorted> => {
+export const findSkipped = async (
+  tree: WorkTree,
+  news: NewPaths,
+  ownOutput: () => ReadonlySet<string>,
+): Promise<FoundSkipped> => {
   const seen = news.names.map((name) => ({ name, stats: statsAt(tree.root, name) })).filter(isThere);
   const nested = seen.filter(({ stats }) => stats.isDirectory()).map(({ name }) => name.replace(/\/$/, ''));
   const files = seen.filter(({ stats }) => stats.isFile());
   const own = files.length === 0 ? new Set() : ownOutput();
   const output = files
     .filter(({ stats }) => own.has(fileKey(stats)))
-    .map(({ name }): LeftOut => ({ name, kind: 'output', why: "Spool's own output" }));
+    .map(({ name }): SkippedPath => ({ name, kind: 'output', why: "Spool's own output" }));
   const large = files
     .filter(({ stats }) => stats.size > mostBytes)
-    .map(({ name, stats }): LeftOut => ({ name, kind: 'large', why: `${megabytes(stats.size)}, over 50 MB` }));
+    .map(({ name, stats }): SkippedPath => ({ name, kind: 'large', why: `${megabytes(stats.size)}, over 50 MB` }));
   const tracked = large.length === 0 || news.untracked ? new Set() : new Set(await trackedIn(tree));
   const ignored = news.oldRules === null ? [] : await ignoredUntil(tree, news.oldRules, seen);
   return { leftOut: [...ignored, ...output, ...large.filter(({ name }) => !tracked.has(name))], nested };
@@ -68,7 +72,11 @@ export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
   (await git(['ls-files', '-z'], { cwd: root })).stdout.split('\0');
 
 /** What was there and ignored, and is only seen because the rules have changed. What is younger than the old rules is somebody's work, but for a file that was only replaced. */
-const ignoredUntil = async (tree: WorkTree, moment: Moment, seen: readonly Seen[]): Promise<LeftOut[]> => {
+const ignoredUntil = async (
+  tree: WorkTree,
+  moment: PreviousSnapshot,
+  seen: readonly Seen[],
+): Promise<SkippedPath[]> => {
   const older = seen.filter(({ name, stats }) => bornAt(stats) < moment.atMs || moment.had(name));
   if (older.length === 0) return [];
   const known = await namesIn(tree, moment.treeId);

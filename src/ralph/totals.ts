@@ -1,0 +1,113 @@
+import { failed, type DeferredAttempt, type IterationRecord, type Usage } from './events.ts';
+import { addUsage, usageOf } from './usage.ts';
+
+/** What a run has come to: the numbers that its limits and its summary are about. */
+export interface RunTotals {
+  /** The number of the last iteration in the history. */
+  readonly finishedIterations: number;
+  /** Iterations in a row that failed. */
+  readonly failures: number;
+  /** Iterations in a row that failed with the same error. */
+  readonly sameErrorCount: number;
+  /** Iterations in a row that changed nothing. */
+  readonly stalled: number;
+  /** Iterations in a row in which a tool was denied, nothing changed and no promise counted. */
+  readonly denied: number;
+  /** What the iterations in the history used together; null when none of them said. */
+  readonly usage: Usage | null;
+  /** The last attempts at the next iteration that were held up; no more than `mostHeld`. */
+  readonly deferred: readonly DeferredAttempt[];
+  /** When the first of them was held up. */
+  readonly deferredSinceMs: number | null;
+  /** The files that were changed, each once; no more than `mostFiles`. */
+  readonly files: readonly string[];
+  /** How many more there may be: those that records, or this list, left out. */
+  readonly filesLeftOut: number;
+  readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
+  readonly lastError: string | null;
+  /** How many tasks were done after the last iteration. */
+  readonly tasksDone: number | null;
+}
+
+export const emptyTotals: RunTotals = {
+  finishedIterations: 0,
+  failures: 0,
+  sameErrorCount: 0,
+  stalled: 0,
+  denied: 0,
+  usage: null,
+  deferred: [],
+  deferredSinceMs: null,
+  files: [],
+  filesLeftOut: 0,
+  gateRuns: { passed: 0, flaky: 0, failed: 0 },
+  lastError: null,
+  tasksDone: null,
+};
+
+const maxFiles = 1000;
+
+/** What an iteration did is counted, and what deferred it up is its own from here on. */
+export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals => {
+  const error = record.error?.message ?? null;
+  const stuck = changedNothing(totals, record);
+  return {
+    finishedIterations: record.iteration,
+    failures: failuresAfter(totals, record),
+    sameErrorCount: error === null ? 0 : error === totals.lastError ? totals.sameErrorCount + 1 : 1,
+    stalled: stuck ? totals.stalled + 1 : 0,
+    denied: stuck && record.denied && !record.completionFound ? totals.denied + 1 : 0,
+    tasksDone: record.tasks?.done ?? null,
+    usage: addUsage(totals.usage, usageOf([record, ...record.deferred])),
+    deferred: [],
+    deferredSinceMs: null,
+    ...addFiles(totals, record.git),
+    gateRuns: addRuns(totals.gateRuns, record.gate),
+    lastError: error,
+  };
+};
+
+/** What we ended ourselves was no failure of the agent's. */
+const failuresAfter = (totals: RunTotals, record: IterationRecord): number => {
+  if (record.end === 'interrupted' || record.error?.kind === 'budget') return totals.failures;
+  return failed(record) ? totals.failures + 1 : 0;
+};
+
+/** Without git nobody knows. Tasks may be ticked where git does not look. */
+const changedNothing = (totals: RunTotals, { git, deferred, tasks }: IterationRecord): boolean => {
+  const unchanged = [{ git }, ...deferred].every((attempt) => attempt.git?.filesChanged === 0);
+  return unchanged && (tasks?.done ?? null) === (totals.tasksDone ?? tasks?.done ?? null);
+};
+
+export const addDeferred = (totals: RunTotals, attempt: DeferredAttempt, nowMs: number): RunTotals => {
+  const deferred = [...totals.deferred, attempt];
+  const dropped = deferred.slice(0, Math.max(0, deferred.length - maxDeferred));
+  return {
+    ...totals,
+    usage: addUsage(totals.usage, usageOf(dropped)),
+    ...addFiles(totals, attempt.git),
+    deferred: deferred.slice(-maxDeferred),
+    deferredSinceMs: totals.deferredSinceMs ?? nowMs,
+  };
+};
+
+const maxDeferred = 20;
+
+const addFiles = (
+  { files, filesLeftOut }: Pick<RunTotals, 'files' | 'filesLeftOut'>,
+  git: IterationRecord['git'],
+): Pick<RunTotals, 'files' | 'filesLeftOut'> => {
+  if (git === null || git.files.length === 0) return { files, filesLeftOut };
+  const all = [...new Set([...files, ...git.files])];
+  const dropped = Math.max(0, all.length - maxFiles);
+  return { files: all.slice(0, maxFiles), filesLeftOut: filesLeftOut + dropped + (git.filesLeftOut ?? 0) };
+};
+
+const addRuns = (runs: RunTotals['gateRuns'], gate: IterationRecord['gate']): RunTotals['gateRuns'] => {
+  const count = (...outcomes: string[]) => gate?.runs.filter(({ outcome }) => outcomes.includes(outcome)).length ?? 0;
+  return {
+    passed: runs.passed + count('passed'),
+    flaky: runs.flaky + count('flaky'),
+    failed: runs.failed + count('failed', 'timed-out', 'interrupted'),
+  };
+};
