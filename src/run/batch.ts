@@ -1,6 +1,7 @@
 import { userError } from '../errors.ts';
 import type { Options } from '../config/flags.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
+import { changeOf } from '../changes/sources.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/work-copy.ts';
@@ -46,7 +47,9 @@ export interface BatchOutcome {
 export const runBatch = async (request: BatchRequest): Promise<BatchOutcome[]> => {
   const { changes, project } = request;
   refuseOneBranch(request);
-  const queue = await Promise.all(changes.map(async (change) => ({ change, claims: await claimsOf(project, change) })));
+  const queue = await Promise.all(
+    changes.map(async (change) => ({ change, claims: await claimsOf(changeOf(project, change), project.root) })),
+  );
   const outcomes = await runQueue(request, queue);
   return outcomes.toSorted((a, b) => changes.indexOf(a.change) - changes.indexOf(b.change));
 };

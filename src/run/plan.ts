@@ -4,7 +4,7 @@ import type { FlagName, Options } from '../config/flags.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { lastRecords } from '../store/history.ts';
-import { moduleOf } from '../changes/ids.ts';
+import { changeOf } from '../changes/sources.ts';
 import { withSecrets, asRecorded, recordFolder } from '../store/record.ts';
 import { readRun } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
@@ -117,14 +117,14 @@ const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): st
 
 /** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
 const makePlan = (
-  { change, options, explicit, newRun = newRunId() }: PlanRequest,
+  { project, change, options, explicit, newRun = newRunId() }: PlanRequest,
   previous: Previous | null,
 ): RunPlan => {
   const kept = previous?.view;
   const plan = {
     run: kept?.run ?? newRun,
     change,
-    module: moduleOf(change),
+    module: changeOf(project, change).module,
     agents: kept ? agentsNow(kept, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
     // Never lost by saying nothing, and never left: --fresh starts a run without it.

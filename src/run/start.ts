@@ -7,13 +7,10 @@ import { findWorkTree, gitDirOf, type WorkTree } from '../git/worktree.ts';
 import { missingBinary } from '../harness/registry.ts';
 import { passed } from '../process/passed-environment.ts';
 import { terminateOrphans } from '../process/tree.ts';
-import { readProposal } from '../changes/changes.ts';
 import { readIfThere } from '../files/read.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
 import { type Project, stateFolder } from '../store/project.ts';
-import { moduleOf } from '../changes/ids.ts';
 import { confirmRun, recordEnd, recordFolder, recordRun, recordTip } from '../store/record.ts';
-import { readModule } from '../changes/modules.ts';
 import { takeOverNotes } from '../store/notes.ts';
 import { ralphFolder, readState } from '../store/state.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
@@ -25,7 +22,7 @@ import type { RunView } from '../ralph/view.ts';
 import { pluralise } from '../text/format.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import type { Sandbox } from '../process/sandbox.ts';
-import { checkTask } from './task.ts';
+import { checkTask, readTask } from './task.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { checkLimits, watchLimits } from './limits.ts';
@@ -318,15 +315,6 @@ const keepPrompt = async (folder: string, userPrompt: string): Promise<string> =
   if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
   writeOwn(file, userPrompt);
   return userPrompt;
-};
-
-const readTask = async ({ project, change, prompt }: RunRequest): Promise<RunTask> => {
-  const moduleId = moduleOf(change);
-  return {
-    proposal: await readProposal(project, change),
-    module: moduleId === null ? null : await readModule(project, moduleId),
-    userPrompt: prompt,
-  };
 };
 
 const initialLoopState = ({ previous, cooldowns }: Planned): LoopState => ({

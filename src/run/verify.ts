@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { passed } from '../process/passed-environment.ts';
+import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as openOf } from '../changes/tasks.ts';
@@ -15,13 +16,13 @@ import { waysBack } from './restore.ts';
 export const createGate =
   (parts: RunContext): LoopHost['gate'] =>
   async (iteration, { completionFound: promised, error }) => {
-    const { gate, change } = parts.plan;
+    const { gate } = parts.plan;
     const watches = promised && !gate.allowTampering;
     const seen = parts.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
     // What a person has changed meanwhile is part of the goal, and not the agent's doing.
     const { conflicts } = await parts.copies.sync();
-    const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(parts) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
     const { runs, meanwhile } = cheap ? await runCommands(parts, { iteration, watches }) : { runs: [], meanwhile: [] };
     ensureRunState(parts);
@@ -57,11 +58,13 @@ const tamperingOf = async (parts: RunContext, moved: readonly Tampering[], byAge
   } satisfies Partial<GateReport>;
 };
 
-const openTasksOf = async ({ work }: RunContext, change: string): Promise<string[]> => {
-  const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
-  if (tasks === 'unreadable') return ['tasks.md cannot be read'];
-  if (tasks === null) return ['tasks.md is gone'];
-  if (tasks.every(({ optional }) => optional)) return ['tasks.md has no task that can be read'];
+const openTasksOf = async ({ project, work, plan }: RunContext): Promise<string[]> => {
+  const change = changeOf(project, plan.change);
+  const name = basename(change.tasksFile);
+  const tasks = await readTasks(change, work.root).catch(() => 'unreadable' as const);
+  if (tasks === 'unreadable') return [`${name} cannot be read`];
+  if (tasks === null) return [`${name} does not exist`];
+  if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
   return openOf(tasks).map(({ title }) => (title.length > longestTitle ? `${title.slice(0, longestTitle)}…` : title));
 };
 
@@ -80,7 +83,7 @@ const runCommands = async (parts: RunContext, { iteration, watches }: Verifying)
   const runs: GateRun[] = [];
   let meanwhile: readonly Tampering[] = [];
   const mayRun = () => {
-    if (watches) meanwhile = parts.guard.look();
+    if (watches) meanwhile = parts.guard.check();
     return meanwhile.length === 0;
   };
   for (const [index, command] of verify.entries()) {
