@@ -3,18 +3,17 @@ import { userError } from '../errors.ts';
 import { changeOf } from '../changes/sources.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { readOwn } from '../files/own.ts';
+import { readOwn, writeOwn } from '../files/own.ts';
 import { readIfThere } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/spool/templates.ts';
 import type { RunPlan } from '../ralph/events.ts';
 import type { PromptOptions } from '../ralph/prompt.ts';
-import type { PlanRequest } from './plan.ts';
 import type { RunTask, RunContext } from './context.ts';
-import { expectedVersion } from './restore.ts';
-import type { RunRequest } from './request.ts';
+import type { RunSpec } from './request.ts';
+import { expectedVersion, type RestoreContext } from './restore.ts';
 
-export const readTask = async ({ project, change: id, prompt }: RunRequest): Promise<RunTask> => {
+export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<RunTask> => {
   const change = changeOf(project, id);
   const proposal = await readIfThere(join(project.root, change.proposalFile));
   if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
@@ -26,9 +25,17 @@ export const readTask = async ({ project, change: id, prompt }: RunRequest): Pro
   };
 };
 
+/** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
+export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
+  const file = join(folder, 'user-prompt.md');
+  if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
+  writeOwn(file, userPrompt);
+  return userPrompt;
+};
+
 /** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
 export const checkTask = async (
-  { project, change: id }: PlanRequest,
+  { project, change: id }: RunSpec,
   { proposal, userPrompt }: RunTask,
   { gate }: RunPlan,
 ): Promise<void> => {
@@ -56,7 +63,9 @@ export const describeFiles = (change: Change, root: string) => {
  * Reads the proposal and the module again for every iteration, so that the next one gets the user's edits. An edit that
  * an agent may have made is left out until it is accepted: the expected version is used instead.
  */
-export const createTaskReader = (context: RunContext): (() => Promise<RunTask>) => {
+export const createTaskReader = (
+  context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,
+): (() => Promise<RunTask>) => {
   const { project, plan, task, guard, workspace } = context;
   const change = changeOf(project, plan.change);
   const trusted = new Map<string, string>();
