@@ -57,13 +57,13 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
 
 /** Every change that has state, also one that is archived or gone; but none on which a loop runs. */
 const findOld = async (project: Project, tree: WorkTree | null, keep: number): Promise<Old[]> => {
-  const changes = await folderNames(join(stateFolder(project), 'ralph'));
+  const changes = folderNames(join(stateFolder(project), 'ralph'));
   const all = await Promise.all(
     changes.map(async (change) => {
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
       // Checkpoints of other runs belong to another folder of the same repository.
-      const runs = (await folderNames(join(ralphFolder(project, change), 'runs'))).filter((name) => runId.test(name));
+      const runs = folderNames(join(ralphFolder(project, change), 'runs')).filter((name) => runId.test(name));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),

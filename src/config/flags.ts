@@ -179,7 +179,7 @@ export const flags = {
   },
   requireTasks: {
     kind: 'switch',
-    help: 'believe a promise only when no task in tasks.md is open',
+    help: 'believe a promise only when no task in the task file is open',
     from: 'flag, env, config',
   },
   allowTampering: {

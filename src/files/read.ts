@@ -17,7 +17,7 @@ export const readJson = (path: string): unknown => {
 };
 
 /** The names of the folders in a folder, sorted; empty when it is not there. Hidden ones and links are left out. */
-export const folderNames = async (path: string): Promise<string[]> =>
+export const folderNames = (path: string): string[] =>
   entriesOf(path)
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)

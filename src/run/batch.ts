@@ -1,5 +1,6 @@
 import { userError } from '../errors.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
+import { changeOf } from '../changes/sources.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/work-copy.ts';
@@ -48,7 +49,10 @@ export const runBatch = async (specs: readonly RunSpec[], services: BatchService
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
   const queue = await Promise.all(
-    specs.map(async (spec) => ({ spec, claims: await claimsOf(spec.project, spec.change) })),
+    specs.map(async (spec) => ({
+      spec,
+      claims: await claimsOf(changeOf(spec.project, spec.change), spec.project.root),
+    })),
   );
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
     parallel,

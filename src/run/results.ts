@@ -55,7 +55,7 @@ export const resultsIn = async (
   workspace: ProvisionedWorkspace,
 ): Promise<string[]> => {
   const file = await setupFileOf(workspace.worktree);
-  const plans = await planningPaths(project, change);
+  const plans = planningPaths(project, change);
   const isKept = isPlannedCopy(project, workspace, plans);
   return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
 };

@@ -45,10 +45,9 @@ export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoo
 
 const spoolFolder = (project: Project) => join(project.root, '.spool');
 
-export const configFile = (project: Project) => join(project.root, '.spool', 'config.json');
-export const changesFolder = (project: Project) => join(project.root, '.spool', 'changes');
-export const archiveFolder = (project: Project) => join(changesFolder(project), 'archive');
-export const modulesFolder = (project: Project) => join(project.root, '.spool', 'modules');
+/** Relative to the root. */
+export const configPath = join('.spool', 'config.json');
+export const configFile = (project: Project) => join(project.root, configPath);
 export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
 
 /** Where everything about the runs of one change is kept. */

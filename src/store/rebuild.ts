@@ -30,7 +30,7 @@ const newestRun = async (
   change: string,
   records: readonly IterationRecord[],
 ): Promise<string | null> => {
-  const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
+  const folders = folderNames(join(ralphFolder(project, change), 'runs'));
   const recorded = records.slice(-1).map(({ run }) => run);
   const runs = [...new Set([...folders, ...recorded])].toSorted();
   const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));

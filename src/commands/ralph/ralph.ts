@@ -5,7 +5,7 @@ import { checkRawFlags, resolveOptions, type RawFlags } from '../../config/resol
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { listArchived, listChanges } from '../../changes/changes.ts';
+import { listArchived, listChanges } from '../../changes/sources.ts';
 import { configFile, findProject, type Project } from '../../store/project.ts';
 import { lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
@@ -99,8 +99,7 @@ const checkAgents = async (all: readonly Options[], own: readonly Harness[]): Pr
 /** Settings under an id that is none would be lost without a word. */
 const checkSettled = async (project: Project, settled: readonly string[]): Promise<void> => {
   if (settled.length === 0) return;
-  const archived = (await listArchived(project)).map((name) => name.replace(/^\d{4}-\d\d-\d\d-/, ''));
-  const ids = [...(await listChanges(project)), ...archived];
+  const ids = [...(await listChanges(project)), ...(await listArchived(project))];
   const lost = settled.find((prefix) => prefix === '' || !ids.some((id) => id.startsWith(prefix)));
   if (lost !== undefined)
     throw userError(
