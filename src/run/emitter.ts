@@ -1,3 +1,4 @@
+import { journalFile, openJournal } from '../store/events.ts';
 import type { Project } from '../store/project.ts';
 import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
@@ -44,7 +45,7 @@ const resumedAt = (view: RunView): RunView => ({
   deferredSinceMs: view.deferredSinceMs === null ? null : Date.now(),
 });
 
-/** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
+/** state.json is written first, then the journal, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
   const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
@@ -57,6 +58,17 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
     at,
   });
   const clean = createRemembering<RunView>(redactor);
+  const tell: Emit = (event) => {
+    try {
+      report(event, view);
+    } catch {
+      // A terminal that is gone.
+    }
+  };
+  const journal = openJournal(journalFile(project, plan.change, plan.run), {
+    redactor,
+    onProblem: (problem) => tell({ type: 'notice', text: `This run cannot be followed: ${problem}` }),
+  });
   let started = false;
   const keep = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
@@ -81,13 +93,13 @@ export const createEmitter = ({ project, planned, report, elapsedMs, record, red
         record.started(view);
         writeStart(project, publicView(view, clean));
       }
-      try {
-        report(event, view);
-      } catch {
-        // A terminal that is gone.
-      }
+      journal.append(event, view);
+      tell(event);
     },
     view: () => view,
-    dispose: () => clearInterval(timer),
+    dispose: () => {
+      clearInterval(timer);
+      journal.dispose();
+    },
   };
 };

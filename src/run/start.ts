@@ -27,6 +27,7 @@ import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { checkTask } from './task.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
+import { withControl } from './control.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { checkLimits, watchLimits } from './limits.ts';
 import { createNotify } from './notify.ts';
@@ -151,9 +152,10 @@ const runLocked = async (request: LockedRequest): Promise<RunResult> => {
     lock.replaced === null ? null : ((await readState(project, lock.replaced).catch(() => null))?.run ?? null);
   let leftovers = 0;
   for (const run of new Set([crashedRun, dead])) if (run !== null) leftovers += await endLeftovers(run, emit);
-  const stopSignals = request.onStopSignals((signal) =>
+  const signals = request.onStopSignals((signal) =>
     emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
   );
+  const stopSignals = withControl(signals, { project, change, emit });
   request.end.endWith(stopSignals);
   try {
     return await runPlanned({

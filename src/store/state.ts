@@ -37,13 +37,13 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
   if (typeof version === 'number' && !readableVersions.has(version))
     throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
   const view = parseView(upgradeView(value));
-  if (view) return { view: inItsPlace(project, changeId, view), damage: null, isWhole: true };
+  if (view) return { view: inOwnWorkspace(project, changeId, view), damage: null, isWhole: true };
   const { rebuildRun } = await import('./rebuild.ts');
   return rebuildRun(project, changeId, name);
 };
 
 /** Whoever can write state.json could send Spool to any folder. */
-const inItsPlace = (project: Project, changeId: string, view: RunView): RunView =>
+export const inOwnWorkspace = (project: Project, changeId: string, view: RunView): RunView =>
   view.workspace === null || isWorkspaceOf(project, changeId, view.workspace.root)
     ? view
     : { ...view, workspace: null };
