@@ -1,5 +1,6 @@
 import { userError } from '../errors.ts';
 import type { Options } from '../config/flags.ts';
+import { inGitScope } from '../git/scope.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
@@ -43,7 +44,9 @@ export interface BatchOutcome {
 }
 
 /** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
-export const runBatch = async (request: BatchRequest): Promise<BatchOutcome[]> => {
+export const runBatch = (request: BatchRequest): Promise<BatchOutcome[]> => inGitScope(() => runAll(request));
+
+const runAll = async (request: BatchRequest): Promise<BatchOutcome[]> => {
   const { changes, project } = request;
   refuseOneBranch(request);
   const queue = await Promise.all(changes.map(async (change) => ({ change, claims: await claimsOf(project, change) })));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { tipOf } from '../git/branches.ts';
+import { inGitScope } from '../git/scope.ts';
 import { holdSettings } from '../git/settings.ts';
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { findWorkTree, gitDirOf, type WorkTree } from '../git/worktree.ts';
@@ -48,7 +49,9 @@ import type { RunRequest, RunResult } from './request.ts';
 const mostGuarded = 50;
 
 /** What the user can have got wrong is found before the lock is taken; nothing is written until then. */
-export const startRun = async (given: RunRequest): Promise<RunResult> => {
+export const startRun = (given: RunRequest): Promise<RunResult> => inGitScope(() => startInScope(given));
+
+const startInScope = async (given: RunRequest): Promise<RunResult> => {
   const request = { ...(await withNewUntil(await checkOrigin(given))), newRun: newRunId() };
   const end = createRunDeadline();
   try {

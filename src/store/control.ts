@@ -13,7 +13,7 @@ import { loopOwner } from './state.ts';
  */
 
 /** `stop` ends the agent as Ctrl-C does, and a second one kills it; `stop-after-iteration` lets it finish. */
-export const controlCommands = ['stop', 'stop-after-iteration', 'pause', 'resume'] as const;
+const controlCommands = ['stop', 'stop-after-iteration', 'pause', 'resume'] as const;
 
 export type ControlCommand = (typeof controlCommands)[number];
 

@@ -16,12 +16,8 @@ import { upgradeIdentity } from './upgrade.ts';
  */
 
 /** Where it is kept. Made of the real path of the project, so that every project has its own. */
-export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string => {
-  if (!names.has(project)) names.set(project, nameOf(project));
-  return join(userFolder(env), 'projects', names.get(project)!, change);
-};
-
-const names = new WeakMap<Project, string>();
+export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
+  join(userFolder(env), 'projects', nameOf(project), change);
 
 const nameOf = (project: Project): string => {
   const root = realPath(project.root);
