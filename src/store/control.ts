@@ -7,9 +7,9 @@ import { type Project, ralphFolder } from './project.ts';
 import { loopOwner } from './state.ts';
 
 /*
- * By this file another process asks a run to stop, pause or resume. Whoever can write to the project can ask, including
- * an agent, so that is all it can carry: nothing in it becomes a part of a prompt or of a command. Context has its own
- * record in the user's folder.
+ * Another process asks a run to stop, pause or resume through this file. Anyone who can write to the project can ask,
+ * including an agent, so a request carries nothing else: nothing in it becomes part of a prompt or of a command. Context
+ * has its own record in the user's state folder.
  */
 
 /** `stop` ends the agent as Ctrl-C does, and a second one kills it; `stop-after-iteration` lets it finish. */
@@ -34,7 +34,7 @@ export const requestControl = (project: Project, change: string, command: Contro
   const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString() };
   const file = openOwn(controlFile(project, change), 'append');
   try {
-    // One write, with a line end before it in case that someone else has left a line open.
+    // In one write. The first line end closes a line that was left open.
     writeAll(file, `\n${JSON.stringify(request)}\n`);
   } finally {
     closeSync(file);

@@ -44,9 +44,9 @@ import {
 } from '../text/shape.ts';
 
 /*
- * What Spool has written to disk is read with these, and with nothing else: others can write there as well.
- * In state.json, what decides how a run goes on (its gate, its limits, what it has used) must be right; what is only
- * shown may be wrong. A line of the history counts when it says which iteration it is about and how that ended.
+ * The only way to read what Spool has written to disk, as others can write there too. In state.json, what decides how a
+ * run continues (its gate, its limits, its usage) must be valid; what is only shown may be invalid. A line of the history
+ * counts when it says which iteration it is about and how that ended.
  */
 
 const run = matching(runId);
@@ -164,13 +164,13 @@ const attemptFields: Fields<DeferredAttempt> = {
 
 export const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
 
-/** A line of the history; undefined for one that is not ours. */
+/** A line of the history; undefined for one that Spool did not write. */
 export const parseRecord: Shape<IterationRecord> = object<IterationRecord>({
   ...attemptFields,
   deferred: wrongIs([], validItems(attempt)),
 });
 
-/** Whoever wrote state.json must not hand a flag to an agent as the name of its model. */
+/** A forged state.json must not pass a flag to an agent as the name of its model. */
 const name: Shape<string> = (value) => (isName(text(value) ?? '') ? text(value) : undefined);
 
 export const agent: Shape<AgentChoice> = object<AgentChoice>({
@@ -178,7 +178,7 @@ export const agent: Shape<AgentChoice> = object<AgentChoice>({
   model: required(orNull(name)),
 });
 
-/** There is always one. */
+/** At least one. */
 export const agents: Shape<readonly AgentChoice[]> = (value) => {
   const all = listOf(agent)(value);
   return all?.length === 0 ? undefined : all;
@@ -234,7 +234,7 @@ export const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
 const statuses = ['running', 'complete', 'limit', 'failed', 'blocked', 'interrupted'] as const;
 export const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
 
-/** What state.json holds; undefined when it is damaged. */
+/** The content of state.json; undefined when it is damaged. */
 export const parseView: Shape<RunView> = object<RunView>({
   v: required(oneOf([2])),
   run: required(run),
