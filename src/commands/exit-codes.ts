@@ -1,9 +1,9 @@
 import { systemProblem, UserError } from '../errors.ts';
-import { exitCodeOf, type StopSignalName } from '../process/signals.ts';
+import { exitCodeOf, type StopSource } from '../process/signals.ts';
 import type { StopReason } from '../ralph/events.ts';
 
 /** What a run that ended like this exits with. `signal` is what interrupted it. */
-export const exitCodeFor = (reason: StopReason, signal: StopSignalName | null): number => {
+export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number => {
   switch (reason) {
     case 'complete':
       return 0;

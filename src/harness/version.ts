@@ -88,7 +88,10 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
   );
 };
 
-/** By the file of a binary: agents take up to a second to answer. */
+/**
+ * By the file of a binary, as agents take up to a second to answer. Per process: the same file has the same version for
+ * every run.
+ */
 const answered = new Map<string, Promise<string | null>>();
 
 /**
@@ -97,9 +100,14 @@ const answered = new Map<string, Promise<string | null>>();
  */
 export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
   const key = await identityOf(question.binary);
-  const version = answered.get(key) ?? versionOf(question);
-  answered.set(key, version);
-  return version;
+  const asked = answered.get(key) ?? versionOf(question);
+  answered.set(key, asked);
+  const version = await asked;
+  if (version !== null) return version;
+  // A run that was stopped has not waited for the answer.
+  if (question.stop?.aborted && answered.get(key) === asked) answered.delete(key);
+  const isAsked = answered.get(key) === asked || question.stop?.aborted;
+  return isAsked ? null : knownVersion(question);
 };
 
 /** Of the file behind it; another one after an update. */

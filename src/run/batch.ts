@@ -1,6 +1,7 @@
 import { userError } from '../errors.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
 import { changeOf } from '../changes/sources.ts';
+import { inGitScope } from '../git/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/work-copy.ts';
@@ -45,7 +46,10 @@ interface QueuedChange {
 }
 
 /** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
-export const runBatch = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
+export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> =>
+  inGitScope(() => runAll(specs, services));
+
+const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
   const queue = await Promise.all(

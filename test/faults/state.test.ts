@@ -268,14 +268,14 @@ test('a line that a crash has cut off costs that line only', async () => {
 
 test('a state file of a newer version is refused with a sentence and left as it is', async () => {
   const project = createProject({ agent: [promise] });
-  const text = '{"v":2,"run":"x"}';
+  const text = '{"v":3,"run":"x"}';
   project.write(`.spool/.state/ralph/${change}/state.json`, text);
 
   for (const args of [run, ['ralph', '--status', '--change', change]]) {
     const result = await project.spool(...args);
     expect(result.code).toBe(2);
     expect(result.stderr).toBe(
-      `spool: .spool/.state/ralph/${change}/state.json has version 2, which this Spool does not know. Nothing was changed; move the file away to start anew.\n`,
+      `spool: .spool/.state/ralph/${change}/state.json has version 3, which this Spool does not know. Nothing was changed; move the file away to start anew.\n`,
     );
   }
   const list = await project.spool('list');
