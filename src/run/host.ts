@@ -47,7 +47,7 @@ export const createLoopHost = (context: RunContext, view: () => RunView): LoopHo
       if ((await context.copies.sync()).taken.length > 0) work.disturbed();
       return prompt(...turn);
     },
-    trailer: ({ harness }) => context.find(harness).trailer ?? [],
+    trailer: ({ harness }) => context.find(harness).output.trailer ?? [],
     runAgent: runHarness(context),
     trackWork: work.watch,
     uncommitted: work.uncommitted,

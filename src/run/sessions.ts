@@ -13,7 +13,7 @@ export const createSessions = (parts: SessionParts): AgentSessions => {
   const opened = new Map<string, AgentSession>();
   const open = (harness: Harness): AgentSession => {
     const { work, options, env, stopSignals, redactor, sandbox } = parts;
-    const own = parts.isolateAgentData ? harness.isolationEnv?.(dataFolder(parts)) : {};
+    const own = parts.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(parts)) : {};
     return openSpawned(harness, {
       cwd: work.root,
       env: { ...passed(env), ...gitCeilingEnv(parts.workspace), ...own },

@@ -269,8 +269,8 @@ const presentAgents = (plan: RunPlan, { find, env, cwd, project }: RunRequest) =
   const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
   const agents = looked
     .filter(({ problem }) => problem === null)
-    .map(({ agent }) => (find(agent.harness).choosesOwnModel ? { ...agent, model: null } : agent));
-  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).choosesOwnModel);
+    .map(({ agent }) => (find(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
+  const modelled = plan.agents.filter((agent) => agent.model !== null && find(agent.harness).launch.choosesOwnModel);
   const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignored = modelled.map(

@@ -35,7 +35,7 @@ export interface StartRequest
 export const startRuns = async (request: StartRequest): Promise<number> => {
   const { call, changes, options, optionsOf } = request;
   const { env, cwd } = call;
-  const prompt = options.promptFile === null ? (call.argument ?? '') : await readPromptFile(cwd, options.promptFile);
+  const prompt = options.promptFile === null ? (call.args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
   const { interactive, json } = optionsOf(changes[0]!);
   const mayAsk = interactive && !json && call.terminal.canPrompt;
   const trusted = await trustRuns({
@@ -134,7 +134,9 @@ const createPerson = ({ project, call }: StartRequest, change: string): Person =
   async chooseUntil(passed) {
     const { askText } = await import('../../report/prompts.ts');
     const problem = (answer: string) =>
-      answer.trim() === '' || parseValue('clock', answer) !== null ? undefined : `--until ${expects.clock}.`;
+      answer.trim() === '' || parseValue('time-of-day', answer) !== null
+        ? undefined
+        : `--until ${expects['time-of-day']}.`;
     const answer = await askText(`--until ${passed} has passed. New stop time (empty for none):`, problem);
     return answer === null ? null : answer.trim() || noTime;
   },
