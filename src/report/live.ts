@@ -182,9 +182,9 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
   ];
 };
 
-/** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
+/** `mine (custom: ./tools/agent)`: the project chooses the name, so the command is shown too. */
 const fullTitle = ({ title, custom: own }: HarnessFacts): string =>
-  own === undefined ? title : `${title} (own: ${shown(own.command)})`;
+  own === undefined ? title : `${title} (custom: ${shown(own.command)})`;
 
 /** What `--allow-all` means for a run. */
 export const allAllowed = ({ sandbox }: Pick<RunPlan, 'sandbox'>): string => {
