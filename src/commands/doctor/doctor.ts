@@ -1,10 +1,10 @@
 import { safeJson } from '../../text/controls.ts';
-import { parseFlags, resolveOptions } from '../../config/resolve.ts';
+import { parseFlags, type Resolved, resolveOptions } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
-import { limitEnvironment } from '../../process/passed-environment.ts';
-import { findProjectIfAny } from '../../store/project.ts';
+import { inScope } from '../../process/scope.ts';
+import { findProjectIfAny, type Project } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Invocation } from '../command.ts';
@@ -21,12 +21,27 @@ import { checkSandbox } from './sandbox.ts';
 import { checkSurroundings } from './surroundings.ts';
 
 /** Checks everything that a loop needs. The exit code is 0 only if the agent that a run would use works. */
-export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, cwd, env } = invocation;
   const project = findProjectIfAny(cwd);
   const { json, probe } = rawFlags;
   const resolved = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
+  const { passLists } = resolved;
+  const request = { invocation, project, resolved, json: Boolean(json), probe: Boolean(probe) };
+  return inScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
+};
+
+interface DoctorRequest {
+  readonly invocation: Invocation;
+  readonly project: Project | null;
+  readonly resolved: Resolved;
+  readonly json: boolean;
+  readonly probe: boolean;
+}
+
+const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRequest): Promise<number> => {
+  const { cwd, env, terminal } = invocation;
   const { options, customHarnesses, explicit, config } = resolved;
-  limitEnvironment(resolved.passLists);
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, customHarnesses) }));
   distrustWritable(
     options,
