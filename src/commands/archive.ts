@@ -6,10 +6,10 @@ import { lockChange } from '../store/run-lock.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Invocation } from './command.ts';
 
-/** The change is locked while it moves, so that no loop starts on it in between. */
-export const run = async ({ argument, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
+/** Locks the change while it is moved, so that no loop starts on it. */
+export const run = async ({ args, rawFlags, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
-  const id = await resolveChange(project, argument!);
+  const id = await resolveChange(project, args[0]!);
   const change = changeOf(project, id);
   const { done, total } = countTasks((await readTasks(change, project.root)) ?? []);
   if (done < total && !rawFlags.force) throw userError('open-tasks', id, total - done, total);

@@ -3,10 +3,10 @@ import { findProjectHere } from '../store/project.ts';
 import { moduleIdOf } from '../changes/spool/modules.ts';
 import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, cwd, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
-  const { name, file } = await createModule(project, argument!);
-  terminal.print(`Made module ${name}:\n  ${file}\n`);
+  const { name, file } = await createModule(project, args[0]!);
+  terminal.print(`Created module ${name}:\n  ${file}\n`);
   terminal.print(`\nNext: spool create change <slug> --module ${moduleIdOf(name)}\n`);
   return 0;
 };

@@ -11,9 +11,9 @@ import { countTasks } from '../changes/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
-  const found = await find(project, argument!);
+  const found = await find(project, args[0]!);
   const lines =
     found.kind === 'change'
       ? await describeChange(project, found.id, { env, terminal })
@@ -22,7 +22,7 @@ export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise
   return 0;
 };
 
-/** `002` is the module, even though every change in it starts so. */
+/** `002` is the module, although it is also a prefix of all its changes. */
 const find = async (project: Project, query: string): Promise<{ kind: 'change' | 'module'; id: string }> => {
   const modules = listModules(project);
   const module = modules.find((name) => name === query || moduleIdOf(name) === query);

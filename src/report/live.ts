@@ -34,14 +34,11 @@ export interface LiveOptions {
   readonly sandboxWrite: readonly string[];
 }
 
+/** The part of a harness that is shown. Fields must have the names of `Harness`, which this room cannot import. */
 interface HarnessFacts {
-  /** How the agent is called, such as "OpenCode". */
   readonly title: string;
-  /** What config.json has for it, when it is declared there. */
-  readonly own?: { readonly command: string };
-  /** What it cannot do without --allow-all. */
-  readonly unlessAllowed?: string;
-  /** What can be learnt from its output, such as "cost". */
+  readonly custom?: { readonly command: string };
+  readonly permissions?: { readonly defaultRestrictions?: string };
   readonly capabilities: readonly string[];
 }
 
@@ -169,7 +166,9 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
     (agent) =>
       `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
   );
-  const unlessAllowed = plan.agents.map((agent) => harness(agent.harness).unlessAllowed).find((text) => text);
+  const unlessAllowed = plan.agents
+    .map((agent) => harness(agent.harness).permissions?.defaultRestrictions)
+    .find((text) => text);
   const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
   const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
   return [
@@ -183,9 +182,9 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
   ];
 };
 
-/** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
-const fullTitle = ({ title, own }: HarnessFacts): string =>
-  own === undefined ? title : `${title} (own: ${shown(own.command)})`;
+/** `mine (custom: ./tools/agent)`: the project chooses the name, so the command is shown too. */
+const fullTitle = ({ title, custom: own }: HarnessFacts): string =>
+  own === undefined ? title : `${title} (custom: ${shown(own.command)})`;
 
 /** What `--allow-all` means for a run. */
 export const allAllowed = ({ sandbox }: Pick<RunPlan, 'sandbox'>): string => {

@@ -8,12 +8,12 @@ import { systemProblem } from '../errors.ts';
  * takes time, so that is when it is asked for.
  */
 export interface Outputs {
-  /** Prints a whole short answer at once, without a stream. */
-  answer(text: string): void;
-  out(text: string): void;
-  say(text: string): void;
+  /** Prints a whole short result at once, without a stream. */
+  printResult(text: string): void;
+  print(text: string): void;
+  log(text: string): void;
   /** Puts text into a style; it loses that of any other origin. */
-  paint(codes: StyleCodes, text: string): string;
+  style(codes: StyleCodes, text: string): string;
   /** Moves the cursor of the screen, erases, or rings. */
   control(sequence: ControlSequence): void;
   readonly stdout: NodeJS.WriteStream;
@@ -32,7 +32,7 @@ const stdoutNumber = 1;
 const createStyles = () => {
   let mark: string | null = null;
   return {
-    paint: ([begin, end]: StyleCodes, text: string): string => {
+    apply: ([begin, end]: StyleCodes, text: string): string => {
       mark ??= `<${crypto.randomUUID()}:`;
       return `${mark}${begin}>${text}${mark}${end}>`;
     },
@@ -58,7 +58,7 @@ const sequenceOf = (sequence: ControlSequence): string => {
 export const createOutputs = (onLost: () => void): Outputs => {
   const styles = createStyles();
   const watched = new Set<NodeJS.WriteStream>();
-  const sayLost = (error: unknown) => outputs.say(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
+  const sayLost = (error: unknown) => outputs.log(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
   const watch = (stream: NodeJS.WriteStream): NodeJS.WriteStream => {
     if (watched.has(stream)) return stream;
     watched.add(stream);
@@ -72,7 +72,7 @@ export const createOutputs = (onLost: () => void): Outputs => {
   };
 
   const outputs: Outputs = {
-    answer: (text) => {
+    printResult: (text) => {
       const bytes = Buffer.from(styles.clean(text));
       try {
         const written = writeSync(stdoutNumber, bytes);
@@ -85,9 +85,9 @@ export const createOutputs = (onLost: () => void): Outputs => {
         onLost();
       }
     },
-    out: (text) => void outputs.stdout.write(styles.clean(text)),
-    say: (text) => void outputs.stderr.write(styles.clean(text)),
-    paint: styles.paint,
+    print: (text) => void outputs.stdout.write(styles.clean(text)),
+    log: (text) => void outputs.stderr.write(styles.clean(text)),
+    style: styles.apply,
     control: (sequence) => void outputs.stderr.write(sequenceOf(sequence)),
     get stdout() {
       return watch(process.stdout);

@@ -42,15 +42,15 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
   const isSmart = env.TERM !== 'dumb';
   const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
   return {
-    print: outputs.out,
-    printResult: outputs.answer,
-    log: outputs.say,
+    print: outputs.print,
+    printResult: outputs.printResult,
+    log: outputs.log,
     control: outputs.control,
     drained: (stop) => {
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
+    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.style(styles[style], text) : text),
     get canPrompt() {
       return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },

@@ -46,7 +46,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       return prompt(...turn);
     },
-    trailer: ({ harness }) => context.find(harness).trailer ?? [],
+    trailer: ({ harness }) => context.find(harness).output.trailer ?? [],
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,

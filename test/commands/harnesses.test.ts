@@ -21,7 +21,7 @@ test('harnesses are listed with what is installed of them', async () => {
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
   expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
-  expect(list.stdout).toMatch(/^mine \(own: mine\) +no/m);
+  expect(list.stdout).toMatch(/^mine \(custom: mine\) +no/m);
 
   const found = JSON.parse((await project.start(['harnesses', '--json'], { env }).result).stdout) as {
     name: string;

@@ -5,7 +5,7 @@ import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/spool/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
-/** The changes that are meant. Asks only when a person is there and no flag says it. */
+/** The changes to work on. Asks only if no flag selects them and the terminal is interactive. */
 export const chooseTargets = async (
   project: Project,
   options: Pick<Options, 'change' | 'module' | 'all' | 'interactive'>,
@@ -32,7 +32,7 @@ const namedChanges = async (project: Project, queries: readonly string[], module
   return [...new Set(changes)];
 };
 
-/** A module needs no folder of its own: its changes are enough. */
+/** A module exists if it has changes, even without a folder. */
 const chosenModule = async (project: Project, query: string): Promise<string> => {
   const unwritten = listModules(project).every((name) => !name.startsWith(query));
   return unwritten && (await changesOfModule(project, query)).length > 0 ? query : resolveModule(project, query);

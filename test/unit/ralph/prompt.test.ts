@@ -128,7 +128,7 @@ describe('the preamble', () => {
   test('is no promise when an agent repeats it, whatever the promise is', () => {
     const word = fc
       .oneof(fc.string(), fc.constantFrom('ALL DONE', '```', '~~~', 'a`b', '**', '--', 'promise'))
-      .map((text) => parseValue('word', text))
+      .map((text) => parseValue('line', text))
       .filter((value) => typeof value === 'string');
     fc.assert(
       fc.property(word, (completionPromise) => {
