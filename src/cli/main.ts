@@ -14,7 +14,7 @@ const outputs = createOutputs(() => {
 
 const main = async (argv: readonly string[]): Promise<number> => {
   if (argv[0] === '--version' || argv[0] === '-V') {
-    outputs.answer(`${version}\n`);
+    outputs.printResult(`${version}\n`);
     return 0;
   }
   const { runCommandLine } = await import('./program.ts');
@@ -24,11 +24,11 @@ const main = async (argv: readonly string[]): Promise<number> => {
 const report = (error: unknown): number => {
   const known = asUserError(error);
   if (known) {
-    outputs.say(`spool: ${known.message}\n`);
+    outputs.log(`spool: ${known.message}\n`);
     return known.exitCode;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  outputs.say(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  outputs.log(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
   return bug;
 };
 

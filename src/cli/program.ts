@@ -15,7 +15,7 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
   const parsed = parse(argv);
   if (parsed.kind === 'help') {
     const { renderHelp } = await import('./help.ts');
-    outputs.answer(renderHelp(parsed.about, columnsOf(outputs)));
+    outputs.printResult(renderHelp(parsed.about, columnsOf(outputs)));
     return 0;
   }
   const { run } = await parsed.command.load();

@@ -58,7 +58,7 @@ const rewindTo = async (kept: RunCheckpoints, target: string, call: Invocation):
     plan,
     [...kept.checkpoints.values()].map(({ commit }) => commit),
   );
-  if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
+  if (blocked.length > 0) throw userError('rewind-blocked', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
   const present = await keepPresent(tree, { change, run: runId, leftOut, redactor, names, record: kept.record });
   if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
@@ -68,7 +68,7 @@ const rewindTo = async (kept: RunCheckpoints, target: string, call: Invocation):
     `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: ${commandLine('spool', 'rewind', change, present.name)}\n`,
   );
   if (missed.length === 0) return 0;
-  throw userError('half-rewound', listed(missed), commandLine('spool', 'rewind', change, present.name));
+  throw userError('rewind-incomplete', listed(missed), commandLine('spool', 'rewind', change, present.name));
 };
 
 const subjectOf = ({ plan: { left }, lost }: Planned) =>

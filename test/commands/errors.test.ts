@@ -125,7 +125,7 @@ const rows: Row[] = [
   {
     name: 'missing prompt file',
     args: ['ralph', '--change', change, '--prompt-file', 'none.md'],
-    says: 'Cannot read the prompt file none.md: there is no such file.',
+    says: 'Cannot read the prompt file none.md: no such file.',
   },
   {
     name: 'a folder as prompt file',

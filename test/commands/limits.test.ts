@@ -38,7 +38,7 @@ test('the first lines say which limits hold', async () => {
 test.each([
   ['--max-cost', '1', uses(10, 0.4), 3, '--max-cost 1 reached: $1.20 spent'],
   ['--max-tokens', '1k', uses(600, 0), 2, '--max-tokens 1000 reached: 1200 used'],
-  ['--max-duration', '1ms', says('Hi.'), 0, 'the time of --max-duration is over'],
+  ['--max-duration', '1ms', says('Hi.'), 0, '--max-duration reached'],
 ])('%s %s', async (flag, value, agent, iterations, detail) => {
   const project = createProject({ agent: [agent] });
 
@@ -163,7 +163,7 @@ test('an agent that works or is silent for too long is ended, and the next itera
     { end: 'timed-out', error: { kind: 'timeout', message: expect.stringContaining('--idle-timeout') } },
     { completionFound: true },
   ]);
-  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was ended: it printed nothing');
+  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was stopped: it printed nothing');
 
   const endless = createProject({ agent: ['while :; do echo hi; sleep 0.05; done', promise] });
   expect(await endless.spool(...run, '--iteration-timeout', '500ms', '--idle-timeout', '400ms')).toMatchObject({
@@ -205,7 +205,7 @@ test('too many failures in a row', async () => {
     'Failed: 3 iterations in a row failed (--max-failures): the agent exited with code 2: it broke.',
   );
   expect(project.history()).toHaveLength(5);
-  expect(project.calls().at(-1)!.prompt).toContain('The same error has come 2 times in a row.');
+  expect(project.calls().at(-1)!.prompt).toContain('The same error occurred 2 times in a row.');
 });
 
 test('too many iterations in a row without a change', async () => {

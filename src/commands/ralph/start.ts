@@ -80,7 +80,7 @@ const startMany = async (request: Started): Promise<number> => {
   const { call, options, optionsOf } = request;
   const { parallel } = options;
   const board = createDashboard(call.terminal);
-  const stopSignals = onStopSignals((signal) => board.say(`${signal}: ending what runs; once more kills it now.`));
+  const stopSignals = onStopSignals((signal) => board.log(`${signal}: ending what runs; once more kills it now.`));
   const reportOf = (change: string): OnRunEvent => {
     const redactor = createRedactor(call.env);
     if (optionsOf(change).json) return withoutSecrets(createJsonReporter(call.terminal, change), redactor);
@@ -91,8 +91,8 @@ const startMany = async (request: Started): Promise<number> => {
       ...request,
       parallel,
       stopSignals,
-      say: board.say,
-      onError: (change, error) => board.say(`${change}: ${describeError(error).text}`),
+      say: board.log,
+      onError: (change, error) => board.log(`${change}: ${describeError(error).text}`),
       reporterOf: (change) => reporterOn(call, reportOf(change)),
     });
     board.dispose();

@@ -214,7 +214,7 @@ describe('what is said of the iteration before', () => {
       'the same error again',
       recordWith({ error: crash }),
       { stalled: 0, sameErrorCount: 2 },
-      /same error has come 2 times/,
+      /same error occurred 2 times/,
     ],
     [
       'the same call over and over',
@@ -254,6 +254,6 @@ describe('what is said of the iteration before', () => {
 
 const promises = (promise: string, text: string): boolean => {
   const watch = observeIteration({ completionPromise: promise, blockedPromise: 'BLOCKED' }, '');
-  watch.see({ type: 'text', text, plain: false });
+  watch.observe({ type: 'text', text, plain: false });
   return watch.promised();
 };
