@@ -35,7 +35,7 @@ const look = async (harness: Harness, lookup: Lookup) => {
 const head = ['harness', 'installed', 'reports', 'install with'];
 
 const row = ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof look>>) => [
-  own === null ? name : `${name} (own: ${visible(own)})`,
+  own === null ? name : `${name} (custom: ${visible(own)})`,
   path === null
     ? inProject === null
       ? 'no'

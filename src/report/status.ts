@@ -59,7 +59,7 @@ const renderIterations = (records: readonly IterationRecord[]): string[] => {
     'outcome',
     'duration',
     'exit code',
-    'promise',
+    'completion found',
     'files',
     'lines',
     'commit',

@@ -286,7 +286,7 @@ describe('a rewind', () => {
 
     expect(await project.spool('diff', change, 'r1')).toMatchObject({
       code: 2,
-      stderr: 'spool: n takes an iteration from 1 on, not "r1".\n',
+      stderr: 'spool: n takes an iteration from 1 on (got "r1").\n',
     });
     expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
   });
@@ -295,7 +295,7 @@ describe('a rewind', () => {
     const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
     expect(await project.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint of ${change} yet: a run makes them.\n`,
+      stderr: `spool: ${change} has no checkpoints yet: a run creates them.\n`,
     });
     const loop = project.start(run);
     await loop.printed('waiting for go-on');
@@ -303,15 +303,15 @@ describe('a rewind', () => {
     project.write('go-on', '');
     await loop.result;
 
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Another run is on ${change}`) });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`${change} is already running`) });
     expect(await project.spool('rewind', change, '9')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint "9" of ${change}. There are: 0, 1.\n`,
+      stderr: `spool: ${change} has no checkpoint "9". Available: 0, 1.\n`,
     });
     const none = createProject({ git: false });
     expect(await none.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/No git work tree/),
+      stderr: expect.stringMatching(/Cannot use git in/),
     });
   });
 
@@ -561,7 +561,7 @@ test('prune drops the checkpoints and logs of old runs, asks first, and keeps th
 
   expect(await project.spool('prune')).toMatchObject({
     code: 2,
-    stderr: 'spool: This would drop 1 run of 1 change, with 2 checkpoints: give --yes when nobody can be asked.\n',
+    stderr: 'spool: This would drop 1 run of 1 change, with 2 checkpoints: pass --yes in non-interactive mode.\n',
   });
   expect(readdirSync(folder)).toHaveLength(4);
 

@@ -35,7 +35,7 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
       inProject === null ? `${harness.binary} is not on PATH` : `${inProject} is in the project, not used`;
     return [fail(harness.name, message, harness.install)];
   }
-  if (harness.custom) return [ok(harness.name, `${binary} (own: ${visible(harness.custom.command)})`)];
+  if (harness.custom) return [ok(harness.name, `${binary} (custom: ${visible(harness.custom.command)})`)];
   const asking = childEnvironment(askingEnvironment(lookup));
   const version = await versionOf({ binary, env: asking, stop });
   if (version === null)

@@ -54,24 +54,24 @@ const notStarted = {
 
 describe('when it stops, and why', () => {
   test.each<[string, Row, Stop['cause'], string]>([
-    ['a promise', { record: promised }, 'promise', 'promised in iteration 1'],
+    ['a promise', { record: promised }, 'promise', 'done in iteration 1'],
     [
       'a promise at the minimum',
       { record: { ...promised, iteration: 3 }, plan: { minIterations: 3 } },
       'promise',
-      'promised in iteration 3',
+      'done in iteration 3',
     ],
     [
       'a promise at the limit',
       { record: { ...promised, iteration: 5 }, plan: { maxIterations: 5 } },
       'promise',
-      'promised in iteration 5',
+      'done in iteration 5',
     ],
     [
       'a promise before an interruption',
       { record: promised, stopSignal: 'SIGINT' },
       'promise',
-      'promised in iteration 1',
+      'done in iteration 1',
     ],
     ['an interruption', { stopSignal: 'SIGTERM' }, 'signal', 'stopped by SIGTERM'],
     [
@@ -138,7 +138,7 @@ describe('when it stops, and why', () => {
       'a promise before giving up, which the iteration settles',
       { record: { ...promised, blocked: 'no key' } },
       'promise',
-      'promised in iteration 1',
+      'done in iteration 1',
     ],
     ['giving up', { record: { blocked: 'no key' } }, 'blocked-promise', 'the agent gave up: no key'],
     [
@@ -151,7 +151,7 @@ describe('when it stops, and why', () => {
       'a promise that was verified',
       { record: { ...promised, gate: { passed: true, tampering: [], openTasks: [], runs: [green] } } },
       'promise',
-      'promised and verified in iteration 1',
+      'done and verified in iteration 1',
     ],
     [
       'too many failures',
@@ -225,7 +225,7 @@ describe('when it stops, and why', () => {
         limits: { maxFailures: 1, maxStalled: 1, maxDurationMs: 1, untilMs: 1, maxCostUsd: 1, maxTokens: 1 },
       },
       'promise',
-      'promised in iteration 1',
+      'done in iteration 1',
     ],
   ])('%s', (_, row, cause, detail) => {
     expect(decideOn(row)).toEqual({ next: 'stop', stop: { cause, detail } });
