@@ -4,7 +4,9 @@ import { blockedOr } from '../git/blocked.ts';
 import { limitGit, whyUnresponsive } from '../git/deadline.ts';
 import { gitDirOf } from '../git/worktree.ts';
 import { land } from '../land/land.ts';
+import type { LandRequest } from '../land/landing.ts';
 import { trustLanding } from '../land/settings.ts';
+import { inScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
 import { lockChange } from '../store/run-lock.ts';
@@ -34,7 +36,7 @@ export const run = async ({ argument, rawFlags, cwd, env, terminal }: Invocation
   const stopSignals = onStopSignals(() => {});
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });
   try {
-    const outcome = await land({
+    const request: LandRequest = {
       project,
       change,
       settings,
@@ -46,7 +48,9 @@ export const run = async ({ argument, rawFlags, cwd, env, terminal }: Invocation
       keepBranch: Boolean(keepBranch),
       say: (line) => terminal.log(`${line}\n`),
       confirm: confirmOn(terminal),
-    });
+    };
+    const { passLists } = settings;
+    const outcome = await inScope({ env, passLists, ownsProcess: true }, () => land(request));
     terminal.print(`${outcome}\n`);
     return 0;
   } catch (error) {

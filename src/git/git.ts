@@ -4,7 +4,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onlyThese } from '../process/descriptors.ts';
-import { passed } from '../process/passed-environment.ts';
+import { currentScope, passed } from '../process/scope.ts';
 import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../process/sandbox.ts';
 import { watchBlocked, whyBlocked } from './blocked.ts';
@@ -81,7 +81,7 @@ const refusedCode = 128;
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   // In English, so that an answer can be told from another; but hooks get the user's own language.
   const env = {
-    ...quietEnvironment(call.hooks ? passed(process.env) : process.env),
+    ...quietEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
     ...(call.hooks ? {} : { LC_ALL: 'C' }),
     ...call.env,
   };
@@ -198,6 +198,7 @@ const onFatal = (signal: NodeJS.Signals): void => {
 
 /** Listens only while Spool waits for git: otherwise a signal has to end it at once. */
 const endWithSpool = (end: () => void): (() => void) => {
+  if (!currentScope().ownsProcess) return () => {};
   if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
   running.add(end);
   return () => {
@@ -213,7 +214,7 @@ const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 /** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
   const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
-  const env = { ...withoutForeign(process.env), ...noFetch, ...pager };
+  const env = { ...withoutForeign(currentScope().env), ...noFetch, ...pager };
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
@@ -225,7 +226,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
 
 /** The pager of the user's own settings; never one that the repository names. Empty for none. */
 const userPager = async (cwd: string): Promise<string> => {
-  const { GIT_PAGER: asked, PAGER: usual = 'less' } = process.env;
+  const { GIT_PAGER: asked, PAGER: usual = 'less' } = currentScope().env;
   if (asked !== undefined) return asked;
   const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
   // git before 2.26 cannot tell.

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
+import { currentScope } from '../process/scope.ts';
 import { git, toUtf8 } from './git.ts';
 import { fingerprint, type WorkTree } from './worktree.ts';
 
@@ -18,11 +19,11 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   };
 };
 
-const userFolder = () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
+const userFolder = () => join(currentScope().env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
 
 /** Where git looks for settings of this work tree, whether there is a file or not. */
 export const configFiles = ({ gitDir, exclude }: WorkTree): string[] => {
-  const global = process.env.GIT_CONFIG_GLOBAL;
+  const global = currentScope().env.GIT_CONFIG_GLOBAL;
   return [
     // Linked work trees share it, as they share info/exclude.
     join(dirname(dirname(exclude)), 'config'),

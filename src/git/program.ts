@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { currentScope } from '../process/scope.ts';
 import { isWithin, onPath, realPath, stationsOf } from '../process/which.ts';
 
 /** The git that is run: never one where an agent can have put it in front of PATH. */
 export const gitProgram = (cwd: string): string => {
-  const path = process.env.PATH ?? '';
+  const path = currentScope().env.PATH ?? '';
   const key = `${cwd}\0${path}`;
   // A name that is none: then there is no git.
   const found = programs.get(key) ?? trustedProgram('git', path, writableFrom(cwd)) ?? 'git outside of the project';

@@ -1,5 +1,6 @@
 import type { Options } from '../config/flags.ts';
 import type { Project } from '../store/project.ts';
+import type { PassList } from '../process/passed-environment.ts';
 import type { StopSignals } from '../process/signals.ts';
 
 /** Read once, so that what was trusted is what is run. */
@@ -9,6 +10,8 @@ export interface LandSettings {
   readonly commands: readonly string[];
   /** Asked for, or what the last run was in. */
   readonly sandbox: boolean;
+  /** Limit which variables reach the commands that a landing runs. */
+  readonly passLists: readonly PassList[];
   /** Throws when a trusted command would run a file in this folder that is not the trusted one. */
   readonly checkIn: (root: string, howToSee: (path: string) => string) => void;
 }

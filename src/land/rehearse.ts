@@ -5,7 +5,7 @@ import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.
 import { toUtf8 } from '../git/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
-import { passed } from '../process/passed-environment.ts';
+import { passed } from '../process/scope.ts';
 import { addContext, dropFromContext, loadContext } from '../store/context.ts';
 import { mergeCopies, tasksFile } from '../changes/copies.ts';
 import { ralphFolder } from '../store/state.ts';

@@ -4,7 +4,6 @@ import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { withSecrets, recognise, recordFolder } from '../store/record.ts';
 import { readRun } from '../store/state.ts';
-import { limitEnvironment } from '../process/passed-environment.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import { includeSource } from '../trust/settings.ts';
@@ -33,7 +32,6 @@ export const trustLanding = async ({
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
   const { forChange, explicit, config, passLists } = await resolveOptions({ typed, env, project });
-  limitEnvironment(passLists);
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
@@ -57,7 +55,7 @@ export const trustLanding = async ({
   const sandbox = options.sandbox || (view?.sandbox ?? false);
   if (!sandbox) refuseWidening(explicit);
   const checkIn: LandSettings['checkIn'] = (root, howToSee) => checkCopies({ ...of, trusted, root, howToSee });
-  return { options, commands, sandbox, checkIn };
+  return { options, commands, sandbox, passLists, checkIn };
 };
 
 /** What of the last run decides how its branch lands. */

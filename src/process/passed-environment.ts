@@ -45,13 +45,3 @@ const matcher = (list: PassList, ignoresCase: boolean): ((name: string) => boole
   const beginnings = list.filter((each) => each.endsWith('*')).map((each) => fold(each.slice(0, -1)));
   return (name) => names.has(fold(name)) || beginnings.some((beginning) => fold(name).startsWith(beginning));
 };
-
-let limits: readonly PassList[] = [];
-
-/** Holds for all that is started from now on. */
-export const limitEnvironment = (lists: readonly PassList[]): void => {
-  limits = lists;
-};
-
-/** What of an environment is passed on to what is started. */
-export const passed = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => passedBy(limits, env);

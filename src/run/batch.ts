@@ -1,5 +1,4 @@
 import { userError } from '../errors.ts';
-import type { Options } from '../config/flags.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
@@ -10,20 +9,17 @@ import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/events.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import type { Reporter } from './services.ts';
+import { schedule } from './schedule.ts';
+import type { Batch, Reporter, RunServices } from './services.ts';
 import { startRun } from './start.ts';
-import type { RunRequest, RunResult } from './request.ts';
+import type { RunResult, RunSpec } from './request.ts';
 
-export interface BatchRequest extends Omit<
-  RunRequest,
-  'change' | 'options' | 'batch' | 'reporter' | 'onStopSignals' | 'person'
-> {
-  readonly changes: readonly string[];
-  readonly optionsOf: (change: string) => Options;
+/** What the runs of a batch have in common. */
+export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 'onStopSignals' | 'person'> {
   readonly parallel: number;
   readonly reporterOf: (change: string) => Reporter;
   /** Called with what concerns more than one of them. */
-  readonly say: (line: string) => void;
+  readonly announce: (line: string) => void;
   /** Called with why a change could not be run, or why its run broke off. */
   readonly onError: (change: string, error: unknown) => void;
   readonly stopSignals: StopSignals;
@@ -36,132 +32,124 @@ export interface BatchOutcome {
   readonly result: RunResult | null;
   /** Why it could not be started; undefined for no error. */
   readonly error?: unknown;
-  /** The run as it stands; null when there is none. */
+  /** The last run of the change; null when there is none. */
   readonly view: RunView | null;
   /** Why it was not started. */
   readonly note: string | null;
 }
 
-/** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
-export const runBatch = async (request: BatchRequest): Promise<BatchOutcome[]> => {
-  const { changes, project } = request;
-  refuseOneBranch(request);
-  const queue = await Promise.all(changes.map(async (change) => ({ change, claims: await claimsOf(project, change) })));
-  const outcomes = await runQueue(request, queue);
-  return outcomes.toSorted((a, b) => changes.indexOf(a.change) - changes.indexOf(b.change));
-};
-
-/** git checks a branch out in one place only. */
-const refuseOneBranch = ({ changes, optionsOf, parallel }: BatchRequest): void => {
-  const separate = changes
-    .map(optionsOf)
-    .filter(({ worktree, branch }) => branch !== null && (worktree || parallel > 1));
-  if (new Set(separate.map(({ branch }) => branch)).size < separate.length)
-    throw userError('two-actions', '--branch', 'several changes in worktrees');
-};
-
 interface QueuedChange {
-  readonly change: string;
+  readonly spec: RunSpec;
   readonly claims: Claims;
 }
 
-/** Starts what may start whenever something has ended. Two that claim the same requirement never run at the same time. */
-const runQueue = async (request: BatchRequest, queue: readonly QueuedChange[]): Promise<BatchOutcome[]> => {
-  const waiting = [...queue];
-  const running = new Map<string, { queued: QueuedChange; done: Promise<BatchOutcome> }>();
-  const outcomes: BatchOutcome[] = [];
-  const told = new Set<string>();
-  const runOne = createRunner(request);
-  while (waiting.length > 0 || running.size > 0) {
-    const next =
-      request.stopSignals.received() === null && running.size < request.parallel
-        ? takeNext(waiting, running, told, request.say)
-        : null;
-    if (next) {
-      running.set(next.change, { queued: next, done: runOne(next.change) });
-      continue;
-    }
-    if (running.size === 0) {
-      outcomes.push(
-        ...waiting.map(({ change }) => ({ change, result: null, view: null, note: 'interrupted before it began' })),
-      );
-      return outcomes;
-    }
-    const ended = await Promise.race([...running.values()].map(({ done }) => done));
-    running.delete(ended.change);
-    outcomes.push(ended);
-  }
-  return outcomes;
+/** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
+export const runBatch = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
+  const { parallel, announce, stopSignals } = services;
+  checkBranches(specs, parallel);
+  const queue = await Promise.all(
+    specs.map(async (spec) => ({ spec, claims: await claimsOf(spec.project, spec.change) })),
+  );
+  const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
+    parallel,
+    conflict: (one, other) => sharedClaim(one, other) !== null,
+    onBlocked: (item, by) =>
+      announce(
+        `${item.spec.change} waits for ${by.spec.change}: both change the requirement "${sharedClaim(by, item)}".`,
+      ),
+    run: createRunner(services),
+    isStopped: () => stopSignals.received() !== null,
+  });
+  const interrupted = notStarted.map(({ spec: { change } }) => ({
+    change,
+    result: null,
+    view: null,
+    note: 'not started (interrupted)',
+  }));
+  const order = specs.map(({ change }) => change);
+  return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
 };
 
-const takeNext = (
-  waiting: QueuedChange[],
-  running: ReadonlyMap<string, { queued: QueuedChange }>,
-  told: Set<string>,
-  say: BatchRequest['say'],
-): QueuedChange | null => {
-  for (const [index, candidate] of waiting.entries()) {
-    const clash = [...running.values()]
-      .map(({ queued }) => ({ queued, claim: sharedClaim(queued, candidate) }))
-      .find(({ claim }) => claim !== null);
-    if (!clash) return waiting.splice(index, 1)[0]!;
-    if (!told.has(candidate.change))
-      say(`${candidate.change} waits for ${clash.queued.change}: both change the requirement "${clash.claim}".`);
-    told.add(candidate.change);
-  }
-  return null;
+/** git checks a branch out in one work tree only. */
+const checkBranches = (specs: readonly RunSpec[], parallel: number): void => {
+  const branches = specs.flatMap(({ options: { worktree, branch } }) =>
+    branch !== null && (worktree || parallel > 1) ? [branch] : [],
+  );
+  if (new Set(branches).size < branches.length)
+    throw userError('two-actions', '--branch', 'several changes in worktrees');
 };
 
 const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
-const noteOf = (isKnown: boolean): string =>
-  isKnown
-    ? 'complete before; --fresh runs it again'
-    : 'complete, says its state.json; it was not run here, and --fresh runs it again';
+/** Runs one change of a batch. The runs share a budget, and take turns at setting up git. */
+const createRunner = (services: BatchServices) => {
+  const { parallel, stopSignals, env } = services;
+  const budget = createSharedBudget();
+  const exclusive = createMutex();
 
-/** What the runs have in common: signals, what they have spent, and git, which only one of them sets up at a time. */
-const createRunner = (request: BatchRequest) => {
-  const { project, env, parallel, optionsOf, stopSignals } = request;
-  const spent = new Map<string, Usage | null>();
-  let lastTurn: Promise<unknown> = Promise.resolve();
-  const exclusive = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const turn = lastTurn.then(work, work);
-    lastTurn = turn.catch(() => {});
-    return turn;
-  };
-
-  return async (change: string): Promise<BatchOutcome> => {
-    const options = { ...optionsOf(change), ...(parallel > 1 ? { worktree: true } : {}) };
-    const saved = await readState(project, change).catch(() => null);
-    const folder = recordFolder(project, change, env);
-    const before = saved && asRecorded(folder, saved);
-    if (before?.status === 'complete' && !options.fresh && !(await hasNewTasks(project, before)))
-      return { change, result: null, view: before, note: noteOf(isKnown(folder, before)) };
-    const shown = request.reporterOf(change);
-    const reporter: Reporter = {
-      ...shown,
-      onEvent: (event, view) => {
-        spent.set(change, addUsage(totalUsage(view), view.currentUsage));
-        shown.onEvent(event, view);
-      },
+  return async ({ spec: given }: QueuedChange): Promise<BatchOutcome> => {
+    const { project, change } = given;
+    const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
+    const done = spec.options.fresh ? null : await alreadyComplete(project, change, env);
+    if (done !== null) return { change, result: null, ...done };
+    const batch: Batch = {
+      exclusive,
+      usageOfOthers: () => budget.usageOfOthers(change),
+      isolateAgentData: parallel > 1,
     };
-    const usageOfOthers = () =>
-      [...spent].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null);
-    const batch = { exclusive, usageOfOthers, isolateAgentData: parallel > 1 };
-    // They are listened to once, for all of them.
+    const reporter = budget.counting(change, services.reporterOf(change));
+    // One listener serves all runs.
     const onStopSignals = () => ({ ...stopSignals, dispose: () => {} });
     try {
-      const result = await startRun({ ...request, change, options, reporter, onStopSignals, person: null, batch });
+      const result = await startRun(spec, { ...services, reporter, onStopSignals, person: null, batch });
       return { change, result, view: result.view, note: null };
     } catch (error) {
-      // Whatever it was, the others go on.
-      request.onError(change, error);
+      services.onError(change, error);
       return { change, result: null, error, view: null, note: null };
     }
   };
 };
 
-/** A task that was added since it was complete is work to do. */
+/** The last run of a change when that is complete and no task was added since; null otherwise. */
+const alreadyComplete = async (
+  project: Project,
+  change: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ view: RunView; note: string } | null> => {
+  const saved = await readState(project, change).catch(() => null);
+  const folder = recordFolder(project, change, env);
+  const view = saved && asRecorded(folder, saved);
+  if (view?.status !== 'complete' || (await hasNewTasks(project, view))) return null;
+  const note = isKnown(folder, view)
+    ? 'already complete (--fresh to run it again)'
+    : 'already complete according to its state.json, but it was not run here (--fresh to run it again)';
+  return { view, note };
+};
+
 const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promise<boolean> =>
   countTasks((await tasksOf(project, change)) ?? []).total > (tasks?.total ?? 0);
+
+const createSharedBudget = () => {
+  const usages = new Map<string, Usage | null>();
+  return {
+    counting: (change: string, reporter: Reporter): Reporter => ({
+      ...reporter,
+      onEvent: (event, view) => {
+        usages.set(change, addUsage(totalUsage(view), view.currentUsage));
+        reporter.onEvent(event, view);
+      },
+    }),
+    usageOfOthers: (change: string): Usage | null =>
+      [...usages].reduce<Usage | null>((sum, [other, usage]) => (other === change ? sum : addUsage(sum, usage)), null),
+  };
+};
+
+const createMutex = (): Batch['exclusive'] => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => {});
+    return turn;
+  };
+};

@@ -14,11 +14,13 @@ import type { IndexKeeper } from './refresh.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
 import type { Ledger } from './uncommitted.ts';
 
-/** An iteration whose work may be committed. */
-export interface IterationWork extends Pick<
+export type CommitContext = Pick<
   RunContext,
   'plan' | 'options' | 'stopSignals' | 'emit' | 'redactor' | 'sandbox' | 'workspace'
-> {
+>;
+
+/** An iteration whose work may be committed. */
+export interface IterationWork extends CommitContext {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   readonly tree: WorkTree;
@@ -39,46 +41,101 @@ interface LooseCommit {
   readonly names: readonly string[];
 }
 
-/** Commits what an iteration has changed, and what earlier ones owe. */
+type CommitOutcome = Pick<Work, 'commit' | 'commitProblem'>;
+
+const noCommit: CommitOutcome = { commit: null, commitProblem: null };
+
+/** What an iteration has changed. */
+interface IterationChanges {
+  readonly changes: readonly FileDiff[];
+  readonly git: NonNullable<Work['git']>;
+}
+
+/** Commits what an iteration has changed, and what earlier ones could not commit. */
 export const commitWork = async (
   work: IterationWork,
   after: Snapshot,
-  { changes, git }: { changes: readonly FileDiff[]; git: NonNullable<Work['git']> },
-): Promise<Pick<Work, 'commit' | 'commitProblem'>> => {
-  const { tree, options, plan, iteration, stopSignals, emit, redactor, ledger, index, dirtyAtStart } = work;
-  const undone = await index.beforeCommit();
-  if (!plan.commit) return { commit: null, commitProblem: null };
-  ledger.add(undone, { why: 'a later commit reverted it', owed: true });
-  const owed = ledger.owed();
-  if (changes.length + owed.length === 0) return { commit: null, commitProblem: null };
+  { changes, git }: IterationChanges,
+): Promise<CommitOutcome> => {
+  const { plan, emit, ledger, index } = work;
+  const reverted = await index.beforeCommit();
+  if (!plan.commit) return noCommit;
+  ledger.add(reverted, { why: 'a later commit reverted it', owed: true });
+  const pending = ledger.owed();
+  if (changes.length + pending.length === 0) return noCommit;
   const why = await whyNot(work);
   if (why !== null) {
     emit({ type: 'notice', text: `No commit: ${why}.` });
-    ledger.add([...owed, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
+    ledger.add([...pending, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
     return { commit: null, commitProblem: why };
   }
-  // What is owed may have become a secret since, or was withheld before Spool was restarted.
-  const open = new Set([...owed, ...changes.filter((change) => !change.nested).map(({ name }) => name)]);
-  const withheld = await findExcluded(tree, [...open], redactor);
-  for (const { name, why } of withheld) withhold(work, name, why);
-  const nested = changes.filter(isNewNested).map(({ name }) => name);
-  for (const name of nested) withhold(work, name, 'nested repository');
-  const kept = new Set([...withheld.map(({ name }) => name), ...nested]);
-  const own = namesOf(changes.filter(({ name, after: now }) => !kept.has(name) && dirtyAtStart.get(name) !== now));
-  const names = [...new Set([...owed.filter((name) => !kept.has(name)), ...own])];
-  const result = await commitFiles(tree, {
+  const excluded = await excludedFrom(work, [...pending, ...changedFiles(changes)], changes);
+  const names = namesToCommit(work, { pending, changes, excluded });
+  const result = await commitFiles(work.tree, {
     names,
     treeId: after.id,
-    message: fillIn(options.commitMessage, {
-      change: plan.change,
-      run: plan.run,
-      iteration: String(iteration),
-      summary: `${pluralise(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
-    }),
-    kill: stopSignals.kill,
-    tag: `${plan.run}/${iteration}`,
+    message: messageOf(work, git),
+    kill: work.stopSignals.kill,
+    tag: `${plan.run}/${work.iteration}`,
     sandbox: work.sandbox,
   });
+  return afterCommit(work, { names, changes, after, result });
+};
+
+const changedFiles = (changes: readonly FileDiff[]): string[] =>
+  changes.filter(({ nested }) => !nested).map(({ name }) => name);
+
+/** Names that must not be committed, each announced once: secrets, large files, nested repositories. */
+const excludedFrom = async (
+  work: IterationWork,
+  candidates: readonly string[],
+  changes: readonly FileDiff[],
+): Promise<ReadonlySet<string>> => {
+  // What is pending may have become a secret since, or was excluded before Spool was restarted.
+  const files = await findExcluded(work.tree, [...new Set(candidates)], work.redactor);
+  const nested = changes.filter(isNewNested).map(({ name }) => ({ name, why: 'nested repository' }));
+  const excluded = [...files, ...nested];
+  for (const { name, why } of excluded) exclude(work, name, why);
+  return new Set(excluded.map(({ name }) => name));
+};
+
+interface Candidates {
+  readonly pending: readonly string[];
+  readonly changes: readonly FileDiff[];
+  readonly excluded: ReadonlySet<string>;
+}
+
+/** What was uncommitted when the run started and is unchanged since belongs to the user, and is not committed. */
+const namesToCommit = (
+  { dirtyAtStart }: Pick<IterationWork, 'dirtyAtStart'>,
+  { pending, changes, excluded }: Candidates,
+): string[] => {
+  const isAllowed = (name: string) => !excluded.has(name);
+  const own = changes.filter(({ name, after: now }) => isAllowed(name) && dirtyAtStart.get(name) !== now);
+  return [...new Set([...pending.filter(isAllowed), ...namesOf(own)])];
+};
+
+const messageOf = ({ options, plan, iteration }: IterationWork, git: IterationChanges['git']): string =>
+  fillIn(options.commitMessage, {
+    change: plan.change,
+    run: plan.run,
+    iteration: String(iteration),
+    summary: `${pluralise(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
+  });
+
+interface Attempted {
+  readonly names: readonly string[];
+  readonly changes: readonly FileDiff[];
+  readonly after: Snapshot;
+  readonly result: CommitResult;
+}
+
+/** Records what became of a commit, and announces what the user should know about it. */
+const afterCommit = async (
+  work: IterationWork,
+  { names, changes, after, result }: Attempted,
+): Promise<CommitOutcome> => {
+  const { emit, ledger, redactor, snapshots } = work;
   if (result.kind === 'refused') {
     const why = redactor.text(oneLine(tellingLine(result.why)));
     emit({ type: 'notice', text: `No commit: ${why}` });
@@ -87,16 +144,16 @@ export const commitWork = async (
   }
   const earlier = new Set(ledger.all());
   ledger.remove(names);
-  if (result.kind === 'nothing') return { commit: null, commitProblem: null };
-  work.snapshots.committed();
-  const commit = await work.snapshots.askHead();
-  index.afterCommit(commit, result.index);
-  if (commit !== null && isDetached(tree)) sayLoose(work, commit, [...result.replaced.keys()]);
-  const yours = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
-  if (yours.length > 0)
+  if (result.kind === 'nothing') return noCommit;
+  snapshots.committed();
+  const commit = await snapshots.askHead();
+  work.index.afterCommit(commit, result.index);
+  if (commit !== null && isDetached(work.tree)) announceDetached(work, commit, [...result.replaced.keys()]);
+  const persons = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
+  if (persons.length > 0)
     emit({
       type: 'notice',
-      text: `Your uncommitted changes to ${someOf(yours.map(toUtf8))} are in commit ${commit?.slice(0, 8)}.`,
+      text: `Your uncommitted changes to ${someOf(persons.map(toUtf8))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
 };
@@ -112,7 +169,7 @@ const whyNot = async ({ tree, workspace }: IterationWork): Promise<string | null
   return holder === null || holder === tree.root ? null : `${branch} is checked out in ${holder}`;
 };
 
-const sayLoose = (work: IterationWork, commit: string, names: readonly string[]): void => {
+const announceDetached = (work: IterationWork, commit: string, names: readonly string[]): void => {
   work.loose.push({ commit, names });
   work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}` });
 };
@@ -142,7 +199,7 @@ const changesOfPersons = async (
   return inCommit.filter(({ name, from }) => dirty?.has(from ?? name)).map(({ name }) => name);
 };
 
-const withhold = (work: IterationWork, name: string, why: string): void => {
+const exclude = (work: IterationWork, name: string, why: string): void => {
   work.ledger.add([name], { why, owed: false });
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };

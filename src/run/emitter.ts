@@ -16,6 +16,8 @@ export interface Emitter {
 export interface EmitterParts {
   readonly project: Project;
   readonly planned: Planned;
+  /** The process that owns the run. */
+  readonly pid: number;
   readonly report: OnRunEvent;
   readonly elapsedMs: () => number;
   readonly record: RunRecorder;
@@ -45,12 +47,20 @@ const resumedAt = (view: RunView): RunView => ({
 });
 
 /** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
-export const createEmitter = ({ project, planned, report, elapsedMs, record, redactor }: EmitterParts): Emitter => {
+export const createEmitter = ({
+  project,
+  planned,
+  pid,
+  report,
+  elapsedMs,
+  record,
+  redactor,
+}: EmitterParts): Emitter => {
   const { plan, previous, settings } = planned;
   const at = new Date().toISOString();
   const startedAt = previous?.view.startedAt ?? at;
   let view = initialView(plan, {
-    pid: process.pid,
+    pid,
     startedAt,
     previous: previous && resumedAt(previous.view),
     settings,

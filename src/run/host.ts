@@ -8,7 +8,6 @@ import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { LoopHost } from '../ralph/loop.ts';
-import type { RunView } from '../ralph/view.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createTaskReader } from './task.ts';
@@ -21,12 +20,12 @@ import { createWork } from './work.ts';
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The disk, the clock, git and the agent, as the loop sees them. */
-export const createLoopHost = (context: RunContext, view: () => RunView): LoopHost => {
+export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWork(context);
   const gate = createGate(context);
-  const prompt = makePrompt(context, view);
+  const prompt = createPrompt(context);
   const pauseFor = (ms: number) => {
-    work.disturbed();
+    work.invalidate();
     return pause(ms, context.stopSignals);
   };
   return {
@@ -34,8 +33,8 @@ export const createLoopHost = (context: RunContext, view: () => RunView): LoopHo
     ticks: () => performance.now(),
     elapsedMs: context.elapsedMs,
     random: () => Math.random(),
-    totals: view,
-    usageOfOthers: context.usageOfOthers,
+    totals: context.view,
+    usageOfOthers: () => context.batch?.usageOfOthers() ?? null,
     wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
     waitUntil: async (ms) => {
       // In short steps: the clock may be set, and the machine may sleep.
@@ -44,18 +43,18 @@ export const createLoopHost = (context: RunContext, view: () => RunView): LoopHo
     },
     stopSignal: () => context.stopSignals.received(),
     prompt: async (...turn) => {
-      if ((await context.copies.sync()).taken.length > 0) work.disturbed();
+      if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       return prompt(...turn);
     },
     trailer: ({ harness }) => context.find(harness).trailer ?? [],
     runAgent: runHarness(context),
-    trackWork: work.watch,
+    trackWork: work.track,
     uncommitted: work.uncommitted,
     gate: async (iteration, verdict, again) => {
       // What a person has changed since it was cut off is not the agent's doing.
       if (again) context.guard.before();
       const report = await gate(iteration, verdict, again);
-      if (report !== null) work.disturbed();
+      if (report !== null) work.invalidate();
       return report;
     },
     withoutSecrets: (record) => context.redactor.data(record),
@@ -74,15 +73,15 @@ export const createLoopHost = (context: RunContext, view: () => RunView): LoopHo
 const pause = (ms: number, stopSignals: StopSignals): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stopSignals.stop }).catch(() => {});
 
-const makePrompt = (parts: RunContext, view: () => RunView): LoopHost['prompt'] => {
-  const { work, plan, folder } = parts;
-  const readBrief = createTaskReader(parts);
-  const readContext = createContextReader(parts);
+const createPrompt = (context: RunContext): LoopHost['prompt'] => {
+  const { work, plan, folder, view } = context;
+  const readTask = createTaskReader(context);
+  const readContext = createContextReader(context);
   return async (iteration, last) => {
-    const brief = await readBrief();
-    const prompt = buildRalphPrompt(brief.userPrompt, {
+    const task = await readTask();
+    const prompt = buildRalphPrompt(task.userPrompt, {
       ...plan,
-      ...brief,
+      ...task,
       files: filesOfChange(work, plan.change),
       changeId: plan.change,
       moduleId: plan.module ?? '',
@@ -95,28 +94,33 @@ const makePrompt = (parts: RunContext, view: () => RunView): LoopHost['prompt'] 
   };
 };
 
-/** What an agent writes into context.txt is not what a person has added; that is said once. */
-const createContextReader = ({ project, plan, env, emit }: RunContext): (() => Promise<string | null>) => {
+/** Reads what persons have added. What an agent writes into context.txt is not that, and is announced once. */
+const createContextReader = ({
+  project,
+  plan,
+  env,
+  emit,
+}: Pick<RunContext, 'project' | 'plan' | 'env' | 'emit'>): (() => Promise<string | null>) => {
   const of = { project, change: plan.change, env };
   let adopted: Promise<void> | null = null;
-  let isSaid = false;
+  let isAnnounced = false;
   return async () => {
     await (adopted ??= adoptContext(of));
     const { text, isEdited } = loadContext(of);
-    if (isEdited && !isSaid)
+    if (isEdited && !isAnnounced)
       emit({
         type: 'notice',
         text: `context.txt was changed, and not by --add-context or --clear-context: the prompt has what they were given. If it was you: ${commandLine('spool', 'accept', plan.change)}`,
       });
-    isSaid = isEdited;
+    isAnnounced = isEdited;
     return text;
   };
 };
 
 const runHarness =
-  (parts: RunContext): LoopHost['runAgent'] =>
+  (context: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { find, reporter, plan, folder, stopSignals, guard, sessions } = parts;
+    const { find, reporter, plan, folder, stopSignals, guard, sessions } = context;
     guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
@@ -129,7 +133,7 @@ const runHarness =
       },
       { see, drained: () => reporter.drained(stopSignals.stop) },
     );
-    ensureRunState(parts);
+    ensureRunState(context);
     return ended;
   };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { outsideEnvironment } from '../git/program.ts';
 import { runShell } from '../process/shell.ts';
-import { passed } from '../process/passed-environment.ts';
+import { passed } from '../process/scope.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
 import type { Hashes } from '../guard/goal.ts';
@@ -12,24 +12,29 @@ import type { RunContext } from './context.ts';
 
 const longestMs = 30_000;
 
-/** Tells whoever asked to be told that a run has ended. That it cannot is said, and changes nothing. */
+/** Runs the notify command. A failure is reported and changes nothing. */
 export type Notify = (view: RunView) => Promise<void>;
 
+type NotifyContext = Pick<
+  RunContext,
+  'project' | 'options' | 'plan' | 'env' | 'reporter' | 'folder' | 'stopSignals' | 'redactor' | 'trusted'
+>;
+
 /**
- * Called before an agent works. The command runs outside of whatever confines the agent, which must not choose what that
- * is: nothing is run of which something was changed since.
+ * Called before an agent works. The command runs outside of the sandbox, so the agent must not choose what it does: it is
+ * not run when one of its files has changed since.
  */
-export const createNotify = (parts: RunContext): Notify => {
-  const { project, options } = parts;
+export const createNotify = (context: NotifyContext): Notify => {
+  const { project, options } = context;
   const command = options.notify;
   if (command === null) return async () => {};
   const before = runningOf(project, command);
-  return async (view) => notify(command, { ...parts, view, before });
+  return async (view) => notify(command, { ...context, view, before });
 };
 
-const notify = async (command: string, parts: RunContext & { view: RunView; before: Hashes }): Promise<void> => {
-  const { project, env, reporter, plan, folder, stopSignals, redactor, trusted, before } = parts;
-  const view = publicView(parts.view, redactor.data);
+const notify = async (command: string, context: NotifyContext & { view: RunView; before: Hashes }): Promise<void> => {
+  const { project, env, reporter, plan, folder, stopSignals, redactor, trusted, before } = context;
+  const view = publicView(context.view, redactor.data);
   const untrusted = trusted.changedScripts(view.change, 'notify');
   const changed = [...new Set([...untrusted, ...changedRunning(before, runningOf(project, command))])];
   if (changed.length > 0) {

@@ -5,33 +5,42 @@ import { asRecorded, isSameStart, missingRun, recognise, recordedGate, recordFol
 import { loopOwner, ralphFolder, readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
-import type { RunRequest } from './request.ts';
+import type { RunSpec } from './request.ts';
+import type { RunServices } from './services.ts';
 
 /**
- * An interrupted run is resumed with the gate, the agents and the place that its state.json names, so that file must be
- * Spool's own. One that was changed is refused; of one that was started elsewhere a person is asked once; one that came
- * with a clone is not resumed at all.
+ * An interrupted run is resumed with the gate, the agents and the workspace that its state.json names, so that file must
+ * be Spool's own. Throws when it was changed, asks the person once when the run was started elsewhere, and does not
+ * resume a run that came with a clone.
  */
-export const checkOrigin = async (request: RunRequest): Promise<RunRequest> => {
-  const { project, change, options, env } = request;
-  if (options.fresh) return request;
-  await checkLast(request);
-  const view = await interruptedRun(request);
-  if (view === null) return request;
+export const checkOrigin = async (spec: RunSpec, services: RunServices): Promise<CheckedSpec> => {
+  const { project, change, options } = spec;
+  const { env } = services;
+  const unchanged = { spec, agreed: null };
+  if (options.fresh) return unchanged;
+  await checkLast(spec, env);
+  const view = await interruptedRun(spec, env);
+  if (view === null) return unchanged;
   const recognised = recognise(recordFolder(project, change, env), view);
-  if (recognised === 'same') return request;
+  if (recognised === 'same') return unchanged;
   if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
   if (await isTracked(project.root, ralphFolder(project, change))) {
-    request.reporter.warn(`The run of ${change} came with the repository, so it is not resumed. Starting a new one.`);
-    return { ...request, options: { ...options, fresh: true } };
+    services.reporter.warn(`The run of ${change} came with the repository, so it is not resumed. Starting a new one.`);
+    return { spec: { ...spec, options: { ...options, fresh: true } }, agreed: null };
   }
-  await agree(request, view);
-  askAgain(request, view);
-  return { ...request, agreed: view };
+  await agree(spec, services, view);
+  checkRedacted(spec, view);
+  return { spec, agreed: view };
 };
 
-/** The last run that was recorded is the one that state.json has, unless it has ended and there is no state.json any more. */
-const checkLast = async ({ project, change, env }: RunRequest): Promise<void> => {
+export interface CheckedSpec {
+  readonly spec: RunSpec;
+  /** A run that was started elsewhere, and that the user wants to resume; null for any other. */
+  readonly agreed: RunView | null;
+}
+
+/** Throws when state.json does not have the run that was recorded last, unless that run has ended and the file was deleted. */
+const checkLast = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<void> => {
   if (loopOwner(project, change) !== null) return;
   const folder = recordFolder(project, change, env);
   const { view, isWhole } = await readRun(project, change);
@@ -39,16 +48,19 @@ const checkLast = async ({ project, change, env }: RunRequest): Promise<void> =>
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
 
-/** The same for the run as it is read under the lock: the file, and the lock, may have been changed since the first look. */
-export const checkUnchanged = ({ project, change, env, agreed }: RunRequest, saved: RunView): void => {
+/** Checks the run again as it is read under the lock: the file may have changed since `checkOrigin`. */
+export const checkUnchanged = (
+  { project, change }: RunSpec,
+  { env, agreed, saved }: { env: NodeJS.ProcessEnv; agreed: RunView | null; saved: RunView },
+): void => {
   const recognised = recognise(recordFolder(project, change, env), saved);
   if (recognised === 'same' || (recognised === 'unknown' && agreed && isSameStart(agreed, saved))) return;
   throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
 };
 
-/** What was redacted is known only where the run was started. */
-const askAgain = (
-  { change, explicit }: RunRequest,
+/** Throws when a value that the run needs was redacted: it is known only where the run was started. */
+const checkRedacted = (
+  { change, explicit }: RunSpec,
   { gate, agents, completionPromise, blockedPromise }: RunView,
 ): void => {
   const kept: Partial<Record<FlagName, unknown>> = {
@@ -62,14 +74,15 @@ const askAgain = (
   if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
 };
 
-const interruptedRun = async ({ project, change, env }: RunRequest): Promise<RunView | null> => {
+/** The run that would be resumed; null when there is none, or when it is running. */
+export const interruptedRun = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   if (loopOwner(project, change) !== null) return null;
   const { view: saved, isWhole } = await readRun(project, change);
   const view = saved && asRecorded(recordFolder(project, change, env), saved);
   return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
 };
 
-const agree = async ({ change, env, person }: RunRequest, view: RunView): Promise<void> => {
+const agree = async ({ change }: RunSpec, { env, person }: RunServices, view: RunView): Promise<void> => {
   if (env.SPOOL_TRUST === '1') return;
   if (person === null) throw userError('unknown-run', change);
   if (!(await person.agreesToResume(view)))

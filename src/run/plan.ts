@@ -1,12 +1,12 @@
-import type { FileSettings } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
+import type { FileSettings } from '../config/resolve.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
-import { lastRecords } from '../store/history.ts';
+import { historySize, lastRecords } from '../store/history.ts';
 import { moduleOf } from '../changes/ids.ts';
-import { withSecrets, asRecorded, recordFolder } from '../store/record.ts';
-import { readRun } from '../store/state.ts';
+import { asRecorded, recordFolder, withSecrets } from '../store/record.ts';
+import { readRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import { type RunView } from '../ralph/view.ts';
@@ -18,59 +18,58 @@ export interface PlanRequest {
   readonly change: string;
   readonly options: Options;
   readonly explicit: ReadonlySet<FlagName>;
-  /** What the config file says for a change, by key, as it is written there. */
-  readonly fileFor: (change: string) => FileSettings;
-  /** The id of a new run, when it is to be the same each time that the run is planned. */
-  readonly newRun?: string;
+  /** What the config file says for this change, by key, as it is written there. */
+  readonly fileSettings: FileSettings;
   readonly env: NodeJS.ProcessEnv;
 }
 
 export interface Planned {
   readonly plan: RunPlan;
-  /** The run that this one goes on with; null for a new one. */
+  /** The run that this one resumes; null for a new one. */
   readonly previous: Previous | null;
-  /** When agents that were held up in the last run are free, by their keys. */
+  /** When agents that hit a usage limit in the last run can work again, by their keys. */
   readonly cooldowns: Readonly<Record<string, number>>;
-  /** A run that was cut off, resumed or not: something of it may still be running. */
+  /** A run that crashed, resumed or not: something of it may still be running. */
   readonly crashedRun: string | null;
-  /** Where the settings of this run come from, for whoever resumes it. */
+  /** Where the settings of this run come from, for a later resume. */
   readonly settings: SettingsAtStart;
-  /** What the user should know of how it was planned. */
+  /** What the user should know about how it was planned. */
   readonly notices: readonly string[];
-  /** state.json is damaged; null when it is not. */
+  /** Set when state.json is damaged. */
   readonly damage: Damage | null;
+  /** Changes when what the plan is based on changes. */
+  readonly basis: string;
 }
 
 interface Damage {
-  /** What is said of it, in one line. */
+  /** One line for the user. */
   readonly text: string;
-  /** What takes its place; null when the run cannot be resumed. */
+  /** What replaces it; null when the run cannot be resumed. */
   readonly rebuilt: RunView | null;
 }
 
 interface Previous {
   readonly view: RunView;
-  /** As it was read, without the secrets in it. */
+  /** As it was read, with its secrets redacted. */
   readonly saved: RunView;
   readonly last: IterationRecord | null;
 }
 
-/** A new run, or the last one again if it was cut off. What it says is sure only for who holds the lock. */
+/** Plans a new run, or the last one again if it was interrupted. Only the owner of the lock can rely on it. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
-  const { project, change, options, fileFor } = request;
+  const { project, change, options, fileSettings: file } = request;
+  const basis = basisOf(request);
   const { view: saved, damage, isWhole } = await readRun(project, change);
   const folder = recordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
   const view = written && withSecrets(folder, written);
-  const last = view && (await lastCutOff(request, view, written));
+  const last = view && (await lastInterrupted(request, view, written));
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
-  const file = fileFor(change);
   const changed = then ? changedSince(then, file, request.explicit) : [];
-  const explicit = new Set([...request.explicit, ...changed]);
-  const plan = makePlan({ ...request, explicit }, previous);
+  const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, previous);
   // A run stays in its sandbox, whatever the file says by now.
-  const told = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
+  const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
   const resumable = previous && withPromiseOf(plan, previous);
   return {
     plan,
@@ -80,18 +79,30 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
     settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
     notices: [
       ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
-      ...(told.length === 0 ? [] : [describeChanged(told, then!.file, file)]),
+      ...(announced.length === 0 ? [] : [describeChanged(announced, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
+    basis,
   };
 };
 
-const lastCutOff = async (
+/** The same plan, unless another process has written to the state of the change since it was made. */
+export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
+  if (planned.basis === basisOf(request)) return planned;
+  const again = await planRun(request);
+  // A new run keeps the id under which its sandbox was opened.
+  return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
+};
+
+const basisOf = ({ project, change }: PlanRequest): string =>
+  `${stateStamp(project, change)} ${historySize(project, change)}`;
+
+const lastInterrupted = async (
   { project, change }: PlanRequest,
   view: RunView,
   saved: RunView,
 ): Promise<Previous | null> => {
-  // Whoever holds the lock knows that the process of a run that says "running" is gone.
+  // The owner of the lock knows that the process of a run that says "running" is gone.
   if (view.status !== 'running' && view.status !== 'interrupted') return null;
   // The process may have been killed between saving a record and saving the state.
   const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
@@ -115,38 +126,39 @@ const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): st
   return `The last run was interrupted. Running the gate of iteration ${next} again (--fresh starts over).`;
 };
 
-/** A resumed run keeps its agents, promise and limits, unless this call asks for others. Permissions are asked for anew. */
-const makePlan = (
-  { change, options, explicit, newRun = newRunId() }: PlanRequest,
-  previous: Previous | null,
-): RunPlan => {
-  const kept = previous?.view;
-  const plan = {
-    run: kept?.run ?? newRun,
+/** Takes a value from the interrupted run, unless this call gives it itself. */
+type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
+
+/** A resumed run keeps its agents, promise, gate and limits, unless this call gives others. Permissions are not kept. */
+const createPlan = ({ change, options, explicit }: PlanRequest, previous: Previous | null): RunPlan => {
+  const view = previous?.view;
+  const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
+  const plan: RunPlan = {
+    run: view?.run ?? newRunId(),
     change,
     module: moduleOf(change),
-    agents: kept ? agentsNow(kept, options, explicit) : agentsOf(options),
+    agents: view ? agentsNow(view, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
-    // Never lost by saying nothing, and never left: --fresh starts a run without it.
-    sandbox: options.sandbox || (kept?.sandbox ?? false),
-    completionPromise: kept && !explicit.has('completionPromise') ? kept.completionPromise : options.completionPromise,
-    blockedPromise: kept && !explicit.has('blockedPromise') ? kept.blockedPromise : options.blockedPromise,
-    minIterations: kept && !explicit.has('minIterations') ? kept.minIterations : options.minIterations,
-    maxIterations: kept && !explicit.has('maxIterations') ? (kept.maxIterations ?? Infinity) : options.maxIterations,
-    limits: limitsOf(options, explicit, kept),
-    gate: gateOf(options, explicit, kept),
-    failFast: kept && !explicit.has('failFast') ? kept.failFast : options.failFast,
-    commit: kept && !explicit.has('commit') ? kept.commit : options.commit,
+    // A run never leaves its sandbox: --fresh starts one without it.
+    sandbox: options.sandbox || (view?.sandbox ?? false),
+    completionPromise: choose('completionPromise', view?.completionPromise, options.completionPromise),
+    blockedPromise: choose('blockedPromise', view?.blockedPromise, options.blockedPromise),
+    minIterations: choose('minIterations', view?.minIterations, options.minIterations),
+    maxIterations: choose('maxIterations', view && (view.maxIterations ?? Infinity), options.maxIterations),
+    limits: limitsOf(options, view, choose),
+    gate: gateOf(options, view, choose),
+    failFast: choose('failFast', view?.failFast, options.failFast),
+    commit: choose('commit', view?.commit, options.commit),
     retryDelayMs: options.retryDelay,
-    firstIteration: (kept?.pending?.iteration ?? kept?.finishedIterations ?? 0) + 1,
+    firstIteration: (view?.pending?.iteration ?? view?.finishedIterations ?? 0) + 1,
   };
   if (plan.completionPromise === plan.blockedPromise) throw userError('same-promise', plan.blockedPromise);
   if (plan.minIterations > plan.maxIterations) throw userError('min-above-max', plan.minIterations, plan.maxIterations);
   return plan;
 };
 
-const limitsOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView | undefined): Limits => {
-  const wanted: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
+const limitsOf = (options: Options, view: RunView | undefined, choose: Choose): Limits => {
+  const given: Readonly<Record<keyof Limits, readonly [FlagName, number]>> = {
     maxDurationMs: ['maxDuration', options.maxDuration],
     untilMs: [
       'until',
@@ -161,16 +173,15 @@ const limitsOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView 
     maxWaitMs: ['maxWait', options.maxWait],
   };
   return mapLimits((name) => {
-    const [flag, value] = wanted[name];
-    return kept && !asked.has(flag) ? (kept.limits[name] ?? Infinity) : value;
+    const [flag, value] = given[name];
+    return choose(flag, view && (view.limits[name] ?? Infinity), value);
   });
 };
 
-/** A resumed run keeps its gate; whoever resumes it may ask for another, but not lose it by saying nothing. */
-const gateOf = (options: Options, asked: ReadonlySet<FlagName>, kept: RunView | undefined): GatePlan => ({
-  verify: kept && !asked.has('verify') ? kept.gate.verify : options.verify,
-  verifyEach: kept && !asked.has('verifyEach') ? kept.gate.verifyEach : options.verifyEach,
-  requireTasks: kept && !asked.has('requireTasks') ? kept.gate.requireTasks : options.requireTasks,
+const gateOf = (options: Options, view: RunView | undefined, choose: Choose): GatePlan => ({
+  verify: choose('verify', view?.gate.verify, options.verify),
+  verifyEach: choose('verifyEach', view?.gate.verifyEach, options.verifyEach),
+  requireTasks: choose('requireTasks', view?.gate.requireTasks, options.requireTasks),
   allowTampering: options.allowTampering,
 });
 
@@ -185,7 +196,7 @@ const nextTime = (clock: string, now: Date): number => {
 };
 
 /** Sorts by time: `20261115-070312-9f3a01c2`. */
-export const newRunId = () => {
+const newRunId = () => {
   const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
   return `${day}-${time.slice(0, 6)}-${crypto.randomUUID().slice(0, 8)}`;
 };
@@ -199,11 +210,11 @@ export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>)
 
 /** A model that was asked for when the run began stays, also with agents that the config file has named since. */
 const agentsNow = (
-  kept: RunView,
+  previous: RunView,
   { harness, model }: Options,
-  asked: ReadonlySet<FlagName>,
+  explicit: ReadonlySet<FlagName>,
 ): readonly AgentChoice[] => {
-  const askedModel = kept.settings?.explicit.includes('model') ? (kept.agents[0]?.model ?? null) : model;
-  if (asked.has('harness')) return agentsOf({ harness, model: asked.has('model') ? model : askedModel });
-  return asked.has('model') ? kept.agents.map((agent) => ({ harness: agent.harness, model })) : kept.agents;
+  const firstModel = previous.settings?.explicit.includes('model') ? (previous.agents[0]?.model ?? null) : model;
+  if (explicit.has('harness')) return agentsOf({ harness, model: explicit.has('model') ? model : firstModel });
+  return explicit.has('model') ? previous.agents.map((agent) => ({ harness: agent.harness, model })) : previous.agents;
 };

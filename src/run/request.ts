@@ -1,20 +1,25 @@
-import type { StopReason, Usage } from '../ralph/events.ts';
+import type { FlagName, Options } from '../config/flags.ts';
+import type { FileSettings } from '../config/resolve.ts';
+import type { PassList } from '../process/passed-environment.ts';
+import type { StopReason } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
-import type { PlanRequest } from './plan.ts';
-import type { RunServices } from './services.ts';
-import type { TrustedRuns } from './trust.ts';
+import type { Project } from '../store/project.ts';
 
-/** What is to be run, and what it needs from whoever starts it. */
-export interface RunRequest extends PlanRequest, RunServices {
-  /** What the user asks for, beside what the change says; empty for nothing, or for what the interrupted run was given. */
+/** What to run. */
+export interface RunSpec {
+  readonly project: Project;
+  readonly change: string;
+  /** What the user asks for besides the change; empty for nothing, or for the prompt of the interrupted run. */
   readonly prompt: string;
+  readonly options: Options;
+  /** The settings that this call gives itself. A resumed run keeps its own value of all others. */
+  readonly explicit: ReadonlySet<FlagName>;
+  /** What the config file says for this change, by key, as it is written there. */
+  readonly fileSettings: FileSettings;
+  /** Limit which variables of the environment reach agents and commands. */
+  readonly passLists: readonly PassList[];
   /** What paths in the settings are relative to. */
   readonly cwd: string;
-  readonly trusted: TrustedRuns;
-  /** A run that was started elsewhere, and that the user wants to be resumed. */
-  readonly agreed?: RunView;
-  /** What this run has in common with others that were started together with it. */
-  readonly batch?: Batch;
 }
 
 export interface RunResult {
@@ -23,13 +28,4 @@ export interface RunResult {
   /** The cause in words. */
   readonly detail: string;
   readonly view: RunView;
-}
-
-interface Batch {
-  /** What the others have used so far. */
-  usageOfOthers(): Usage | null;
-  /** Does what only one of them may do at a time. */
-  exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Agents that keep a database get one of their own. */
-  readonly isolateAgentData: boolean;
 }

@@ -8,7 +8,7 @@ import { missingTasks, taskTitles } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 
-export type RestoreParts = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
+export type RestoreContext = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
 
 /** For how many of them the way back is shown. */
 const most = 3;
@@ -16,22 +16,22 @@ const most = 3;
 const longestValue = 200;
 
 /** How to put back what was changed of the goal, in one line each, for somebody in the folder where the agent works. */
-export const waysBack = async (parts: RestoreParts, moved: readonly Tampering[]): Promise<string[]> => {
-  const wanted = new Map(moved.map((each) => [keyOf(each, parts.guard), each]));
+export const waysBack = async (context: RestoreContext, moved: readonly Tampering[]): Promise<string[]> => {
+  const wanted = new Map(moved.map((each) => [keyOf(each, context.guard), each]));
   const ways: string[] = [];
-  for (const each of [...wanted.values()].slice(0, most)) ways.push(await wayBack(parts, each));
+  for (const each of [...wanted.values()].slice(0, most)) ways.push(await wayBack(context, each));
   return ways;
 };
 
 const keyOf = (moved: Tampering, guard: Guard) => guard.expects(moved).key;
 
-const wayBack = async (parts: RestoreParts, moved: Tampering): Promise<string> => {
-  const { key } = parts.guard.expects(moved);
+const wayBack = async (context: RestoreContext, moved: Tampering): Promise<string> => {
+  const { key } = context.guard.expects(moved);
   const { path, part } = splitKey(key);
   if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
   const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
-  if (parts.tree === null) return `restore ${name} by hand (there is no git repository)`;
-  const version = await expectedVersion(parts, moved);
+  if (context.tree === null) return `restore ${name} by hand (there is no git repository)`;
+  const version = await expectedVersion(context, moved);
   if (version === null) return `restore ${name} by hand (no matching version in git)`;
   if (moved.kind !== 'task' && part === null)
     return commandLine('git', 'restore', `--source=${version.commit}`, '--', path);
@@ -43,7 +43,7 @@ const wayBack = async (parts: RestoreParts, moved: Tampering): Promise<string> =
 
 /** A commit that has the file as it should be; null when there is none. */
 export const expectedVersion = async (
-  { tree, work, guard, plan }: RestoreParts,
+  { tree, work, guard, plan }: RestoreContext,
   moved: Tampering,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;

@@ -6,28 +6,31 @@ import { distrust } from '../git/program.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import type { Sandbox } from '../process/sandbox.ts';
-import type { RunRequest } from './request.ts';
+import type { RunSpec } from './request.ts';
+import type { RunServices } from './services.ts';
 
 /** The sandbox of a run. */
 export interface RunSandbox {
-  /** Opened and tried out with the first plan that asks for it; null for a plan without one. */
+  /** Opens and tries it with the first plan that asks for it; null for a plan without one. */
   open(plan: Pick<RunPlan, 'sandbox' | 'run'>, agents: readonly AgentChoice[]): Promise<Sandbox | null>;
   close(): Promise<void>;
 }
 
-/** A run is planned again under its lock: what the last plan says is what holds. */
-export const createRunSandbox = (request: SandboxedRequest & Pick<RunRequest, 'find' | 'explicit'>): RunSandbox => {
+export const createRunSandbox = (
+  { project, options, cwd, explicit }: RunSpec,
+  { env, find, stop }: Pick<RunServices, 'env' | 'find'> & Pick<SandboxedRequest, 'stop'>,
+): RunSandbox => {
   let opened: Sandbox | null = null;
   return {
     open: async ({ sandbox, run }, agents) => {
       if (!sandbox) {
-        refuseWidening(request.explicit);
+        refuseWidening(explicit);
         return null;
       }
       opened ??= await openFor(
-        request,
+        { project, options, cwd, env, stop },
         run,
-        agents.map(({ harness }) => request.find(harness)),
+        agents.map(({ harness }) => find(harness)),
       );
       return opened;
     },
@@ -41,7 +44,8 @@ export const refuseWidening = (asked: ReadonlySet<FlagName>): void => {
   if (name !== undefined) throw userError('not-sandboxed', flagOf(name), envOf(name));
 };
 
-interface SandboxedRequest extends Pick<RunRequest, 'project' | 'options' | 'cwd' | 'env'> {
+interface SandboxedRequest extends Pick<RunSpec, 'project' | 'options' | 'cwd'> {
+  readonly env: NodeJS.ProcessEnv;
   /** Aborted when the sandbox is not waited for any more. */
   readonly stop: AbortSignal;
 }
@@ -59,7 +63,7 @@ export const openFor = async (
 /** No git is run that lies where agents can write, in this run or an earlier one like it. */
 export const distrustWritable = (
   options: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
-  { cwd, env }: Pick<RunRequest, 'cwd' | 'env'>,
+  { cwd, env }: Pick<SandboxedRequest, 'cwd' | 'env'>,
   agents: readonly Harness[],
 ): void =>
   distrust([
@@ -70,7 +74,7 @@ export const distrustWritable = (
 /** What the user allows in a sandbox. */
 export const widenedBy = (
   { sandboxAllow, sandboxWrite }: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
-  { cwd, env }: Pick<RunRequest, 'cwd' | 'env'>,
+  { cwd, env }: Pick<SandboxedRequest, 'cwd' | 'env'>,
 ) => ({
   allow: sandboxAllow,
   write: sandboxWrite.map((path) => resolve(cwd, path.replace(/^~(?=\/|$)/, env.HOME || homedir()))),

@@ -1,17 +1,26 @@
 import type { Harness } from '../harness/harness.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
+import type { Usage } from '../ralph/events.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
+import type { TrustedRuns } from './trust.ts';
 
-/** What a run is given by whoever starts it: a command line, a page, a program. */
+/** What a run needs from its caller: a command line, a page, a program. */
 export interface RunServices {
   readonly env: NodeJS.ProcessEnv;
-  /** The harness of that name; an error when there is none. */
+  /** The process that owns the run, for those who look at it from elsewhere. */
+  readonly pid: number;
+  /** The caller is Spool itself, and not a program that uses it as a library. */
+  readonly ownsProcess: boolean;
+  /** Returns the harness with that name; throws when there is none. */
   readonly find: (name: string) => Harness;
   readonly reporter: Reporter;
   /** Listens for requests to stop. `onFirst` is called with the first one. */
   readonly onStopSignals: (onFirst: (signal: StopSignalName) => void) => StopSignals;
-  /** Decides what only a person can decide; null where nobody can be asked. */
+  /** Decides what only a person can decide; null when there is no one to ask. */
   readonly person: Person | null;
+  readonly trusted: TrustedRuns;
+  /** What this run shares with others that were started together with it. */
+  readonly batch?: Batch;
 }
 
 /** Shows a run. */
@@ -28,4 +37,13 @@ export interface Person {
   agreesToResume(view: RunView): Promise<boolean>;
   /** When to stop instead, as `--until` takes it; null when the person gave no answer. `passed` says when the run was to stop. */
   chooseUntil(passed: string): Promise<string | null>;
+}
+
+export interface Batch {
+  /** What the others have used so far. */
+  usageOfOthers(): Usage | null;
+  /** Runs work that only one of them may do at a time. */
+  exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Agents that keep a database get a separate one. */
+  readonly isolateAgentData: boolean;
 }

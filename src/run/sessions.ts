@@ -3,20 +3,23 @@ import { createFolder } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentSession, AgentSessions } from '../harness/session.ts';
 import { openSpawned } from '../harness/spawned.ts';
-import { passed } from '../process/passed-environment.ts';
+import { passed } from '../process/scope.ts';
 import { ralphFolder } from '../store/state.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
 
-type SessionParts = Omit<RunContext, 'sessions'>;
+type SessionContext = Pick<
+  RunContext,
+  'project' | 'plan' | 'options' | 'work' | 'workspace' | 'env' | 'stopSignals' | 'redactor' | 'sandbox' | 'batch'
+>;
 
-export const createSessions = (parts: SessionParts): AgentSessions => {
+export const createSessions = (context: SessionContext): AgentSessions => {
   const opened = new Map<string, AgentSession>();
   const open = (harness: Harness): AgentSession => {
-    const { work, options, env, stopSignals, redactor, sandbox } = parts;
-    const own = parts.isolateAgentData ? harness.isolationEnv?.(dataFolder(parts)) : {};
+    const { work, options, env, stopSignals, redactor, sandbox } = context;
+    const own = context.batch?.isolateAgentData ? harness.isolationEnv?.(dataFolder(context)) : {};
     return openSpawned(harness, {
       cwd: work.root,
-      env: { ...passed(env), ...gitCeilingEnv(parts.workspace), ...own },
+      env: { ...passed(env), ...gitCeilingEnv(context.workspace), ...own },
       stopGraceMs: options.stopGrace,
       stopSignals,
       redactor,
@@ -36,7 +39,7 @@ export const createSessions = (parts: SessionParts): AgentSessions => {
 };
 
 /** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
-const dataFolder = ({ project, plan }: SessionParts): string => {
+const dataFolder = ({ project, plan }: SessionContext): string => {
   const folder = join(ralphFolder(project, plan.change), 'agent');
   createFolder(folder);
   return folder;

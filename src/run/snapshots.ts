@@ -23,7 +23,7 @@ export interface Snapshots {
   /** The work tree as it is now; null when git cannot tell. What it leaves out is named once, and kept with the run. */
   take(): Promise<Snapshot | null>;
   askHead(): Promise<string | null>;
-  /** As TreeTaker has it. */
+  /** As TreeSnapshotter has it. */
   committed(): void;
   problem(): string | null;
   /** What differs inside of repositories inside; nothing of those that are among the changes themselves. */
@@ -34,16 +34,22 @@ export interface Snapshots {
   leftOut(): readonly SkippedPath[];
 }
 
+export type SnapshotContext = Pick<RunContext, 'project' | 'plan' | 'lock' | 'emit' | 'notes' | 'redactor' | 'folder'>;
+
 /** `since` is the last tree of a run that was interrupted. */
-export const createSnapshots = (parts: RunContext, tree: WorkTree, since: SnapshotterOptions['since']): Snapshots => {
+export const createSnapshots = (
+  context: SnapshotContext,
+  tree: WorkTree,
+  since: SnapshotterOptions['since'],
+): Snapshots => {
   // What was too large, or what git refused, may not be so any more.
-  let listed: readonly SkippedPath[] = parseSkipped(parts.notes.read('skipped.json'));
+  let listed: readonly SkippedPath[] = parseSkipped(context.notes.read('skipped.json'));
   const before = stillSkipped(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
-  const ignored = openIgnoredBefore(tree, parts.notes);
+  const ignored = openIgnoredBefore(tree, context.notes);
   const trees = createTreeSnapshotter(tree, {
     leftOut: before,
     ownOutput: createOwnOutput(),
-    redactor: parts.redactor,
+    redactor: context.redactor,
     ignored,
     since: since ?? null,
   });
@@ -53,7 +59,7 @@ export const createSnapshots = (parts: RunContext, tree: WorkTree, since: Snapsh
   const named = new Set(before.map(({ name }) => name));
   let written = '[]';
   /** Secrets that were there before the run are not what it has left uncommitted. */
-  let own: ReadonlySet<string> | null = parts.plan.firstIteration === 1 ? null : new Set();
+  let own: ReadonlySet<string> | null = context.plan.firstIteration === 1 ? null : new Set();
 
   const isThere = (name: string) => existsSync(pathOf(tree.root, name));
 
@@ -64,12 +70,12 @@ export const createSnapshots = (parts: RunContext, tree: WorkTree, since: Snapsh
     const text = JSON.stringify(listed);
     if (text === written) return;
     written = text;
-    ensureRunState(parts);
-    parts.notes.write('skipped.json', `${JSON.stringify(listed, null, 2)}\n`);
+    ensureRunState(context);
+    context.notes.write('skipped.json', `${JSON.stringify(listed, null, 2)}\n`);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
-    const isCommitted = (name: string) => parts.plan.commit && !own?.has(name);
-    for (const text of sentences(fresh, isCommitted)) parts.emit({ type: 'notice', text });
+    const isCommitted = (name: string) => context.plan.commit && !own?.has(name);
+    for (const text of sentences(fresh, isCommitted)) context.emit({ type: 'notice', text });
   };
 
   /** What is left out as a whole may be where somebody works now. */
@@ -78,7 +84,7 @@ export const createSnapshots = (parts: RunContext, tree: WorkTree, since: Snapsh
     const names = await folders.look(whole.map(({ name }) => name));
     if (names.length === 0) return;
     const why = 'in a folder that was ignored before the ignore rules changed';
-    parts.emit({ type: 'notice', text: `Excluded from commits and checkpoints: ${namesOf(names)} (${why}).` });
+    context.emit({ type: 'notice', text: `Excluded from commits and checkpoints: ${namesOf(names)} (${why}).` });
   };
 
   return {
@@ -86,7 +92,7 @@ export const createSnapshots = (parts: RunContext, tree: WorkTree, since: Snapsh
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       tell(id);
       // Old rules are needed until what they ignored is on the list of what is left out.
-      if (id !== null) await ignored.keep(() => ensureRunState(parts));
+      if (id !== null) await ignored.keep(() => ensureRunState(context));
       await tellNewInFolders();
       return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
     },

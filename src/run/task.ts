@@ -1,20 +1,39 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder } from '../changes/changes.ts';
+import { changeFolder, readProposal } from '../changes/changes.ts';
+import { moduleOf } from '../changes/ids.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { readOwn } from '../files/own.ts';
+import { readOwn, writeOwn } from '../files/own.ts';
+import { readIfThere } from '../files/read.ts';
 import { modulesFolder } from '../store/project.ts';
-import { moduleFolderName } from '../changes/modules.ts';
+import { moduleFolderName, readModule } from '../changes/modules.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/templates.ts';
 import type { RunPlan } from '../ralph/events.ts';
-import type { PlanRequest } from './plan.ts';
+import type { RunSpec } from './request.ts';
 import type { RunTask, RunContext } from './context.ts';
-import { expectedVersion } from './restore.ts';
+import { expectedVersion, type RestoreContext } from './restore.ts';
+
+export const readTask = async ({ project, change, prompt }: RunSpec): Promise<RunTask> => {
+  const moduleId = moduleOf(change);
+  return {
+    proposal: await readProposal(project, change),
+    module: moduleId === null ? null : await readModule(project, moduleId),
+    userPrompt: prompt,
+  };
+};
+
+/** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
+export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
+  const file = join(folder, 'user-prompt.md');
+  if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
+  writeOwn(file, userPrompt);
+  return userPrompt;
+};
 
 /** What no agent could do anything with is an error before one is started. A run that is resumed was looked at before. */
 export const checkTask = async (
-  { project, change }: PlanRequest,
+  { project, change }: RunSpec,
   { proposal, userPrompt }: RunTask,
   { gate }: RunPlan,
 ): Promise<void> => {
@@ -31,8 +50,10 @@ export const checkTask = async (
  * Reads the proposal and the module again for every iteration, so that what a person changes reaches the next one.
  * What may be the doing of an agent does not: until it is accepted, they are given as they should be.
  */
-export const createTaskReader = (parts: RunContext): (() => Promise<RunTask>) => {
-  const { project, plan, task, guard, workspace } = parts;
+export const createTaskReader = (
+  context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,
+): (() => Promise<RunTask>) => {
+  const { project, plan, task, guard, workspace } = context;
   const good = new Map<string, string>();
   const readGuarded = async (file: string): Promise<string | null> => {
     const key = relative(project.root, file);
@@ -42,7 +63,7 @@ export const createTaskReader = (parts: RunContext): (() => Promise<RunTask>) =>
       if (text !== null) good.set(key, text);
       return text;
     }
-    const kept = good.get(key) ?? (await expectedVersion(parts, { kind: 'changed', key }))?.bytes.toString('utf8');
+    const kept = good.get(key) ?? (await expectedVersion(context, { kind: 'changed', key }))?.bytes.toString('utf8');
     if (kept !== undefined) good.set(key, kept);
     return kept ?? text;
   };

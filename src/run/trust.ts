@@ -3,7 +3,6 @@ import { join, relative } from 'node:path';
 import { type Config, prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
-import type { Harness } from '../harness/harness.ts';
 import type { CommandOrigin, RunPlan } from '../ralph/events.ts';
 import { renderSettings } from '../trust/render.ts';
 import { judge, type Judged } from '../trust/judge.ts';
@@ -18,7 +17,10 @@ import {
 } from '../trust/settings.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
-import { agentsOf, type Planned, planRun, type PlanRequest } from './plan.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { Project } from '../store/project.ts';
+import { agentsOf, type Planned, planRun } from './plan.ts';
+import type { RunSpec } from './request.ts';
 
 export interface TrustedRuns {
   /** Throws when a run, as it is planned in the end, would take something from the project that was not asked about. */
@@ -39,22 +41,29 @@ interface OneRun {
   readonly previous: Planned['previous'];
 }
 
-interface RunsRequest extends Omit<PlanRequest, 'change' | 'options'> {
-  readonly changes: readonly string[];
-  readonly optionsOf: (change: string) => Options;
+interface TrustRequest {
+  readonly project: Project;
+  readonly config: Config;
+  readonly specs: readonly RunSpec[];
   /** How many run at the same time, each in a worktree. */
   readonly parallel: number;
-  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
   readonly find: (name: string) => Harness;
   readonly consent: Consent;
-  /** How the user has asked for a setting: by which flag or variable. */
-  readonly askedBy: (name: FlagName) => string;
+  /** The flag or variable by which the user has given a setting. */
+  readonly givenBy: (name: FlagName) => string;
+}
+
+/** What one run takes from the project depends on the settings of its call, too. */
+interface TrustContext extends TrustRequest {
+  readonly explicit: ReadonlySet<FlagName>;
 }
 
 /** What these runs take from the project is trusted, or nothing is started. */
-export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
-  const { project, config, changes, env, consent } = request;
-  const runs = await Promise.all(changes.map((change) => planned(request, change)));
+export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
+  const { project, config, specs, env, consent } = given;
+  const request = { ...given, explicit: specs[0]?.explicit ?? new Set<FlagName>() };
+  const runs = await Promise.all(specs.map((spec) => plannedRun(spec, env)));
   const needed = new Set(runs.flatMap((run) => neededBy(request, run)));
   const settings = settingsOf(project, config);
   const trusted = await requireTrust({ project, config, env, needed, consent });
@@ -91,10 +100,10 @@ export const trustRuns = async (request: RunsRequest): Promise<TrustedRuns> => {
   };
 };
 
-/** What is wrong with a run is said when it starts. */
-const planned = async (request: RunsRequest, change: string): Promise<OneRun> => {
-  const options = request.optionsOf(change);
-  const { plan, previous } = (await planRun({ ...request, change, options }).catch(() => null)) ?? {
+/** A run that cannot be planned is reported when it starts. */
+const plannedRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<OneRun> => {
+  const { change, options } = spec;
+  const { plan, previous } = (await planRun({ ...spec, env }).catch(() => null)) ?? {
     plan: { agents: agentsOf(options), gate: options },
     previous: null,
   };
@@ -102,15 +111,15 @@ const planned = async (request: RunsRequest, change: string): Promise<OneRun> =>
 };
 
 /** The sources of what a run takes from the project. */
-const neededBy = (request: RunsRequest, { change, options, plan, previous }: OneRun): string[] => {
-  const { config, explicit, changes, parallel } = request;
-  const isApart =
-    options.worktree || (changes.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
+const neededBy = (request: TrustContext, { change, options, plan, previous }: OneRun): string[] => {
+  const { config, explicit, specs, parallel } = request;
+  const hasWorktree =
+    options.worktree || (specs.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
     // A resumed run keeps its own commands, unless the file has others now.
     verify: JSON.stringify(plan.gate.verify) === JSON.stringify(options.verify),
-    worktreeSetup: isApart,
+    worktreeSetup: hasWorktree,
     notify: true,
   };
   return [
@@ -118,7 +127,7 @@ const neededBy = (request: RunsRequest, { change, options, plan, previous }: One
       .filter((key) => uses[key] && !explicit.has(key))
       .map((key) => sourceFor(config, change, key)),
     ...plan.agents.map(({ harness }) => sourceOf(`harnesses.${harness}`)),
-    ...(isApart ? [includeSource] : []),
+    ...(hasWorktree ? [includeSource] : []),
   ];
 };
 
@@ -129,12 +138,12 @@ export const sourceFor = ({ changes }: Config, change: string, key: CommandKey):
   return sourceOf(key, isSpecial ? prefix : undefined);
 };
 
-const originsOf = (request: RunsRequest, trusted: readonly Judged[], run: OneRun): CommandOrigin[] => {
-  const { config, explicit, askedBy, find } = request;
+const originsOf = (request: TrustContext, trusted: readonly Judged[], run: OneRun): CommandOrigin[] => {
+  const { config, explicit, givenBy, find } = request;
   const { change, options, plan } = run;
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {
-    if (explicit.has(key)) return { key, command, source: askedBy(key), hash: null, trusted: null };
+    if (explicit.has(key)) return { key, command, source: givenBy(key), hash: null, trusted: null };
     const setting = fromFile(sourceFor(config, change, key));
     if (!setting?.commands.includes(command))
       return { key, command, source: 'the last run', hash: null, trusted: null };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { runShell } from '../process/shell.ts';
-import { passed } from '../process/passed-environment.ts';
+import { passed } from '../process/scope.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as openOf } from '../changes/tasks.ts';
@@ -9,26 +9,47 @@ import { passes } from '../ralph/gate.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { gitCeilingEnv, iterationFile, ensureRunState, type RunContext } from './context.ts';
-import { waysBack } from './restore.ts';
+import { type RestoreContext, waysBack } from './restore.ts';
 
-/** What must hold before a promise is believed. The cheap questions come first; commands are run when they are answered well. */
+type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
+
+/** What a verify command needs to run. */
+type CommandContext = Pick<
+  RunContext,
+  | 'work'
+  | 'workspace'
+  | 'options'
+  | 'env'
+  | 'plan'
+  | 'folder'
+  | 'stopSignals'
+  | 'redactor'
+  | 'sandbox'
+  | 'guard'
+  | 'emit'
+  | 'elapsedMs'
+>;
+
+/** Checks what must hold before a promise is believed: what is cheap to check first, then the verify commands. */
 export const createGate =
-  (parts: RunContext): LoopHost['gate'] =>
+  (context: GateContext): LoopHost['gate'] =>
   async (iteration, { completionFound: promised, error }) => {
-    const { gate, change } = parts.plan;
+    const { gate, change } = context.plan;
     const watches = promised && !gate.allowTampering;
-    const seen = parts.guard.after();
+    const seen = context.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
     // What a person has changed meanwhile is part of the goal, and not the agent's doing.
-    const { conflicts } = await parts.copies.sync();
-    const openTasks = promised && gate.requireTasks ? await openTasksOf(parts, change) : [];
+    const { conflicts } = await context.copies.sync();
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(context, change) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
-    const { runs, meanwhile } = cheap ? await runCommands(parts, { iteration, watches }) : { runs: [], meanwhile: [] };
-    ensureRunState(parts);
+    const { runs, meanwhile } = cheap
+      ? await runCommands(context, { iteration, watches })
+      : { runs: [], meanwhile: [] };
+    ensureRunState(context);
     // Once more: something that the agent left behind may have been at work in the meantime.
-    const moved = watches ? unique([...seen, ...meanwhile, ...parts.guard.after()]) : [];
+    const moved = watches ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
     const found = {
-      ...(await tamperingOf(parts, moved, seen)),
+      ...(await tamperingOf(context, moved, seen)),
       openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, maxListed),
@@ -42,7 +63,7 @@ const unique = (moved: readonly Tampering[]): Tampering[] => [
 ];
 
 /** What was changed, whoever did, and both ways to put that right. */
-const tamperingOf = async (parts: RunContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
+const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
   const isAgents = new Set(byAgent.map(describeTampering));
   const sentence = (each: Tampering) => {
     const text = describeTampering(each);
@@ -52,12 +73,12 @@ const tamperingOf = async (parts: RunContext, moved: readonly Tampering[], byAge
   return {
     tampering: moved.slice(0, maxListed).map(sentence),
     tamperingCount: moved.length,
-    restore: await waysBack(parts, moved),
-    accept: moved.length === 0 ? null : commandLine('spool', 'accept', parts.plan.change),
+    restore: await waysBack(context, moved),
+    accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
   } satisfies Partial<GateReport>;
 };
 
-const openTasksOf = async ({ work }: RunContext, change: string): Promise<string[]> => {
+const openTasksOf = async ({ work }: Pick<RunContext, 'work'>, change: string): Promise<string[]> => {
   const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
   if (tasks === 'unreadable') return ['tasks.md cannot be read'];
   if (tasks === null) return ['tasks.md is gone'];
@@ -74,18 +95,18 @@ interface Verifying {
 }
 
 /** `meanwhile` is what an earlier command has moved of the goal: it may have rewritten the script of the next one. */
-const runCommands = async (parts: RunContext, { iteration, watches }: Verifying) => {
-  const { verify } = parts.plan.gate;
-  if (verify.length > 0) parts.emit({ type: 'gate-started', commands: verify });
+const runCommands = async (context: CommandContext, { iteration, watches }: Verifying) => {
+  const { verify } = context.plan.gate;
+  if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
   let meanwhile: readonly Tampering[] = [];
   const mayRun = () => {
-    if (watches) meanwhile = parts.guard.look();
+    if (watches) meanwhile = context.guard.look();
     return meanwhile.length === 0;
   };
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
-    runs.push(await runTwice(parts, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
+    runs.push(await runTwice(context, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
   }
   return { runs, meanwhile };
 };
@@ -96,12 +117,12 @@ interface Attempt {
 }
 
 /** A command that is red is run once more before it is believed. */
-const runTwice = async (parts: RunContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
+const runTwice = async (context: CommandContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
   const started = performance.now();
-  const first = await runOnce(parts, command, name);
+  const first = await runOnce(context, command, name);
   const red = first.outcome === 'failed' || first.outcome === 'timed-out';
-  const again = red && leftMs(parts) > 0 && mayRun();
-  const last = again ? await runOnce(parts, command, `${name}-again`) : first;
+  const again = red && leftMs(context) > 0 && mayRun();
+  const last = again ? await runOnce(context, command, `${name}-again`) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;
   if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
@@ -109,18 +130,18 @@ const runTwice = async (parts: RunContext, command: string, { name, mayRun }: At
 };
 
 /** What the limits of the run leave for a gate. */
-const leftMs = ({ plan: { limits }, elapsedMs }: RunContext): number =>
+const leftMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
-const runOnce = (parts: RunContext, command: string, name: string) => {
-  const { work, options, env, plan, folder, stopSignals, redactor, sandbox } = parts;
+const runOnce = (context: CommandContext, command: string, name: string) => {
+  const { work, options, env, plan, folder, stopSignals, redactor, sandbox } = context;
   return runShell({
     command,
     cwd: work.root,
-    env: { ...passed(env), ...gitCeilingEnv(parts.workspace) },
+    env: { ...passed(env), ...gitCeilingEnv(context.workspace) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
-    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(parts))),
+    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(context))),
     stopGraceMs: options.stopGrace,
     stopSignals,
     redactor,

@@ -10,12 +10,12 @@ import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTre
 import type { Uncommitted } from '../ralph/events.ts';
 import type { Work, LoopHost } from '../ralph/loop.ts';
 import { oneLine } from '../text/format.ts';
-import { commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
+import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
 import { noteLeftBehind, recallWhatIsOpen } from './crashed.ts';
 import type { RunContext } from './context.ts';
 import { keepIndex } from './refresh.ts';
-import { createSnapshots, type Snapshot, type Snapshots } from './snapshots.ts';
+import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { openLedger } from './uncommitted.ts';
 
 const unreadable = (snapshots: Snapshots): string => {
@@ -25,22 +25,26 @@ const unreadable = (snapshots: Snapshots): string => {
 };
 const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
-export interface WorkWatch {
-  readonly watch: LoopHost['trackWork'];
+export interface WorkTracker {
+  readonly track: LoopHost['trackWork'];
   readonly uncommitted: LoopHost['uncommitted'];
-  /** Somebody else may be at the files between two iterations: they are looked at again before the next one. */
-  disturbed(): void;
+  /** Others may change files between two iterations: the next one takes a new snapshot first. */
+  invalidate(): void;
 }
 
-/** What an iteration does to the work tree: counted, kept as a checkpoint, and committed. */
-export const createWork = (parts: RunContext): WorkWatch => {
-  const { tree, emit } = parts;
+type WorkContext = CommitContext &
+  SnapshotContext &
+  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env'>;
+
+/** Counts what an iteration does to the work tree, saves it as a checkpoint, and commits it. */
+export const createWork = (context: WorkContext): WorkTracker => {
+  const { tree, emit } = context;
   if (tree === null)
-    return { watch: async () => async () => nothing, uncommitted: async () => [], disturbed: () => {} };
-  if (parts.plan.commit) sayWhereCommitsGo(tree, emit);
+    return { track: async () => async () => nothing, uncommitted: async () => [], invalidate: () => {} };
+  if (context.plan.commit) sayWhereCommitsGo(tree, emit);
   const named = new Set<string>();
   const index = keepIndex(tree, emit);
-  const ledger = openLedger(parts.notes);
+  const ledger = openLedger(context.notes);
   const complain = complainer(tree, emit);
   const touched = new Set<string>();
   const loose: IterationWork['loose'] = [];
@@ -48,21 +52,21 @@ export const createWork = (parts: RunContext): WorkWatch => {
   let known: Snapshot | null = null;
   let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
   return {
-    disturbed: () => {
+    invalidate: () => {
       known = null;
     },
-    watch: async (iteration) => {
+    track: async (iteration) => {
       await index.beforeAgent();
       if (opened === null) {
-        if (parts.plan.commit) await recallWhatIsOpen(parts, tree, ledger);
-        opened = await open(parts, tree);
-        const { cutOffTree, unsureSince, snapshots } = opened;
+        if (context.plan.commit) await recallWhatIsOpen(context, tree, ledger);
+        opened = await open(context, tree);
+        const { crashedTree, unsureSince, snapshots } = opened;
         known = await snapshots.take();
         if (known !== null && unsureSince !== null)
-          await noteLeftBehind({ ...parts, tree, ledger }, unsureSince, known.id);
-        if (known !== null && cutOffTree !== null) known = { ...known, id: cutOffTree };
+          await noteLeftBehind({ ...context, tree, ledger }, unsureSince, known.id);
+        if (known !== null && crashedTree !== null) known = { ...known, id: crashedTree };
         // What an interrupted iteration left in a worktree is its work, not a person's.
-        if (known !== null && parts.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
+        if (known !== null && context.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
       }
       const { checkpoints, snapshots } = opened;
       const before = known ?? (await snapshots.take());
@@ -73,10 +77,10 @@ export const createWork = (parts: RunContext): WorkWatch => {
       }
       await checkpoints.before(iteration, before.id);
       const shared = { tree, snapshots, index, checkpoints, named, ledger, touched, loose, dirtyAtStart };
-      const iterationWork = { ...parts, ...shared, iteration, before };
+      const iterationWork = { ...context, ...shared, iteration, before };
       return async () => {
         const after = await snapshots.take();
-        if (after !== null && parts.plan.commit) await addSyncedEdits(parts, ledger);
+        if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
           await complain(snapshots);
@@ -90,7 +94,7 @@ export const createWork = (parts: RunContext): WorkWatch => {
     uncommitted: async () => {
       if (isGone(tree)) return [];
       await index.atEnd();
-      if (!parts.plan.commit || opened === null) return [];
+      if (!context.plan.commit || opened === null) return [];
       const { snapshots } = opened;
       const leftOut = uncommittedOf(snapshots.leftOut());
       if (ledger.all().length + touched.size === 0) return leftOut;
@@ -169,23 +173,23 @@ interface Opened {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   /** What an iteration that was cut off began with, where all that has changed since is its work; null otherwise. */
-  readonly cutOffTree: string | null;
+  readonly crashedTree: string | null;
   /** The same, where a person may have changed something since. */
   readonly unsureSince: string | null;
 }
 
-const open = async (parts: RunContext, tree: WorkTree): Promise<Opened> => {
-  const { plan, workspace, crashedMidIteration } = parts;
+const open = async (context: WorkContext, tree: WorkTree): Promise<Opened> => {
+  const { plan, workspace, crashedMidIteration } = context;
   const checkpoints = await openCheckpoints(tree, {
     ...plan,
     finished: plan.firstIteration - 1,
-    record: checkpointRecorder(parts.project, plan.change, parts.env),
+    record: checkpointRecorder(context.project, plan.change, context.env),
   });
   const last = crashedMidIteration ? checkpoints.lastTree() : null;
   // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
-  const snapshots = createSnapshots(parts, tree, checkpoints.found);
-  if (workspace.worktree !== null) return { snapshots, checkpoints, cutOffTree: last, unsureSince: null };
-  return { snapshots, checkpoints, cutOffTree: null, unsureSince: plan.commit ? last : null };
+  const snapshots = createSnapshots(context, tree, checkpoints.found);
+  if (workspace.worktree !== null) return { snapshots, checkpoints, crashedTree: last, unsureSince: null };
+  return { snapshots, checkpoints, crashedTree: null, unsureSince: plan.commit ? last : null };
 };
 
 /** null when git cannot tell. */

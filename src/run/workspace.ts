@@ -22,7 +22,7 @@ import { findWorkTree, isIntact, operationInProgress } from '../git/worktree.ts'
 import type { Options } from '../config/flags.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
-import { passed } from '../process/passed-environment.ts';
+import { passed } from '../process/scope.ts';
 import { bringWorkBack, keepWork, keptWork, takeOver } from '../changes/copies.ts';
 import { copy } from '../files/read.ts';
 import { type Project, worktreePath } from '../store/project.ts';
@@ -45,10 +45,11 @@ import {
   type ProvisionedWorkspace,
   staysFor,
 } from './results.ts';
-import type { RunRequest } from './request.ts';
+import type { RunSpec } from './request.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
-export interface WorkspaceRequest extends RunRequest {
+export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'options'> {
+  readonly env: NodeJS.ProcessEnv;
   /** Where the run was before it was interrupted. */
   readonly previous: Workspace | null;
   /** Where the prompts and the logs of this run go. */

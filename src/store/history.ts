@@ -2,6 +2,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import { openOwn, writeAll } from '../files/own.ts';
+import { statsOf } from '../files/read.ts';
 import { parseJsonText } from '../text/json.ts';
 import type { IterationRecord } from '../ralph/events.ts';
 import { type Project, ralphFolder } from './project.ts';
@@ -26,6 +27,9 @@ export const appendRecord = (project: Project, changeId: string, record: Iterati
     closeSync(file);
   }
 };
+
+export const historySize = (project: Project, changeId: string): number =>
+  statsOf(historyFile(project, changeId))?.size ?? 0;
 
 /** The last records, oldest first. Reads from the end of the file, so its length does not matter. */
 export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {

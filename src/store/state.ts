@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
-import { readIfThere } from '../files/read.ts';
+import { readIfThere, statsOf } from '../files/read.ts';
 import { isWorkspaceOf, type Project, ralphFolder } from './project.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { parseView } from './formats.ts';
@@ -47,6 +47,12 @@ const inItsPlace = (project: Project, changeId: string, view: RunView): RunView 
   view.workspace === null || isWorkspaceOf(project, changeId, view.workspace.root)
     ? view
     : { ...view, workspace: null };
+
+/** Changes whenever state.json is written, also by another process. */
+export const stateStamp = (project: Project, changeId: string): string => {
+  const stats = statsOf(stateFile(project, changeId));
+  return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
+};
 
 /** The last run of a change; null when there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>

@@ -49,7 +49,7 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
   const again = await project.spool('ralph', '--all', '--fail-fast');
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(new RegExp(`^${change} +complete .* complete before; --fresh runs it again`, 'm'));
+  expect(again.stderr).toMatch(new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'));
   expect(project.history(change)).toHaveLength(1);
 });
 
@@ -168,7 +168,7 @@ test('Ctrl-C ends all of them, and says which had not begun', async () => {
   expect(result).toMatchObject({ code: 130 });
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   expect(result.stderr).toMatch(new RegExp(`^${change} +interrupted`, 'm'));
-  expect(result.stderr).toMatch(new RegExp(`^${third} +not started .* interrupted before it began`, 'm'));
+  expect(result.stderr).toMatch(new RegExp(`^${third} +not started .* not started \\(interrupted\\)`, 'm'));
 });
 
 test('--json says of which change each event is', async () => {

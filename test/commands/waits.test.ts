@@ -78,7 +78,7 @@ test('what was tried is in the history, and counted once, whatever ends the wait
   const waited = createProject({ agent });
   expect(await waited.spool(...run, '--max-wait', '1m')).toMatchObject({ code: 3 });
   const timed = createProject({ agent });
-  expect(await timed.spool(...run, '--max-duration', '1s')).toMatchObject({ code: 3 });
+  expect(await timed.spool(...run, '--max-duration', '5s')).toMatchObject({ code: 3 });
 
   for (const project of [waited, timed]) {
     expect(project.history()).toMatchObject([{ iteration: 1, usage: { costUsd: 1 }, git: { files: ['half.txt'] } }]);

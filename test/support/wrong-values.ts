@@ -92,7 +92,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTotals));
-    const { plan, previous } = await planRun({ ...(await defaults), project, change, env });
+    const { plan, previous } = await planRun({ ...(await defaults), fileSettings: {}, project, change, env });
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
     // A version that is not known, or a minimum above the maximum, is a sentence.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
@@ -234,9 +234,15 @@ const createBench = async () => {
   const whole = new Map(Object.values(targets).map(({ file }) => [file, readFileSync(project.path(file))]));
   const wholeFor = (agent: Agent) => new Map([...whole, ['../output', Buffer.from(outputs[agent])]]);
   const outside = () => treeOf(base).filter((entry) => !expected.test(entry));
+  // A state.json that is put back without the record is refused, as it is older than the record.
+  const record = join(project.home, '.local', 'state', 'spool');
+  const savedRecord = join(base, 'record');
+  cpSync(record, savedRecord, { recursive: true });
   const before = outside();
 
   const prepare = ({ changes, agent }: Case): void => {
+    rmSync(record, { recursive: true, force: true });
+    cpSync(savedRecord, record, { recursive: true });
     for (const [file, bytes] of wholeFor(agent)) write(project.path(file), bytes);
     for (const { target, mutations } of changes) {
       const { file, format } = targets[target]!;

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passed } from '../../process/passed-environment.ts';
+import { passed } from '../../process/scope.ts';
 import { childEnvironment } from '../../process/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { agentProgram, askingEnvironment, passedOver } from '../../harness/program.ts';

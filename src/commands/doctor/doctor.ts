@@ -1,10 +1,10 @@
 import { safeJson } from '../../text/controls.ts';
-import { resolveOptions, type RawFlags } from '../../config/resolve.ts';
+import { type RawFlags, type Resolved, resolveOptions } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
-import { limitEnvironment } from '../../process/passed-environment.ts';
-import { findProjectIfAny } from '../../store/project.ts';
+import { inScope } from '../../process/scope.ts';
+import { findProjectIfAny, type Project } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Invocation } from '../command.ts';
@@ -21,12 +21,27 @@ import { checkSandbox } from './sandbox.ts';
 import { checkSurroundings } from './surroundings.ts';
 
 /** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
-export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async (call: Invocation): Promise<number> => {
+  const { rawFlags, cwd, env } = call;
   const project = findProjectIfAny(cwd);
   const { json, probe, ...flags } = rawFlags;
   const resolved = await resolveOptions({ typed: flags as RawFlags, env, project });
+  const { passLists } = resolved;
+  const request = { call, project, resolved, json: Boolean(json), probe: Boolean(probe) };
+  return inScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
+};
+
+interface DoctorRequest {
+  readonly call: Invocation;
+  readonly project: Project | null;
+  readonly resolved: Resolved;
+  readonly json: boolean;
+  readonly probe: boolean;
+}
+
+const checkAll = async ({ call, project, resolved, json, probe }: DoctorRequest): Promise<number> => {
+  const { cwd, env, terminal } = call;
   const { options, customHarnesses, explicit, config } = resolved;
-  limitEnvironment(resolved.passLists);
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, customHarnesses) }));
   distrustWritable(
     options,

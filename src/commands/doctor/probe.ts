@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AgentEvent } from '../../ralph/events.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { passed } from '../../process/passed-environment.ts';
+import { passed } from '../../process/scope.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { observeIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';

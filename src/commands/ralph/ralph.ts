@@ -10,7 +10,6 @@ import { configFile, findProject, type Project } from '../../store/project.ts';
 import { lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
-import { limitEnvironment } from '../../process/passed-environment.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Invocation } from '../command.ts';
 import { chooseTargets } from './target.ts';
@@ -49,11 +48,21 @@ export const run = async (call: Invocation): Promise<number> => {
       return 0;
     }
     case 'run': {
-      limitEnvironment(passLists);
       await checkSettled(project, changeKeys);
       const find = await checkAgents(changes.map(forChange), customHarnesses);
       const { startRuns } = await import('./start.ts');
-      return startRuns({ project, explicit, fileFor, find, call, changes, config, options, optionsOf: forChange });
+      return startRuns({
+        project,
+        explicit,
+        fileFor,
+        passLists,
+        find,
+        changes,
+        config,
+        options,
+        invocation: call,
+        optionsOf: forChange,
+      });
     }
   }
 };

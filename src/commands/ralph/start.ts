@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path';
-import type { Config } from '../../config/resolve.ts';
+import type { Resolved } from '../../config/resolve.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { systemProblem, userError } from '../../errors.ts';
@@ -11,62 +11,77 @@ import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
 import { forTerminal, withoutSecrets } from '../../report/reporter.ts';
 import { runBatch } from '../../run/batch.ts';
-import type { PlanRequest } from '../../run/plan.ts';
+import type { RunSpec } from '../../run/request.ts';
 import type { Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
 import { trustRuns } from '../../run/trust.ts';
 import { createRedactor } from '../../secrets/redact.ts';
+import type { Project } from '../../store/project.ts';
 import { runFolder } from '../../store/state.ts';
 import type { Invocation } from '../command.ts';
 import { confirmOn, consentOn } from '../consent.ts';
 import { describeError, exitCodeFor, worst } from '../exit-codes.ts';
 
-export interface StartRequest
-  extends Omit<PlanRequest, 'change' | 'options' | 'env' | 'newRun'>, Pick<RunServices, 'find'> {
-  readonly call: Invocation;
+export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
+  readonly invocation: Invocation;
+  readonly project: Project;
+  readonly find: RunServices['find'];
   readonly changes: readonly string[];
-  readonly config: Config;
   /** Those of the call, and those of each change. */
   readonly options: Options;
   readonly optionsOf: (change: string) => Options;
 }
 
-/** Runs the changes on this terminal; answers with the exit code. */
+/** Runs the changes on this terminal. Returns the exit code. */
 export const startRuns = async (request: StartRequest): Promise<number> => {
-  const { call, changes, options, optionsOf } = request;
-  const { env, cwd } = call;
-  const prompt = options.promptFile === null ? (call.argument ?? '') : await readPromptFile(cwd, options.promptFile);
+  const { invocation, project, config, changes, options, optionsOf, find } = request;
+  const { env, terminal } = invocation;
   const { interactive, json } = optionsOf(changes[0]!);
-  const mayAsk = interactive && !json && call.terminal.canPrompt;
+  const mayPrompt = interactive && !json && terminal.canPrompt;
+  const specs = await specsOf(request);
   const trusted = await trustRuns({
-    ...request,
+    project,
+    config,
+    specs,
     env,
+    find,
     parallel: options.parallel,
-    consent: consentOn(call.terminal, mayAsk),
-    askedBy: (name) => (call.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
+    consent: consentOn(terminal, mayPrompt),
+    givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
   });
-  const common = { ...request, env, cwd, prompt, trusted };
-  return changes.length === 1 ? startOne(common, mayAsk) : startMany(common);
+  const services = { env, find, trusted, pid: process.pid, ownsProcess: true };
+  return specs.length === 1
+    ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, request)
+    : startMany(specs, services, request);
 };
 
-interface Started extends StartRequest {
-  readonly env: NodeJS.ProcessEnv;
-  readonly cwd: string;
-  readonly prompt: string;
-  readonly trusted: Awaited<ReturnType<typeof trustRuns>>;
-}
-
-const startOne = async (request: Started, mayAsk: boolean): Promise<number> => {
-  const { call, changes, optionsOf } = request;
-  const change = changes[0]!;
-  const options = optionsOf(change);
-  let signal: StopSignalName | null = null;
-  const { reason } = await startRun({
-    ...request,
+const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
+  const { invocation, project, changes, options, optionsOf, explicit, fileFor, passLists } = request;
+  const { cwd, argument } = invocation;
+  const prompt = options.promptFile === null ? (argument ?? '') : await readPromptFile(cwd, options.promptFile);
+  return changes.map((change) => ({
+    project,
     change,
-    options,
-    reporter: reporterOn(call, ownReport(request, options)),
-    person: mayAsk ? createPerson(request, change) : null,
+    prompt,
+    explicit,
+    passLists,
+    cwd,
+    options: optionsOf(change),
+    fileSettings: fileFor(change),
+  }));
+};
+
+type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
+
+const startOne = async (
+  spec: RunSpec,
+  services: CommonServices & Pick<RunServices, 'person'>,
+  request: StartRequest,
+): Promise<number> => {
+  let signal: StopSignalName | null = null;
+  const { reason } = await startRun(spec, {
+    ...services,
+    reporter: reporterOn(request.invocation, ownReport(request, spec.options)),
     onStopSignals: (onFirst) =>
       onStopSignals((first) => {
         signal = first;
@@ -76,46 +91,50 @@ const startOne = async (request: Started, mayAsk: boolean): Promise<number> => {
   return exitCodeFor(reason, signal);
 };
 
-const startMany = async (request: Started): Promise<number> => {
-  const { call, options, optionsOf } = request;
+const startMany = async (
+  specs: readonly RunSpec[],
+  services: CommonServices,
+  request: StartRequest,
+): Promise<number> => {
+  const { invocation, options, optionsOf } = request;
   const { parallel } = options;
-  const board = createDashboard(call.terminal);
-  const stopSignals = onStopSignals((signal) => board.log(`${signal}: ending what runs; once more kills it now.`));
+  const dashboard = createDashboard(invocation.terminal);
+  const stopSignals = onStopSignals((signal) => dashboard.log(`${signal}: ending what runs; once more kills it now.`));
   const reportOf = (change: string): OnRunEvent => {
-    const redactor = createRedactor(call.env);
-    if (optionsOf(change).json) return withoutSecrets(createJsonReporter(call.terminal, change), redactor);
-    return parallel > 1 ? forTerminal(board.reportOf(change), redactor) : ownReport(request, optionsOf(change));
+    const redactor = createRedactor(invocation.env);
+    if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
+    return parallel > 1 ? forTerminal(dashboard.reportOf(change), redactor) : ownReport(request, optionsOf(change));
   };
   try {
-    const outcomes = await runBatch({
-      ...request,
+    const outcomes = await runBatch(specs, {
+      ...services,
       parallel,
       stopSignals,
-      say: board.log,
-      onError: (change, error) => board.log(`${change}: ${describeError(error).text}`),
-      reporterOf: (change) => reporterOn(call, reportOf(change)),
+      announce: dashboard.log,
+      onError: (change, error) => dashboard.log(`${change}: ${describeError(error).text}`),
+      reporterOf: (change) => reporterOn(invocation, reportOf(change)),
     });
-    board.dispose();
-    const told = outcomes.map(({ error, ...outcome }) => {
+    dashboard.dispose();
+    const described = outcomes.map(({ error, ...outcome }) => {
       if (error === undefined) return { ...outcome, code: exitCodeFor(outcome.result?.reason ?? 'complete', null) };
       const { code, text } = describeError(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });
-    call.terminal.log(`\n${renderOutcomes(told).join('\n')}\n`);
+    invocation.terminal.log(`\n${renderOutcomes(described).join('\n')}\n`);
     const signal = stopSignals.received();
-    return signal === null ? worst(told.map(({ code }) => code)) : exitCodeFor('interrupted', signal);
+    return signal === null ? worst(described.map(({ code }) => code)) : exitCodeFor('interrupted', signal);
   } finally {
-    board.dispose();
+    dashboard.dispose();
     stopSignals.dispose();
   }
 };
 
 /** One run on the terminal: events as JSON, or as a person reads them. */
-const ownReport = ({ project, call, find }: StartRequest, options: Options): OnRunEvent => {
-  const redactor = createRedactor(call.env);
-  if (options.json) return withoutSecrets(createJsonReporter(call.terminal), redactor);
-  const folderOf = ({ change, run }: RunView) => relative(call.cwd, runFolder(project, change, run)) || '.';
-  return forTerminal(createLiveReporter(call.terminal, { ...options, harness: find, folderOf }), redactor);
+const ownReport = ({ project, invocation, find }: StartRequest, options: Options): OnRunEvent => {
+  const redactor = createRedactor(invocation.env);
+  if (options.json) return withoutSecrets(createJsonReporter(invocation.terminal), redactor);
+  const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
+  return forTerminal(createLiveReporter(invocation.terminal, { ...options, harness: find, folderOf }), redactor);
 };
 
 const reporterOn = ({ terminal }: Invocation, onEvent: OnRunEvent): Reporter => ({
@@ -124,12 +143,12 @@ const reporterOn = ({ terminal }: Invocation, onEvent: OnRunEvent): Reporter => 
   drained: terminal.drained,
 });
 
-const createPerson = ({ project, call }: StartRequest, change: string): Person => ({
+const createPerson = ({ project, invocation }: StartRequest, change: string): Person => ({
   async agreesToResume(view) {
     const { renderConsent } = await import('../../report/consent.ts');
     const lines = renderConsent(view, project.root);
-    call.terminal.log(`The interrupted run of ${change} was not started here by you.\n${lines.join('\n')}\n`);
-    return confirmOn(call.terminal)!('Resume it?');
+    invocation.terminal.log(`The interrupted run of ${change} was not started here by you.\n${lines.join('\n')}\n`);
+    return confirmOn(invocation.terminal)!('Resume it?');
   },
   async chooseUntil(passed) {
     const { askText } = await import('../../report/prompts.ts');

@@ -1,0 +1,40 @@
+import { missingBinary } from '../harness/registry.ts';
+import { passed } from '../process/scope.ts';
+import type { AgentChoice, RunPlan } from '../ralph/events.ts';
+import { checkLimits } from './limits.ts';
+import type { RunSpec } from './request.ts';
+import type { RunServices } from './services.ts';
+
+interface UsableAgents {
+  readonly agents: readonly AgentChoice[];
+  /** What the user should know about the others, and about the limits. */
+  readonly notices: readonly string[];
+}
+
+/** The agents of a plan that are installed; throws when none is. */
+export const usableAgents = (
+  plan: Pick<RunPlan, 'agents' | 'limits'>,
+  { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
+  { find, env }: Pick<RunServices, 'find' | 'env'>,
+): UsableAgents => {
+  const lookup = { env, cwds: [cwd, project.root] };
+  const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
+  const agents = looked
+    .filter(({ problem }) => problem === null)
+    .map(({ agent }) => (find(agent.harness).choosesOwnModel ? { ...agent, model: null } : agent));
+  const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  if (agents.length === 0 && missing[0]) throw missing[0];
+  const ignoredModels = plan.agents
+    .filter(({ harness, model }) => model !== null && find(harness).choosesOwnModel)
+    .map(
+      ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
+    );
+  const unchecked = checkLimits({ agents, limits: plan.limits }, find);
+  return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };
+};
+
+/** An agent that misses a variable fails in ways that do not say so. */
+export const limitedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
+  const [all, some] = [Object.keys(env).length, Object.keys(passed(env)).length];
+  return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
+};

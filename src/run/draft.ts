@@ -1,0 +1,69 @@
+import { gitDirOf } from '../git/worktree.ts';
+import { stateFolder } from '../store/project.ts';
+import { type ChangeLock, lockChange } from '../store/run-lock.ts';
+import { usableAgents } from './agents.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { RunTask } from './context.ts';
+import { createRunDeadline, type RunDeadline } from './deadline.ts';
+import { type CheckedSpec, checkOrigin } from './origin.ts';
+import { agentsOf, type Planned, planRun } from './plan.ts';
+import type { RunSpec } from './request.ts';
+import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
+import type { RunServices } from './services.ts';
+import { checkTask, readTask } from './task.ts';
+import { withNewUntil } from './until.ts';
+
+/** A run that can be started, as far as can be told without the lock. */
+export interface DraftRun extends CheckedSpec {
+  readonly planned: Planned;
+  readonly task: RunTask;
+  readonly deadline: RunDeadline;
+  readonly runSandbox: RunSandbox;
+  /** When it was started, in the milliseconds of `performance`. */
+  readonly beganMs: number;
+}
+
+/** Finds everything that the user can have got wrong; nothing is written yet. */
+export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
+  const { env, find } = services;
+  const checked = await checkOrigin(given, services);
+  const spec = await withNewUntil(checked.spec, services);
+  const beganMs = performance.now();
+  const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
+  const { options, cwd } = spec;
+  const harnesses = agentsOf(options).map(({ harness }) => find(harness));
+  distrustWritable(options, { cwd, env }, harnesses);
+  deadline.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
+  const task = await readTask(spec);
+  const planned = await planRun({ ...spec, env });
+  if (planned.previous === null) await checkTask(spec, task, planned.plan);
+  const { agents } = usableAgents(planned.plan, spec, services);
+  const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
+  cleanup.add(runSandbox, (each) => each.close());
+  await untilStopped(services, deadline, () => runSandbox.open(planned.plan, agents));
+  return { ...checked, spec, planned, task, deadline, runSandbox, beganMs };
+};
+
+/** A sandbox takes a while to open, and may hang where something is wrong with it. */
+const untilStopped = async (
+  { onStopSignals }: RunServices,
+  deadline: RunDeadline,
+  open: () => Promise<unknown>,
+): Promise<void> => {
+  const stopSignals = onStopSignals(() => {});
+  deadline.endWith(stopSignals);
+  try {
+    await open().catch(deadline.rethrow);
+    if (stopSignals.received() !== null) deadline.rethrow(null);
+  } finally {
+    stopSignals.dispose();
+  }
+};
+
+/** No other run works on this change, or in this work tree, at the same time. */
+export const lockRun = async ({ spec, planned }: DraftRun): Promise<ChangeLock> => {
+  const { project, change, options } = spec;
+  const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);
+  const treeFolder = hasWorktree ? null : ((await gitDirOf(project.root)) ?? stateFolder(project));
+  return lockChange(project, change, { treeFolder });
+};

@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { holdSettings } from '../git/settings.ts';
+import { findWorkTree, type WorkTree } from '../git/worktree.ts';
+import { forgetGoal, openGuard } from '../guard/guard.ts';
+import { terminateOrphans } from '../process/tree.ts';
+import type { Emit } from '../ralph/events.ts';
+import type { RunView } from '../ralph/view.ts';
+import { createRedactor } from '../secrets/redact.ts';
+import { makeRunFolder, newScratch } from '../store/folders.ts';
+import { takeOverNotes } from '../store/notes.ts';
+import type { Project } from '../store/project.ts';
+import { confirmRun, recordEnd, recordFolder, recordRun } from '../store/record.ts';
+import type { ChangeLock } from '../store/run-lock.ts';
+import { replaceState } from '../store/save-state.ts';
+import { ralphFolder, readState } from '../store/state.ts';
+import { pluralise } from '../text/format.ts';
+import { limitedEnvironment, usableAgents } from './agents.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { RunContext } from './context.ts';
+import { openWorkspaceCopies } from './copies.ts';
+import { createEmitter } from './emitter.ts';
+import type { DraftRun } from './draft.ts';
+import { watchLimits } from './limits.ts';
+import { checkUnchanged } from './origin.ts';
+import { planAgain, type Planned } from './plan.ts';
+import type { RunSpec } from './request.ts';
+import type { RunServices } from './services.ts';
+import { createSessions } from './sessions.ts';
+import { savePrompt } from './task.ts';
+import { commitsSince, lastActivityOf } from './unsettled.ts';
+import { openWorkspace } from './workspace.ts';
+
+export interface OpenedRun {
+  readonly context: RunContext;
+  readonly planned: Planned;
+}
+
+interface LockedRun extends DraftRun {
+  readonly lock: ChangeLock;
+}
+
+/** Opens everything that a run works with: its journal, its workspace, the guard, a session for each agent. */
+export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
+  const { spec, lock, deadline } = draft;
+  const { project, change, options } = spec;
+  const { env, find, reporter, trusted } = services;
+  const { planned, notices } = await settlePlan(draft, services);
+  const { plan, previous } = planned;
+  const sandbox = await draft.runSandbox.open(plan, plan.agents);
+  const folder = makeRunFolder(project, change, plan.run);
+  const redactor = createRedactor(env);
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - draft.beganMs);
+  deadline.within(plan.limits, elapsedMs());
+  const record = recordFolder(project, change, env);
+  const emitter = createEmitter({
+    project,
+    planned,
+    pid: services.pid,
+    report: reporter.onEvent,
+    elapsedMs,
+    record: {
+      starting: (view, written) => recordRun(record, view, written),
+      started: (view) => confirmRun(record, view),
+      ending: (view) => recordEnd(record, view),
+    },
+    redactor,
+  });
+  cleanup.add(emitter, (each) => each.dispose());
+  const emit = watchLimits(plan, find, emitter.emit);
+  sandbox?.tell((text) => emit({ type: 'notice', text }));
+  for (const text of notices) emit({ type: 'notice', text });
+  const leftovers = await endLeftovers(draft, planned, emit);
+  const stopSignals = services.onStopSignals((signal) =>
+    emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
+  );
+  cleanup.add(stopSignals, (each) => each.dispose());
+  deadline.endWith(stopSignals);
+
+  const run = { change, options, plan, previous };
+  const checkSetup = (root: string) => trusted.checkIn(root, run, 'worktreeSetup');
+  const exclusive = services.batch?.exclusive ?? ((work) => work());
+  const opening = exclusive(() =>
+    openWorkspace({
+      project,
+      change,
+      options,
+      env,
+      folder,
+      redactor,
+      emit,
+      sandbox,
+      stopSignals,
+      checkSetup,
+      previous: previous?.view.workspace ?? null,
+    }),
+  );
+  const workspace = await opening.catch(deadline.rethrow);
+  const work = { root: workspace.root };
+  writeOwn(join(folder, 'workspace'), `${workspace.root}\n`);
+  const tree = await openWorkTree({ project, change, work }, emit);
+  if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(tempIndex));
+  createFolder(record);
+  const notes = takeOverNotes({ run: plan.run, folder, record });
+  if (options.fresh) forgetGoal(record);
+  // Before Spool commits anything: what was committed since the last run was interrupted is a person's.
+  const guard = await openGuard({
+    project: work,
+    change,
+    commands: plan.gate.verify,
+    folder: record,
+    committedSince: commitsSince({ tree, work, leftovers, lastActivityMs: lastActivityOf(project, change) }),
+  });
+  if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
+  // What was guarded before is not trusted, but known.
+  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
+  const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
+  const task = { ...draft.task, userPrompt: await savePrompt(folder, draft.task.userPrompt) };
+  const batch = services.batch ?? null;
+  const sessions = createSessions({
+    project,
+    plan,
+    options,
+    work,
+    workspace,
+    env,
+    stopSignals,
+    redactor,
+    sandbox,
+    batch,
+  });
+  cleanup.add(sessions, (each) => each.close());
+  const context: RunContext = {
+    project,
+    work,
+    options,
+    plan,
+    task,
+    workspace,
+    tree,
+    guard,
+    copies,
+    folder,
+    notes,
+    lock,
+    emit,
+    view: emitter.view,
+    redactor,
+    sessions,
+    sandbox,
+    stopSignals,
+    elapsedMs,
+    crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
+    env,
+    find,
+    reporter,
+    trusted,
+    batch,
+  };
+  return { context, planned };
+};
+
+/** The plan that holds, now that no other process can change what it is based on, and what to tell the user about it. */
+const settlePlan = async ({ spec, planned: drafted, agreed }: LockedRun, services: RunServices) => {
+  const { env, trusted } = services;
+  const found = await planAgain(drafted, { ...spec, env });
+  const { previous, damage } = found;
+  if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
+  trusted.check({ ...spec, ...found });
+  const { agents, notices } = usableAgents(found.plan, spec, services);
+  const damaged = damage === null ? [] : [replaceDamaged(spec, damage)];
+  return {
+    planned: { ...found, plan: { ...found.plan, agents } },
+    notices: [...damaged, ...limitedEnvironment(env), ...notices, ...found.notices],
+  };
+};
+
+const replaceDamaged = ({ project, change }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
+  `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
+
+/** Ends what runs whose Spool is gone may have left running, whether they are resumed or not. Returns how many processes that were. */
+const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, emit: Emit): Promise<number> => {
+  const { replaced } = lock;
+  const dead = replaced === null ? null : ((await readState(spec.project, replaced).catch(() => null))?.run ?? null);
+  let all = 0;
+  for (const run of new Set([crashedRun, dead])) {
+    const ended = run === null ? 0 : await terminateOrphans(run);
+    if (ended === 0) continue;
+    const processes = pluralise(ended, 'process', 'processes');
+    emit({ type: 'notice', text: `Ended what the last run had left running: ${processes}.` });
+    all += ended;
+  }
+  return all;
+};
+
+/** null without git, and where git refuses the repository, which is announced. */
+const openWorkTree = async (
+  { project, change, work }: Pick<RunSpec, 'project' | 'change'> & { work: Project },
+  emit: Emit,
+): Promise<WorkTree | null> => {
+  const found = await findWorkTree(work.root, newScratch(ralphFolder(project, change)));
+  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
+  if (found.kind !== 'found') return null;
+  await holdSettings(found.tree);
+  return found.tree;
+};
+
+/** Whether a run ended in the middle of an iteration, and not behind its agent. */
+const crashedMidIteration = ({ status, iteration, finishedIterations, pending }: RunView): boolean =>
+  status === 'running' && iteration > finishedIterations && pending === null;
