@@ -146,7 +146,9 @@ describe('--verify', () => {
 
       expect(resumed).toMatchObject({ code: 0 });
       expect(project.calls()).toHaveLength(2);
-      expect(project.calls()[1]!.prompt).toContain('it was not accepted: "test -e more.txt" failed (exit code 1, retried once)');
+      expect(project.calls()[1]!.prompt).toContain(
+        'it was not accepted: "test -e more.txt" failed (exit code 1, retried once)',
+      );
       expect(project.history()).toMatchObject([
         { iteration: 1, completionFound: false, git: { files: ['work.txt'] } },
         { iteration: 2, completionFound: true, git: { files: ['more.txt'] } },

@@ -49,7 +49,9 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
   const again = await project.spool('ralph', '--all', '--fail-fast');
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'));
+  expect(again.stderr).toMatch(
+    new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'),
+  );
   expect(project.history(change)).toHaveLength(1);
 });
 

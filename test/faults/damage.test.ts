@@ -36,10 +36,7 @@ describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
     const said = `${name} is damaged; rebuilt from the history (2 iterations).`;
 
     for (const [args, answer] of [
-      [
-        ['ralph', '--status', '--change', change],
-        `${change}: interrupted, iteration 2 (2/7 iterations finished)`,
-      ],
+      [['ralph', '--status', '--change', change], `${change}: interrupted, iteration 2 (2/7 iterations finished)`],
       [['list'], 'interrupted, iteration 2'],
       [['show', change], 'interrupted, iteration 2'],
     ] as const)

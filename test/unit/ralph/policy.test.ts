@@ -67,12 +67,7 @@ describe('when it stops, and why', () => {
       'promise',
       'done in iteration 5',
     ],
-    [
-      'a promise before an interruption',
-      { record: promised, stopSignal: 'SIGINT' },
-      'promise',
-      'done in iteration 1',
-    ],
+    ['a promise before an interruption', { record: promised, stopSignal: 'SIGINT' }, 'promise', 'done in iteration 1'],
     ['an interruption', { stopSignal: 'SIGTERM' }, 'signal', 'stopped by SIGTERM'],
     [
       'an interruption before a promise that comes too early',
@@ -116,12 +111,7 @@ describe('when it stops, and why', () => {
       'fail-fast',
       'iteration 1 failed (--fail-fast): the agent exited with code 1',
     ],
-    [
-      'the limit',
-      { record: { iteration: 50 } },
-      'max-iterations',
-      'stopped at --max-iterations 50 before it was done',
-    ],
+    ['the limit', { record: { iteration: 50 } }, 'max-iterations', 'stopped at --max-iterations 50 before it was done'],
     [
       'the limit, when the last iteration fails',
       { record: { ...crashed, iteration: 50 }, failures: 1 },
@@ -183,12 +173,7 @@ describe('when it stops, and why', () => {
       'max-failures',
       '4 iterations in a row failed (--max-failures): the agent exited with code 1',
     ],
-    [
-      'the time',
-      { elapsedMs: 10, limits: { maxDurationMs: 10 } },
-      'max-duration',
-      '--max-duration reached',
-    ],
+    ['the time', { elapsedMs: 10, limits: { maxDurationMs: 10 } }, 'max-duration', '--max-duration reached'],
     ['the clock', { nowMs: 10, limits: { untilMs: 10 } }, 'until', '--until reached'],
     [
       'the money',
