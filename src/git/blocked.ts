@@ -38,7 +38,7 @@ const reasonAt = (top: string): string | null => {
 /** What fails because git was blocked has that as its reason. */
 export const blockedOr = (error: unknown): unknown => {
   const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
-  return why === undefined || why === null ? error : userError('blocked-git', why);
+  return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
 /** Calls `end` when git is found to be blocked; the function that it answers with is called when git has ended. */

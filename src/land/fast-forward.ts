@@ -92,7 +92,7 @@ const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Prom
           record: checkpointRecorder(project, change, env),
         })
       : null;
-  if (kept === null) throw userError('not-kept', holder);
+  if (kept === null) throw userError('land-backup-failed', holder);
   const files = [...own.map(toUtf8), ...edits.modified];
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));

@@ -134,9 +134,9 @@ const verify = async (landing: Landing): Promise<void> => {
         stopGraceMs: options.stopGrace,
       });
       if (!(await passes(result.then(({ outcome }) => outcome))))
-        throw userError('land-red', redactor.text(command), log);
+        throw userError('land-verify-failed', redactor.text(command), log);
       const [moved] = changedIn(root, deciding);
-      if (moved !== undefined) throw userError('land-moved', redactor.text(command), moved);
+      if (moved !== undefined) throw userError('land-gate-changed', redactor.text(command), moved);
     }
   };
   try {

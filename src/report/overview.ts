@@ -11,23 +11,23 @@ import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks, lastSaved } from '../changes/work-copy.ts';
 
-/** One active change at a glance. What there is none of is null. */
+/** Summary of an active change. Missing values are null. */
 export interface ChangeOverview {
   readonly id: string;
   readonly module: string | null;
   readonly tasks: { readonly done: number; readonly total: number } | null;
   readonly lastRun: {
     readonly run: string | null;
-    /** `unreadable` when state.json is of a newer version; then the rest is null. */
+    /** `unreadable` if state.json has a newer version; the other fields are then null. */
     readonly status: string;
     readonly iteration: number | null;
     readonly startedAt: string | null;
     readonly endedAt: string | null;
     readonly usage: Usage | null;
-    /** Whether the branch of the run is on its base; null when it has none, or nothing on it. */
+    /** Whether the run's branch has landed on its base; null if there is no branch, or no commit on it. */
     readonly landed: boolean | null;
   } | null;
-  /** One line about a state.json that is damaged; null when it is not. */
+  /** A line about a damaged state.json; null if it is intact. */
   readonly damage: string | null;
 }
 

@@ -5,7 +5,7 @@ import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as openOf } from '../changes/tasks.ts';
-import { type GateReport, type GateRun, mostListed } from '../ralph/events.ts';
+import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
 import { passes } from '../ralph/gate.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -51,9 +51,9 @@ export const createGate =
     const moved = watches ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
     const found = {
       ...(await tamperingOf(context, moved, seen)),
-      openTasks: openTasks.slice(0, mostListed),
+      openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
-      conflicts: conflicts.slice(0, mostListed),
+      conflicts: conflicts.slice(0, maxListed),
       runs,
     };
     return { ...found, passed: passes(found) };
@@ -72,7 +72,7 @@ const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[],
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
   return {
-    tampering: moved.slice(0, mostListed).map(sentence),
+    tampering: moved.slice(0, maxListed).map(sentence),
     tamperingCount: moved.length,
     restore: await waysBack(context, moved),
     accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),

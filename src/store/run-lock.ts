@@ -5,6 +5,7 @@ import { type Project, ralphFolder } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { lockFile, loopOwner } from './state.ts';
+import { localTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 
 export interface ChangeLock {
@@ -72,6 +73,6 @@ const lockedBy = (changeId: string, owner: LockOwner) =>
 
 const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
-  const began = since === '' ? '' : ` since ${since}`;
-  return `process ${pid} on ${host.replace(/ \([^(]*\)$/, '')}${began}${hint}`;
+  const where = host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`;
+  return `PID ${pid}${where}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
 };

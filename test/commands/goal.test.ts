@@ -278,7 +278,7 @@ describe('the goal is guarded as a whole', () => {
 
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
     expect(project.history()[0]).toMatchObject({
-      rejected: '1,000 of the tasks are open: "task 0", "task 1", "task 2" and 997 more',
+      rejected: '1,000 open tasks: "task 0", "task 1", "task 2" and 997 more',
       gate: { openTaskCount: 1000 },
     });
     expect(project.history()[0]!.gate!.openTasks).toHaveLength(20);
@@ -570,7 +570,7 @@ describe('--require-tasks', () => {
     const project = createProject({ files: { [tasks]: '- [x] one\n' }, agent: [`rm ${tasks}; ${promise}`] });
 
     expect(await project.spool(...once, '--require-tasks', '--allow-tampering')).toMatchObject({ code: 3 });
-    expect(project.history()[0]!.rejected).toBe('1 of the tasks is open: "tasks.md does not exist"');
+    expect(project.history()[0]!.rejected).toBe('1 open task: "tasks.md does not exist"');
   });
 
   test.each([
@@ -584,7 +584,7 @@ describe('--require-tasks', () => {
 
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
     expect(project.history()[0]).toMatchObject({
-      rejected: `1 of the tasks is open: "${title}"`,
+      rejected: `1 open task: "${title}"`,
       tasks: { done: 1, total: 2 },
     });
     expect((await project.spool('archive', change)).stderr).toContain('1 of 2 tasks');

@@ -52,7 +52,7 @@ const checkSlug = (slug: string): void => {
 
 const nextNumber = (used: readonly number[], digits: number, what: string): string => {
   const next = String(Math.max(0, ...used) + 1);
-  if (next.length > digits) throw userError('numbers-used-up', what);
+  if (next.length > digits) throw userError('ids-exhausted', what);
   return next.padStart(digits, '0');
 };
 
