@@ -2,6 +2,9 @@ import { systemProblem, UserError, userError } from '../errors.ts';
 import { createOutputs } from '../report/outputs.ts';
 import { version } from '../text/version.ts';
 
+/** Set by the build: whether Node was started with this file. */
+declare const SPOOL_IS_MAIN: boolean;
+
 /** The exit code for a bug in Spool itself. */
 const bugExitCode = 70;
 
@@ -57,4 +60,5 @@ const start = async (): Promise<void> => {
   endUnread(exitCode);
 };
 
-void start();
+// The library loads this file as well, and must not start the program.
+if (SPOOL_IS_MAIN) void start();

@@ -2,21 +2,19 @@ import { closeSync } from 'node:fs';
 import { openOwn, writeAll } from '../files/own.ts';
 import { createWatchdog } from '../process/watchdog.ts';
 import type { AbortReason, AgentEvent, TurnEnd } from '../ralph/events.ts';
+import type { AgentFunction } from './agent-function.ts';
+import type { Harness } from './harness.ts';
 import type { AgentSession, AgentTurn, SessionScope, TurnObserver } from './session.ts';
 
-/** An agent that is a function of the program that started the run. */
-export type AgentFunction = (turn: FunctionTurn) => Promise<string | void> | string | void;
-
-export interface FunctionTurn {
-  readonly prompt: string;
-  /** The folder to work in. */
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** Aborted when the turn has to end: the run was stopped, or a limit was reached. */
-  readonly signal: AbortSignal;
-  /** Reports what the agent does, such as tool calls and usage. The returned text is reported as its last message. */
-  readonly emit: (event: AgentEvent) => void;
-}
+/** It has no program, so nothing of this is used but the name and what it reports. */
+export const functionHarness = (name: string): Harness => ({
+  name,
+  title: name,
+  install: '',
+  launch: { binary: name, args: () => [] },
+  output: { decoder: () => ({ stdout: () => null, end: () => [] }) },
+  capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
+});
 
 /** A session that calls a function for each turn. A function that throws has failed the turn. */
 export const openFunction = (agent: AgentFunction, scope: SessionScope): AgentSession => ({

@@ -54,3 +54,18 @@ export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSi
 /** 130 for SIGINT, 143 for SIGTERM, as shells have it; a request counts as SIGTERM. */
 export const exitCodeOf = (source: StopSource): number =>
   128 + constants.signals[source === 'request' ? 'SIGTERM' : source];
+
+/** Requests to stop that come from an AbortSignal, in a program that handles the signals of its process itself. */
+export const stopSignalsOf = (signal: AbortSignal | undefined): StopSignals => {
+  const stop = new AbortController();
+  const disposed = new AbortController();
+  setMaxListeners(0, stop.signal);
+  if (signal?.aborted) stop.abort();
+  else signal?.addEventListener('abort', () => stop.abort(), { signal: disposed.signal });
+  return {
+    stop: stop.signal,
+    kill: new AbortController().signal,
+    received: () => (stop.signal.aborted ? 'request' : null),
+    dispose: () => disposed.abort(),
+  };
+};

@@ -119,18 +119,21 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
   const task = { ...draft.task, userPrompt: await savePrompt(folder, draft.task.userPrompt) };
   const batch = services.batch ?? null;
-  const sessions = createSessions({
-    project,
-    plan,
-    options,
-    work,
-    workspace,
-    env,
-    stopSignals,
-    redactor,
-    sandbox,
-    batch,
-  });
+  const sessions = createSessions(
+    {
+      project,
+      plan,
+      options,
+      work,
+      workspace,
+      env,
+      stopSignals,
+      redactor,
+      sandbox,
+      batch,
+    },
+    services.openSession,
+  );
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
     project,

@@ -4,6 +4,8 @@ import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { systemProblem, userError } from '../../errors.ts';
 import { readGiven } from '../../files/given.ts';
+import { missingBinary } from '../../harness/registry.ts';
+import { openSpawned } from '../../harness/spawned.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
 import type { OnRunEvent, RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
@@ -49,7 +51,15 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     consent: consentOn(terminal, mayPrompt),
     givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
   });
-  const services = { env, find, trusted, pid: process.pid, ownsProcess: true };
+  const services = {
+    env,
+    find,
+    trusted,
+    pid: process.pid,
+    ownsProcess: true,
+    openSession: openSpawned,
+    missingAgent: missingBinary,
+  };
   return specs.length === 1
     ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, request)
     : startMany(specs, services, request);

@@ -187,5 +187,5 @@ test('a change is not archived over another one', () => {
   write(everything);
   archiveChange({ root }, changeOf({ root }, id));
   write(everything);
-  expect(() => archiveChange({ root }, changeOf({ root }, id))).toThrow('exists already');
+  expect(() => archiveChange({ root }, changeOf({ root }, id))).toThrow('already exists');
 });
