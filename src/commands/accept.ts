@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { isInsideIteration } from '../process/tree.ts';
-import { resolveChange } from '../changes/changes.ts';
+import { resolveChange } from '../changes/sources.ts';
 import { readConfig } from '../config/resolve.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts';

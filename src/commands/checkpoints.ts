@@ -1,4 +1,4 @@
-import { resolveChange } from '../changes/changes.ts';
+import { resolveChange } from '../changes/sources.ts';
 import { findCheckpoints, type RunCheckpoints } from '../run/checkpoints.ts';
 import { findProject } from '../store/project.ts';
 import type { Invocation } from './command.ts';

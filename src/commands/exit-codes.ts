@@ -1,9 +1,9 @@
 import { systemProblem, UserError } from '../errors.ts';
-import { exitCodeOf, type StopSignalName } from '../process/signals.ts';
+import { exitCodeOf, type StopSource } from '../process/signals.ts';
 import type { StopReason } from '../ralph/events.ts';
 
-/** The exit code of a run. `signal` is the one that interrupted it. */
-export const exitCodeFor = (reason: StopReason, signal: StopSignalName | null): number => {
+/** The exit code of a run. `signal` is what interrupted it. */
+export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number => {
   switch (reason) {
     case 'complete':
       return 0;

@@ -1,15 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { planningFoldersOf } from '../changes/spool/create.ts';
 import { createFolder, writeOwn } from '../files/own.ts';
-import {
-  changesFolder,
-  configFile,
-  isOwnProject,
-  lookForProject,
-  modulesFolder,
-  type Project,
-  stateFolder,
-} from '../store/project.ts';
+import { configFile, isOwnProject, lookForProject, type Project, stateFolder } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
 import type { Invocation } from './command.ts';
 
@@ -18,8 +11,7 @@ export const run = async ({ cwd, terminal }: Invocation): Promise<number> => {
   const found = lookForProject(cwd);
   const project = found && isOwnProject(found) ? found : { root: cwd };
   const created = [
-    ...createIfMissing(changesFolder(project)),
-    ...createIfMissing(modulesFolder(project)),
+    ...planningFoldersOf(project).flatMap(createIfMissing),
     ...createConfig(project),
     ...(hideStateFromGit(project) ? [join(stateFolder(project), '.gitignore')] : []),
   ];

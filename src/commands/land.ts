@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import { resolveChange } from '../changes/changes.ts';
+import { resolveChange } from '../changes/sources.ts';
 import { blockedOr } from '../git/blocked.ts';
 import { limitGit, whyUnresponsive } from '../git/deadline.ts';
 import { gitDirOf } from '../git/worktree.ts';

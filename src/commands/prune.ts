@@ -58,7 +58,7 @@ const findOldRuns = async (project: Project, tree: WorkTree | null, keep: number
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
       // Checkpoints of other runs belong to another folder of the same repository.
-      const runs = (await folderNames(join(ralphFolder(project, change), 'runs'))).filter((name) => runId.test(name));
+      const runs = folderNames(join(ralphFolder(project, change), 'runs')).filter((name) => runId.test(name));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),

@@ -70,7 +70,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
     plan,
     [...saved.checkpoints.values()].map(({ commit }) => commit),
   );
-  if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
+  if (blocked.length > 0) throw userError('rewind-blocked', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
   const backup = await keepPresent(tree, { change, run: runOfChange, leftOut, redactor, names, record: saved.record });
   if (backup === null)
@@ -80,7 +80,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   const undo = commandLine('spool', 'rewind', change, backup.name);
   const what = skippedSome(planned) ? 'the other files' : 'files';
   terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged). Undo: ${undo}\n`);
-  if (missed.length > 0) throw userError('half-rewound', listed(missed), undo);
+  if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
 };
 
 /** `iteration 4`, or `r1` for the files before a rewind. */

@@ -179,7 +179,7 @@ export const flags = {
   },
   requireTasks: {
     kind: 'boolean',
-    help: 'Accept the completion promise only if all tasks in tasks.md are done',
+    help: 'Accept the completion promise only if all tasks are done',
     sources: ['flag', 'env', 'config'],
   },
   allowTampering: {

@@ -97,9 +97,14 @@ const answered = new Map<string, Promise<string | null>>();
  */
 export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
   const key = await identityOf(question.binary);
-  const version = answered.get(key) ?? versionOf(question);
-  answered.set(key, version);
-  return version;
+  const asked = answered.get(key) ?? versionOf(question);
+  answered.set(key, asked);
+  const version = await asked;
+  if (version !== null) return version;
+  // A run that was stopped has not waited for the answer.
+  if (question.stop?.aborted && answered.get(key) === asked) answered.delete(key);
+  const isAsked = answered.get(key) === asked || question.stop?.aborted;
+  return isAsked ? null : knownVersion(question);
 };
 
 /** Identifies the file behind a binary, and changes with an update. */

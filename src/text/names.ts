@@ -1,4 +1,4 @@
-/** What can neither be taken for a flag nor move a cursor. */
+/** A name that cannot be mistaken for a flag and has no control characters. */
 export const isName = (text: string): boolean => text !== '' && !/^\s*-/.test(text) && !hasControls(text);
 
 /** What such a name must be, as it is said to a user. */

@@ -8,7 +8,7 @@ import { importsOf } from '../../src/guard/deciders/imports.ts';
 import { includesIn, partOf, rulesOf } from '../../src/guard/deciders/parts.ts';
 import { shellCommands } from '../../src/guard/deciders/shell.ts';
 import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts';
-import { isUntouchedProposal } from '../../src/changes/templates.ts';
+import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { cleanText } from '../../src/ralph/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/ending.ts';

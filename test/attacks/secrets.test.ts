@@ -53,7 +53,7 @@ test('an agent that changes the redacted command gains nothing', async () => {
 
   expect(await project.start(resume, { env }).result).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('its state.json was changed, and not by Spool (gate)'),
+    stderr: expect.stringContaining('its state.json was changed by something other than Spool (gate)'),
   });
 });
 
@@ -65,7 +65,7 @@ test('a run of another machine whose command was redacted asks for it again, in 
 
   expect(await project.start(resume, { env }).result).toMatchObject({
     code: 2,
-    stderr: `spool: The last run of ${change} was started elsewhere, and its --verify holds a secret, which is not written into the project. Give --verify again.\n`,
+    stderr: `spool: The last run of ${change} was started elsewhere, and its --verify contains a secret that is not stored in the project. Pass --verify again.\n`,
   });
   expect(await project.start([...resume, '--verify', 'true'], { env }).result).toMatchObject({ code: 0 });
 });
@@ -320,6 +320,6 @@ test('so is a bad SPOOL_ENV_PASS', async () => {
   const project = createProject();
   expect(await project.start(run, { env: { SPOOL_ENV_PASS: 'CI,A=1' } }).result).toMatchObject({
     code: 2,
-    stderr: 'spool: SPOOL_ENV_PASS must be variable names such as CI or AWS_*, separated by commas, not "A=1".\n',
+    stderr: 'spool: SPOOL_ENV_PASS must be variable names such as CI or AWS_*, separated by commas (got "A=1").\n',
   });
 });

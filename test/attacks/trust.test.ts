@@ -638,18 +638,18 @@ describe('the first lines of a run', () => {
 
     const trusted = String.raw`\(config\.json, trusted \d{4}-\d\d-\d\d\)`;
     expect(stderr).toMatch(
-      new RegExp(`, verified by "test -e README.md (&& true )+&& true" ${trusted}\n`.replace('md (', 'md (?:')),
+      new RegExp(`, "test -e README.md (&& true )+&& true" passes ${trusted}\n`.replace('md (', 'md (?:')),
     );
     expect(stderr).toMatch(new RegExp(`^Setup {8}true # setup ${trusted}$`, 'm'));
     expect(stderr).toMatch(new RegExp(`^Notify {7}true # told ${trusted}$`, 'm'));
 
     const given = await project.start([...run, '--fresh', '--verify', 'true'], { env: { SPOOL_NOTIFY: 'true' } })
       .result;
-    expect(given.stderr).toMatch(/, verified by "true"\n/);
+    expect(given.stderr).toMatch(/, "true" passes\n/);
     expect(given.stderr).toMatch(/^Notify {7}true \(SPOOL_NOTIFY\)$/m);
 
     const endless = await project.spool(...run, '--fresh', '--verify', `true ${'x'.repeat(2000)}`);
-    expect(endless.stderr).toMatch(/, verified by "true x+…"\n/);
+    expect(endless.stderr).toMatch(/, "true x+…" passes\n/);
   });
 
   test('are an event for programs', async () => {
@@ -719,7 +719,7 @@ describe("an agent of one's own", () => {
     project.trust();
 
     expect((await project.spool(...run)).stderr).toContain(
-      'Agent        opencode2 (custom: ./tools/agent), its default model\n',
+      'Agent        opencode2 (custom: ./tools/agent), default model\n',
     );
     expect((await project.spool('harnesses')).stdout).toMatch(/^opencode2 \(custom: \.\/tools\/agent\) /m);
     expect((await project.spool('doctor')).stdout).toMatch(/^ok +opencode2 .*\(custom: \.\/tools\/agent\)$/m);
@@ -756,7 +756,7 @@ describe('the name of a model cannot be a flag', () => {
 
     const result = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
 
-    expect(result.stderr).not.toContain('was changed, and not by Spool');
+    expect(result.stderr).not.toContain('was changed by something other than Spool');
     expect(project.calls()).toHaveLength(2);
     for (const { args } of project.calls()) expect(args.join(' ')).not.toContain('--auto');
   });

@@ -286,7 +286,7 @@ describe('a rewind', () => {
 
     expect(await project.spool('diff', change, 'r1')).toMatchObject({
       code: 2,
-      stderr: 'spool: n must be an iteration, starting at 1, not "r1".\n',
+      stderr: 'spool: n must be an iteration, starting at 1 (got "r1").\n',
     });
     expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
   });
@@ -295,7 +295,7 @@ describe('a rewind', () => {
     const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
     expect(await project.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint of ${change} yet: a run makes them.\n`,
+      stderr: `spool: ${change} has no checkpoints yet: a run creates them.\n`,
     });
     const loop = project.start(run);
     await loop.printed('waiting for go-on');
@@ -303,15 +303,15 @@ describe('a rewind', () => {
     project.write('go-on', '');
     await loop.result;
 
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Another run is on ${change}`) });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`${change} is already running`) });
     expect(await project.spool('rewind', change, '9')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint "9" of ${change}. There are: 0, 1.\n`,
+      stderr: `spool: ${change} has no checkpoint "9". Available: 0, 1.\n`,
     });
     const none = createProject({ git: false });
     expect(await none.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/No git work tree/),
+      stderr: expect.stringMatching(/Cannot use git in/),
     });
   });
 

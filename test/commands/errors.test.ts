@@ -46,17 +46,17 @@ const rows: Row[] = [
   {
     name: 'a word instead of a number',
     args: [...run, '--max-iterations', 'many'],
-    says: '--max-iterations must be a positive whole number or "unlimited", not "many".',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "many").',
   },
   {
     name: 'a negative number',
     args: [...run, '--min-iterations', '-1'],
-    says: '--min-iterations must be a positive whole number, not "-1".',
+    says: '--min-iterations must be a positive whole number (got "-1").',
   },
   {
     name: 'zero',
     args: [...run, '--max-iterations=0'],
-    says: '--max-iterations must be a positive whole number or "unlimited", not "0".',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "0").',
   },
   {
     name: 'min above max',
@@ -66,22 +66,22 @@ const rows: Row[] = [
   {
     name: 'empty promise',
     args: [...run, '--completion-promise', ' '],
-    says: '--completion-promise must be one line of text without < and >, not " ".',
+    says: '--completion-promise must be one line of text without < and > (got " ").',
   },
   {
     name: 'a tag as promise',
     args: [...run, '--completion-promise', '<promise>X</promise>'],
-    says: '--completion-promise must be one line of text without < and >, not "<promise>X</promise>".',
+    says: '--completion-promise must be one line of text without < and > (got "<promise>X</promise>").',
   },
   {
     name: 'empty context',
     args: ['ralph', '--add-context', '', '--change', change],
-    says: '--add-context must be some text, not "".',
+    says: '--add-context must be some text (got "").',
   },
   {
     name: 'unknown harness',
     args: [...run, '--harness', 'emacs'],
-    says: 'No harness "emacs". There are: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
+    says: 'No harness "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
   },
   {
     name: 'unknown change',
@@ -102,18 +102,18 @@ const rows: Row[] = [
   {
     name: 'ambiguous change',
     args: ['ralph', '--change', '002'],
-    says: `"002" fits several changes: ${change}, 002-02_second.`,
+    says: `Change "002" is ambiguous: ${change}, 002-02_second.`,
     files: twoChanges,
   },
   {
     name: 'unknown module',
     args: ['ralph', '--module', '007'],
-    says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). There are: 002_ralph.',
+    says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). Available: 002_ralph.',
   },
   {
     name: 'a change of another module',
     args: [...run, '--module', '003'],
-    says: `Change ${change} is not part of module 003_other: drop --module or --change.`,
+    says: `Change ${change} is not part of module 003_other: remove --module or --change.`,
     files: { '.spool/modules/003_other/module.md': '# Other\n' },
   },
   {
@@ -125,7 +125,7 @@ const rows: Row[] = [
   {
     name: 'missing prompt file',
     args: ['ralph', '--change', change, '--prompt-file', 'none.md'],
-    says: 'Cannot read the prompt file none.md: there is no such file.',
+    says: 'Cannot read the prompt file none.md: no such file.',
   },
   {
     name: 'a folder as prompt file',
@@ -141,7 +141,7 @@ const rows: Row[] = [
   {
     name: 'prompt and prompt file',
     args: [...run, '--prompt-file', 'README.md'],
-    says: 'Both a prompt and --prompt-file were given: keep one of them.',
+    says: 'A prompt and --prompt-file cannot be used together: remove one of them.',
   },
   {
     name: 'two actions',
@@ -235,7 +235,7 @@ const rows: Row[] = [
   {
     name: 'bad variable',
     args: run,
-    says: 'SPOOL_MAX_ITERATIONS must be a positive whole number or "unlimited", not "x".',
+    says: 'SPOOL_MAX_ITERATIONS must be a positive whole number or "unlimited" (got "x").',
     env: () => ({ SPOOL_MAX_ITERATIONS: 'x' }),
   },
   {
@@ -255,12 +255,12 @@ const rows: Row[] = [
   {
     name: 'no module for a new change',
     args: ['create', 'change', 'new'],
-    says: '--module is required: a change belongs to a module. There are: 002_ralph.',
+    says: '--module is required: a change belongs to a module. Available: 002_ralph.',
   },
   {
     name: 'a title instead of a slug',
     args: ['create', 'module', 'Größe & Art'],
-    says: '"Größe & Art" is not a slug (lower-case words joined by "-"): try "gro-e-art".',
+    says: '"Größe & Art" is not a valid slug (lowercase words joined by "-"): try "gro-e-art".',
   },
   {
     name: 'create what?',
@@ -270,12 +270,12 @@ const rows: Row[] = [
   {
     name: 'show nothing known',
     args: ['show', 'xyz'],
-    says: 'Neither a change nor a module is called "xyz". "spool list" shows them.',
+    says: 'No change or module matches "xyz". List them with "spool list".',
   },
   {
     name: 'archive with open tasks',
     args: ['archive', change],
-    says: `1 of 2 tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
+    says: `${change} has 1 open task (of 2). Finish it, or archive the change anyway with --force.`,
     files: { [`.spool/changes/${change}/tasks.md`]: '- [x] a\n- [ ] b\n' },
   },
 ];
@@ -310,7 +310,7 @@ describe('an error is one line with the right exit code, and nothing is written'
     for (const result of [second, archive]) {
       expect(result).toMatchObject({ code: 2, stdout: '' });
       expect(result.stderr).toMatch(
-        new RegExp(String.raw`^spool: Another run is on ${change} \(process ${first.pid} on \S+ since \S+\)\. .*\n$`),
+        new RegExp(String.raw`^spool: ${change} is already running \(PID ${first.pid}, since [-\d: ]+\)\. .*\n$`),
       );
     }
     expect(await first.result).toMatchObject({ code: 0 });
@@ -324,7 +324,7 @@ describe('an error is one line with the right exit code, and nothing is written'
     const result = await project.spool(...run);
 
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/^spool: Cannot use .*: it is a folder\.\n$/);
+    expect(result.stderr).toMatch(/^spool: Cannot access .*: it is a folder\.\n$/);
   });
 });
 
@@ -335,7 +335,7 @@ test('what an unwritable disk refuses is one line, without a stack', async () =>
   const result = await project.spool(...run);
 
   expect(result.code).toBe(1);
-  expect(result.stderr).toMatch(/^spool: Cannot use .*\.state.*: .*\.\n$/);
+  expect(result.stderr).toMatch(/^spool: Cannot access .*\.state.*: .*\.\n$/);
 });
 
 /** A PATH with git and node, and these agents, and no other. */

@@ -191,9 +191,9 @@ test('--verbose says why a mention of the promise was not counted, and what the 
 
   const why = 'it was in the middle of a sentence';
   const mention = 'I will print <promise>COMPLETE</promise>';
-  expect(plain.stderr).not.toContain('Not counted');
+  expect(plain.stderr).not.toContain('Ignored,');
   expect(plain.stdout).not.toContain('What now?');
-  expect(verbose.stderr).toContain(`  Not counted, ${why}: ${mention}\n`);
+  expect(verbose.stderr).toContain(`  Ignored, ${why}: ${mention}\n`);
   expect(verbose.stdout).toContain('What now?');
   expect(project.history()).toMatchObject([{}, { mentions: [{ words: mention, why }] }]);
 });

@@ -150,7 +150,7 @@ test('without a repository, or without a commit in it, a worktree is refused', a
   empty.git('init', '-q');
   expect(await empty.spool(...run, '--worktree')).toMatchObject({
     code: 2,
-    stderr: 'spool: A worktree needs a commit to start from: commit something first.\n',
+    stderr: 'spool: --worktree needs a repository with at least one commit: commit something first.\n',
   });
   expect(empty.calls()).toEqual([]);
 });
@@ -332,7 +332,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
 
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(`Copied your changes to the worktree: ${tasks}.`);
-    expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 of the tasks is open: "three"', null]);
+    expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 open task: "three"', null]);
     expect(project.state().tasks).toEqual({ done: 3, total: 3 });
     expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
     expect(await listed(project)).toMatchObject([{ tasks: { done: 3, total: 3 }, lastRun: { landed: false } }]);
@@ -355,7 +355,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const result = await project.start([...run, ...gate], { env: { ROOT: project.folder } }).result;
 
     expect(result).toMatchObject({ code: 0 });
-    expect(project.history().map(({ rejected }) => rejected)).toEqual(['1 of the tasks is open: "three"', null]);
+    expect(project.history().map(({ rejected }) => rejected)).toEqual(['1 open task: "three"', null]);
     expect(project.history()[1]!.git!.files).toEqual([tasks]);
     expect(project.git('show', `${branch}:${tasks}`)).toBe('- [x] one\n- [x] two\n- [x] three');
     expect(project.read(proposal)).toBe('# Other\n');
@@ -662,7 +662,7 @@ describe('nothing is lost with a worktree', () => {
 
     expect(await project.spool('rewind', change, '0')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('which is gone'),
+      stderr: expect.stringContaining('no longer exists'),
     });
     expect(project.exists('mine.txt')).toBe(true);
   });

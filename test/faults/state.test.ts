@@ -55,7 +55,7 @@ test('a killed run is found, reported and resumed; --fresh starts over', async (
   killed.kill('SIGKILL');
   await killed.result;
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-    `${change}: interrupted, iteration 2 (at most 50; 1 iteration recorded)`,
+    `${change}: interrupted, iteration 2 (1/50 iterations finished)`,
   );
   project.write('never', ''); // lets the orphaned agent end
 
@@ -219,7 +219,7 @@ test('a lock that is a folder is named, and hides nothing', async () => {
 
   expect(await project.spool(...run)).toMatchObject({
     code: 1,
-    stderr: `spool: Cannot use ${project.stateFile('lock')}: it is a folder.\n`,
+    stderr: `spool: Cannot access ${project.stateFile('lock')}: it is a folder.\n`,
   });
   expect(await project.spool('list')).toMatchObject({ code: 0, stderr: '' });
   expect(await project.spool('ralph', '--status', '--change', change)).toMatchObject({ code: 0, stderr: '' });
@@ -268,14 +268,14 @@ test('a line that a crash has cut off costs that line only', async () => {
 
 test('a state file of a newer version is refused with a sentence and left as it is', async () => {
   const project = createProject({ agent: [promise] });
-  const text = '{"v":2,"run":"x"}';
+  const text = '{"v":3,"run":"x"}';
   project.write(`.spool/.state/ralph/${change}/state.json`, text);
 
   for (const args of [run, ['ralph', '--status', '--change', change]]) {
     const result = await project.spool(...args);
     expect(result.code).toBe(2);
     expect(result.stderr).toBe(
-      `spool: .spool/.state/ralph/${change}/state.json has version 2, which this Spool does not know. Nothing was changed; move the file away to start anew.\n`,
+      `spool: .spool/.state/ralph/${change}/state.json has version 3, which this Spool does not know. Nothing was changed; move the file to start over.\n`,
     );
   }
   const list = await project.spool('list');
@@ -351,7 +351,7 @@ test('two projects in one repository do not run at the same time: their commits 
 
   expect(second).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`A loop on ${change} works in this folder`),
+    stderr: expect.stringContaining(`${change} is already running in this folder`),
   });
   expect(await first.result).toMatchObject({ code: 0 });
 });

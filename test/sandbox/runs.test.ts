@@ -198,7 +198,7 @@ if (problem === null)
       const shown = await project.spool(...sandboxed('--sandbox-allow', 'registry.npmjs.org'));
       const events = await project.spool(...sandboxed('--json', '--fresh'));
 
-      expect(shown.stderr).toMatch(/^Sandbox {6}what runs can write to the project, .*registry\.npmjs\.org$/m);
+      expect(shown.stderr).toMatch(/^Sandbox {6}can write to the project, .*registry\.npmjs\.org$/m);
       expect(project.state().sandbox).toBe(true);
       const started = events.stdout.split('\n').find((line) => line.includes('"run-started"'))!;
       expect((JSON.parse(started) as { plan: object }).plan).toMatchObject({ sandbox: true });
@@ -249,7 +249,7 @@ if (problem === null)
 
       expect(await project.spool('ralph', '--change', change)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('state.json was changed, and not by Spool (sandbox)') as string,
+        stderr: expect.stringContaining('state.json was changed by something other than Spool (sandbox)') as string,
       });
       expect(project.calls()).toHaveLength(1);
     });
@@ -557,7 +557,7 @@ esac
       const ended = await project.spool(...sandboxed('--max-iterations', '1'));
       const status = await project.spool('ralph', '--status', '--change', change);
 
-      const next = new RegExp(`Go on with  spool ralph --change ${change} --sandbox$`, 'm');
+      const next = new RegExp(`Try again   spool ralph --change ${change} --sandbox$`, 'm');
       expect(ended.stderr).toMatch(next);
       expect(status.stdout).toMatch(next);
     });

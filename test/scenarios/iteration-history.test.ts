@@ -36,7 +36,7 @@ describe('Requirement: Rich iteration history and reporting', () => {
 
     const { stdout } = await project.spool('ralph', '--status', '--change', change);
 
-    expect(stdout).toContain('iteration 2 (at most 50; 2 iterations recorded)');
+    expect(stdout).toContain('iteration 2 (2/50 iterations finished)');
     const [head, first, second] = stdout.split('\n').filter((line) => /^ +(iteration {2}|\d)/.test(line));
     expect(head).toMatch(
       /iteration +outcome +duration +exit code +completion found +files +lines +commit +tokens +cost/,

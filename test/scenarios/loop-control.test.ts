@@ -9,7 +9,7 @@ describe('Requirement: Loop control and completion promise', () => {
     const result = await project.spool('ralph', 'Build it.', '--change', change);
 
     expect(result.code).toBe(0);
-    expect(result.stderr).toContain('Complete: promised in iteration 2');
+    expect(result.stderr).toContain('Complete: done in iteration 2');
     expect(project.calls()).toHaveLength(2);
     expect(project.history().map((record) => record.completionFound)).toEqual([false, true]);
 

@@ -12,7 +12,7 @@ import { userError } from '../../errors.ts';
 import { replaceOwn } from '../../files/own.ts';
 import { findHarness } from '../../harness/registry.ts';
 import { isInsideIteration } from '../../process/tree.ts';
-import { resolveChange } from '../../changes/changes.ts';
+import { resolveChange } from '../../changes/sources.ts';
 import { configFile, findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../command.ts';
 import { agentsOf } from '../../run/plan.ts';

@@ -104,7 +104,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
     deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
   };
   const see = (event: AgentEvent) => {
-    watch.see(event);
+    watch.observe(event);
     return null;
   };
   const ended = await session.prompt(turn, { see }).finally(() => session.close());

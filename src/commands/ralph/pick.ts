@@ -1,5 +1,6 @@
 import { userError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
+import { changeOf } from '../../changes/sources.ts';
 import { readTasks } from '../../changes/task-file.ts';
 import { countTasks } from '../../changes/tasks.ts';
 import { ask, askSeveral, type Choice } from '../../report/prompts.ts';
@@ -16,7 +17,7 @@ export const pick = async (project: Project, candidates: readonly string[]): Pro
 };
 
 const choiceOf = async (project: Project, id: string): Promise<Choice> => {
-  const tasks = await readTasks(project, id);
+  const tasks = await readTasks(changeOf(project, id), project.root);
   if (tasks === null) return { value: id };
   const { done, total } = countTasks(tasks);
   return { value: id, hint: `${done} of ${total} tasks done` };

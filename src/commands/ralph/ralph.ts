@@ -5,7 +5,7 @@ import { parseFlags, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { listArchived, listChanges } from '../../changes/changes.ts';
+import { listArchived, listChanges } from '../../changes/sources.ts';
 import { configFile, findProject, type Project } from '../../store/project.ts';
 import { lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
@@ -97,8 +97,7 @@ const checkAgents = async (all: readonly Options[], custom: readonly Harness[]):
 /** Throws if the config file has settings for a change that does not exist. */
 const checkChangeKeys = async (project: Project, keys: readonly string[]): Promise<void> => {
   if (keys.length === 0) return;
-  const archived = (await listArchived(project)).map((name) => name.replace(/^\d{4}-\d\d-\d\d-/, ''));
-  const ids = [...(await listChanges(project)), ...archived];
+  const ids = [...(await listChanges(project)), ...(await listArchived(project))];
   const lost = keys.find((prefix) => prefix === '' || !ids.some((id) => id.startsWith(prefix)));
   if (lost !== undefined)
     throw userError(

@@ -99,7 +99,7 @@ const startMany = async (
   const { invocation, options, optionsOf } = request;
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
-  const stopSignals = onStopSignals((signal) => dashboard.say(`${signal}: ending what runs; once more kills it now.`));
+  const stopSignals = onStopSignals((signal) => dashboard.log(`${signal}: ending what runs; once more kills it now.`));
   const reportOf = (change: string): OnRunEvent => {
     const redactor = createRedactor(invocation.env);
     if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
@@ -110,8 +110,8 @@ const startMany = async (
       ...services,
       parallel,
       stopSignals,
-      announce: dashboard.say,
-      onError: (change, error) => dashboard.say(`${change}: ${describeError(error).text}`),
+      announce: dashboard.log,
+      onError: (change, error) => dashboard.log(`${change}: ${describeError(error).text}`),
       reporterOf: (change) => reporterOn(invocation, reportOf(change)),
     });
     dashboard.dispose();

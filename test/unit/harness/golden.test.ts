@@ -45,7 +45,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const judge = (agent: string, scenario: Scenario) => {
   const { stdout, stderr, exit } = golden(agent, scenario);
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
-  for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.see(event);
+  for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.observe(event);
   return watch.judge(exited(exit));
 };
 
@@ -171,7 +171,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
     for (const event of decode(agent, [
       bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
     ]))
-      watch.see(event);
+      watch.observe(event);
     expect(watch.judge(exited(0))).toMatchObject({
       completionFound: true,
     });
@@ -198,7 +198,7 @@ test('empty turns of pi, caused by a background task, do not affect the promise'
   const lines = [...turns, woken, ...turns, { type: 'agent_end', messages: [] }];
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of decode('pi', [bytes(stdout + lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]))
-    watch.see(event);
+    watch.observe(event);
   expect(watch.judge(exited(0))).toMatchObject({ completionFound: true, error: null });
 });
 
