@@ -31,13 +31,15 @@ export const configSchema = () => ({
     changes: {
       type: 'object',
       description: 'Settings for single changes, by change ID',
-      additionalProperties: { type: 'object', additionalProperties: false, properties: settings() },
+      additionalProperties: { type: 'object', additionalProperties: false, properties: sameSettings() },
     },
     harnesses: { type: 'object', description: 'Custom agents, by name', additionalProperties: customHarness },
   },
 });
 
 const settings = () => Object.fromEntries(configKeys.map((name) => [name, property(flags[name])]));
+
+const sameSettings = () => Object.fromEntries(configKeys.map((name) => [name, { $ref: `#/properties/${name}` }]));
 
 const texts = { type: 'array', items: { type: 'string' } };
 

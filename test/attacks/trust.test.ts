@@ -623,7 +623,7 @@ describe('trust', () => {
         },
       ],
     });
-    expect((await project.spool('trust')).stdout).toContain('trusted already');
+    expect((await project.spool('trust')).stdout).toContain('already trusted');
     expect((await createProject().spool('trust')).stdout).toContain('Nothing to trust');
   });
 });
@@ -699,7 +699,7 @@ describe("an agent of one's own", () => {
     const project = clone({ harnesses: { mine: { command: 'a' }, Mine: { command: 'b' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('"harnesses.mine" reads like "Mine"; choose another name') as string,
+      stderr: expect.stringContaining('"harnesses.mine" looks like "Mine"; choose another name') as string,
     });
   });
 

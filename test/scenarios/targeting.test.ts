@@ -41,7 +41,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     const cancelled = openTerminal(project, ['ralph', 'Build it.']);
     await cancelled.shows('Which change?');
     cancelled.type(escape);
-    await cancelled.shows('Cancelled: no change was chosen');
+    await cancelled.shows('Cancelled: no change was selected');
     expect(await cancelled.exitCode).toBe(130);
     expect(project.calls()).toHaveLength(1);
   });
