@@ -41,12 +41,12 @@ describe('a sandbox that cannot be used', () => {
     [
       'is not installed',
       {},
-      /^spool: The sandbox cannot be used, and nothing was run: not installed: .*bubblewrap.*\. Install with: apt-get install .*bubblewrap/,
+      /^spool: The sandbox is not available, so nothing was run: not installed: .*bubblewrap.*\. Install with: apt-get install .*bubblewrap/,
     ],
     [
       'does not start',
       { bwrap: "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n" },
-      /^spool: The sandbox cannot be used, and nothing was run: .+\. .+$/,
+      /^spool: The sandbox is not available, so nothing was run: .+\. .+$/,
     ],
   ])('%s: the run is refused in one line, and nothing is run', async (_, extra, said) => {
     const project = createProject({ agent: [`touch ran.txt; ${promise}`] });
@@ -82,7 +82,7 @@ test('--allow-all without a sandbox says so in the first lines, and names the fl
   const { stderr } = await project.spool('ralph', 'Go.', '--change', change, '--allow-all');
 
   const said = stderr.slice(0, stderr.indexOf('Iteration 1'));
-  expect(said).toContain('everything is allowed without asking (--allow-all), and without a sandbox');
+  expect(said).toContain('everything is allowed without asking (--allow-all); without --sandbox');
   expect(said).toContain('--sandbox');
 });
 
@@ -97,7 +97,7 @@ test('the same for several at the same time, each before its first iteration', a
 
   for (const id of [change, other]) {
     const said = confident.stderr.slice(0, confident.stderr.indexOf(`${id}: iteration 1`));
-    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\), and without a sandbox.*--sandbox`, 'm'));
+    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\); without --sandbox`, 'm'));
   }
   expect(careful.stderr).not.toContain('sandbox');
 });
