@@ -71,8 +71,8 @@ const table = {
   },
   'unknown-change': {
     exit: 2,
-    text: (query: string, near: string | null, ids: readonly string[]) =>
-      `No change ${quote(query)} in .spool/changes${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
+    text: ({ query, folder, near, ids }: Unknown) =>
+      `No change ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
   },
   'ambiguous-change': {
     exit: 2,
@@ -80,8 +80,8 @@ const table = {
   },
   'unknown-module': {
     exit: 2,
-    text: (query: string, near: string | null, ids: readonly string[]) =>
-      `No module ${quote(query)} in .spool/modules${near ? ` (did you mean "${near}"?)` : ''}. ${modules(ids)}`,
+    text: ({ query, folder, near, ids }: Unknown) =>
+      `No module ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${modules(ids)}`,
   },
   'ambiguous-module': {
     exit: 2,
@@ -118,7 +118,7 @@ const table = {
   'empty-proposal': {
     exit: 2,
     text: (change: string, file: string, id: string) =>
-      `${change}: proposal.md is still the empty template. Edit ${file}, or pass a prompt: ${commandLine('spool', 'ralph', '--change', id)} "…"`,
+      `${change}: ${file} is still the empty template. Edit it, or pass a prompt: ${commandLine('spool', 'ralph', '--change', id)} "…"`,
   },
   'no-tasks': {
     exit: 2,
@@ -321,6 +321,14 @@ const table = {
   },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot access ${path}: ${problem}.` },
 } as const;
+
+interface Unknown {
+  readonly query: string;
+  /** Where it was looked for. */
+  readonly folder: string;
+  readonly near: string | null;
+  readonly ids: readonly string[];
+}
 
 interface Row {
   readonly exit: number | ((...facts: unknown[]) => number);

@@ -16,8 +16,8 @@ export const readJson = (path: string): unknown => {
   }
 };
 
-/** Returns the sorted names of the folders in a folder, without hidden ones and links; empty if it does not exist. */
-export const folderNames = async (path: string): Promise<string[]> =>
+/** The names of the folders in a folder, sorted; empty when it is not there. Hidden ones and links are left out. */
+export const folderNames = (path: string): string[] =>
   entriesOf(path)
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)

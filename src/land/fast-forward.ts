@@ -75,7 +75,7 @@ interface Way {
  */
 const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Promise<DisplacedFiles> => {
   const { project, change, base, prefix, env, cwd, say } = landing;
-  const planning = (await planningPaths(project, change)).map((path) => `${prefix}${path}`);
+  const planning = planningPaths(project, change).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));

@@ -14,26 +14,31 @@ export interface PreambleOptions {
   readonly contextContent?: string | null;
   /** What the agent should know about the previous iteration. */
   readonly lastResult?: string | null;
+  /** The name of the file in which the agent ticks tasks. */
+  readonly tasksFile?: string;
 }
 
 export interface PromptOptions extends PreambleOptions {
   readonly changeId?: string;
+  readonly changeFolder?: string;
   readonly moduleId?: string;
   readonly proposal?: string | null;
   readonly module?: string | null;
   /** The other files of the change, relative to its folder, in reading order. */
   readonly files?: readonly string[];
+  /** Whether specs are among the files. */
+  readonly hasSpecs?: boolean;
 }
 
 /** Builds the prompt of an iteration: preamble, context, last result, proposal, module, the user's prompt. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module, files = [] } = options;
+  const { changeId, moduleId, proposal, module } = options;
   const task = [
     isBlank(proposal) ? null : `## Change Proposal${inParentheses(changeId)}\n\n${proposal.trim()}`,
     isBlank(module) ? null : `## Module${inParentheses(moduleId)}\n\n${module.trim()}`,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
-  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId, files)}\n\n${task.join(separator)}\n`;
+  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(options)}\n\n${task.join(separator)}\n`;
 };
 
 /** Builds the rules of the loop and what is new in this iteration. Ends with a separator. */
@@ -45,9 +50,13 @@ export const buildPromptPreamble = ({
   blockedPromise = 'BLOCKED',
   contextContent,
   lastResult,
+  tasksFile = 'task list',
 }: PreambleOptions): string => {
   const sections = [
-    rules({ completionPromise, blockedPromise, iteration }, progress(iteration, minIterations, maxIterations)),
+    rules(
+      { completionPromise, blockedPromise, iteration, tasksFile },
+      progress(iteration, minIterations, maxIterations),
+    ),
     isBlank(contextContent) ? null : `## Additional Context (added by user mid-loop)\n\n${contextContent.trim()}`,
     isBlank(lastResult) ? null : `## Result of Iteration ${iteration - 1}\n\n${lastResult.trim()}`,
   ].filter((section) => section !== null);
@@ -146,7 +155,7 @@ const progress = (iteration: number, min: number, max: number | undefined) => {
  * instructions must not end the loop.
  */
 const rules = (
-  { completionPromise, blockedPromise, iteration }: Required<Pick<PreambleOptions, RuleOption>>,
+  { completionPromise, blockedPromise, iteration, tasksFile }: Required<Pick<PreambleOptions, RuleOption>>,
   progressLine: string,
 ) => `# Ralph Wiggum Loop - Iteration ${iteration}
 
@@ -157,7 +166,7 @@ ${progressLine}
 ## Instructions
 
 1. Look at the current state first: the task below, the files, \`git status\`, \`git log\`. Part of it may be done already.
-2. Keep the todo list current. If the change has a tasks.md, tick a task (\`- [x]\`) when it is done, and add what is missing.
+2. Keep the todo list current. If the change has a ${tasksFile}, tick a task (\`- [x]\`) when it is done, and add what is missing.
 3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half-finished ones.
 4. Verify it: run the tests, the build and the program itself, and fix what is broken.
 5. Only when the whole task is done and verified, print <promise>${completionPromise}</promise> as your last line, alone on that line, without quotes or backticks.
@@ -175,19 +184,17 @@ ${progressLine}
 - Do not start background work. Every process that you started is stopped when you stop.
 - If something you need is missing, first do everything that can be done without it. Only when nothing is left that you can do, give up honestly: print <promise>${blockedPromise}</promise> alone on its line and, on the next line, what is missing and why. That ends the loop, and a person reads it.`;
 
-type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration';
+type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration' | 'tasksFile';
 
 const maxFilesListed = 20;
 
-const taskIntroduction = (changeId: string | undefined, files: readonly string[]) => {
-  if (changeId === undefined) return 'Carry out the following.';
-  const start = `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\``;
+const taskIntroduction = ({ changeFolder, files = [], hasSpecs = false }: PromptOptions) => {
+  if (changeFolder === undefined) return 'Carry out the following.';
+  const start = `Carry out the change below. Its files are in \`${changeFolder}/\``;
   if (files.length === 0) return `${start}.`;
   const names = files.slice(0, maxFilesListed).map((file) => `- ${file}`);
   const more = files.length > maxFilesListed ? [`- and ${files.length - maxFilesListed} more`] : [];
-  const specs = files.some((file) => file.startsWith('specs/'))
-    ? ' The requirements in specs/ must be met when the change is done.'
-    : '';
+  const specs = hasSpecs ? ' The requirements in the specs must be met when the change is done.' : '';
   return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal define the work: do not change them, except to tick tasks and add missing ones.${specs}`;
 };
 

@@ -33,13 +33,14 @@ export interface LiveOptions {
   readonly sandboxWrite: readonly string[];
 }
 
+/** The part of a harness that is shown. Fields must have the names of `Harness`, which this room cannot import. */
 interface HarnessFacts {
   /** The name shown to users, such as "OpenCode". */
   readonly title: string;
   /** Set if it is declared in config.json. */
   readonly custom?: { readonly command: string };
   /** What it cannot do without --allow-all. */
-  readonly defaultRestrictions?: string;
+  readonly permissions?: { readonly defaultRestrictions?: string };
   /** What its output reports, such as "cost". */
   readonly capabilities: readonly string[];
 }
@@ -168,7 +169,9 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
     (agent) =>
       `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'default model' : `model ${agent.model}`}`,
   );
-  const restrictions = plan.agents.map((agent) => harness(agent.harness).defaultRestrictions).find((text) => text);
+  const restrictions = plan.agents
+    .map((agent) => harness(agent.harness).permissions?.defaultRestrictions)
+    .find((text) => text);
   const ownRules = `the agent's own rules (--allow-all to skip prompts)${restrictions ? `: ${restrictions}` : ''}`;
   const min = plan.minIterations === 1 ? '' : `, after at least ${plan.minIterations} iterations`;
   return [

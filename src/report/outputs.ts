@@ -14,7 +14,7 @@ export interface Outputs {
   /** Writes to stderr. */
   log(text: string): void;
   /** Styles a text. Escape sequences that are part of the text itself are removed. */
-  paint(codes: StyleCodes, text: string): string;
+  style(codes: StyleCodes, text: string): string;
   /** Writes a control sequence to stderr. */
   control(sequence: ControlSequence): void;
   readonly stdout: NodeJS.WriteStream;
@@ -33,7 +33,7 @@ const stdoutNumber = 1;
 const createStyles = () => {
   let mark: string | null = null;
   return {
-    paint: ([begin, end]: StyleCodes, text: string): string => {
+    apply: ([begin, end]: StyleCodes, text: string): string => {
       mark ??= `<${crypto.randomUUID()}:`;
       return `${mark}${begin}>${text}${mark}${end}>`;
     },
@@ -88,7 +88,7 @@ export const createOutputs = (onLost: () => void): Outputs => {
     },
     print: (text) => void outputs.stdout.write(styles.clean(text)),
     log: (text) => void outputs.stderr.write(styles.clean(text)),
-    paint: styles.paint,
+    style: styles.apply,
     control: (sequence) => void outputs.stderr.write(sequenceOf(sequence)),
     get stdout() {
       return watch(process.stdout);

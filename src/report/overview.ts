@@ -2,11 +2,10 @@ import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { listChanges } from '../changes/changes.ts';
+import { changeOf, listChanges } from '../changes/sources.ts';
 import type { Project } from '../store/project.ts';
-import { moduleOf } from '../changes/ids.ts';
 import { readLanded } from '../store/landed.ts';
-import { moduleFolderName } from '../changes/modules.ts';
+import { moduleName } from '../changes/spool/modules.ts';
 import { asRecorded, recordFolder } from '../store/record.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
@@ -36,12 +35,12 @@ export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promi
   Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
 
 export const overview = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<ChangeOverview> => {
-  const moduleId = moduleOf(id);
+  const moduleId = changeOf(project, id).module;
   const saved = await lastSaved(project, id);
   const tasks = await currentTasks(project, id, saved?.view ?? null);
   return {
     id,
-    module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
+    module: moduleId === null ? null : (moduleName(project, moduleId) ?? moduleId),
     tasks: tasks && countTasks(tasks),
     lastRun:
       saved === null

@@ -50,7 +50,7 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
+    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.style(styles[style], text) : text),
     get canPrompt() {
       return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },

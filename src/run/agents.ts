@@ -21,11 +21,11 @@ export const usableAgents = (
   const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
   const agents = looked
     .filter(({ problem }) => problem === null)
-    .map(({ agent }) => (find(agent.harness).choosesOwnModel ? { ...agent, model: null } : agent));
+    .map(({ agent }) => (find(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
   const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignoredModels = plan.agents
-    .filter(({ harness, model }) => model !== null && find(harness).choosesOwnModel)
+    .filter(({ harness, model }) => model !== null && find(harness).launch.choosesOwnModel)
     .map(
       ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
     );

@@ -16,7 +16,7 @@ export const createSessions = (context: SessionContext): AgentSessions => {
   const opened = new Map<string, AgentSession>();
   const open = (harness: Harness): AgentSession => {
     const { work, options, env, stopSignals, redactor, sandbox } = context;
-    const own = context.batch?.isolateAgentData ? harness.isolationEnv?.(dataFolder(context)) : {};
+    const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSpawned(harness, {
       cwd: work.root,
       env: { ...passed(env), ...gitCeilingEnv(context.workspace), ...own },

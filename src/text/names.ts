@@ -1,7 +1,7 @@
 /** A name that cannot be mistaken for a flag and has no control characters. */
 export const isName = (text: string): boolean => text !== '' && !/^\s*-/.test(text) && !hasControls(text);
 
-/** The rule of `isName`, for error messages. */
-export const nameRule = 'takes a name that does not start with "-"';
+/** What such a name must be, as it is said to a user. */
+export const nameRule = 'must be a name that does not start with "-"';
 
 export const hasControls = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);

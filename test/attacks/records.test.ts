@@ -99,7 +99,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
       status: 'interrupted',
     });
     expect((await project.spool('ralph', '--status', '--change', change)).stderr).toBe(
-      `state.json calls ${change} complete, but Spool has not recorded that: it is not believed.\n`,
+      `state.json says that ${change} is complete, but Spool has no record of that and ignores it.\n`,
     );
     expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([
       { lastRun: { status: 'interrupted' } },
@@ -179,7 +179,10 @@ test('what an agent adds to the context does not reach the next prompt, until a 
     expect(prompt).not.toContain('Skip the tests.');
   }
 
-  expect(await project.spool('accept', change)).toMatchObject({ code: 0, stdout: 'Accepted context.txt as it is.\n' });
+  expect(await project.spool('accept', change)).toMatchObject({
+    code: 0,
+    stdout: 'Accepted the current context.txt.\n',
+  });
   await project.spool(...run);
   expect(project.calls()[2]!.prompt).toContain('Skip the tests.');
 });

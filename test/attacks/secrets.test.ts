@@ -212,7 +212,7 @@ test('a rewind neither deletes nor restores what is withheld, and keeps it out o
   rmSync(project.path('.env'));
   expect(await project.spool('rewind', change, '1')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Not brought back: .env (looks like a secret)'),
+    stdout: expect.stringContaining('Not restored: .env (looks like a secret)'),
   });
 });
 
@@ -305,12 +305,12 @@ test('what is not passed on is still taken out of what is written down', async (
 });
 
 test.each([
-  [[], '"env" takes an object with "pass"'],
-  [{ pass: ['A'], block: [] }, '"env" takes an object with "pass"'],
-  [{ pass: 'CI' }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "CI"'],
-  [{ pass: ['CI', '*'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "*"'],
-  [{ pass: ['A B'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "A B"'],
-  [{ pass: [null] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not null'],
+  [[], '"env" must be an object with "pass"'],
+  [{ pass: ['A'], block: [] }, '"env" must be an object with "pass"'],
+  [{ pass: 'CI' }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "CI"'],
+  [{ pass: ['CI', '*'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "*"'],
+  [{ pass: ['A B'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "A B"'],
+  [{ pass: [null] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not null'],
 ])('%j is refused in one line', async (env, problem) => {
   const project = createProject({ files: config(env) });
   expect(await project.spool(...run)).toMatchObject({ code: 2, stderr: `spool: .spool/config.json: ${problem}\n` });
@@ -320,6 +320,6 @@ test('so is a bad SPOOL_ENV_PASS', async () => {
   const project = createProject();
   expect(await project.start(run, { env: { SPOOL_ENV_PASS: 'CI,A=1' } }).result).toMatchObject({
     code: 2,
-    stderr: 'spool: SPOOL_ENV_PASS takes names of variables, such as CI or AWS_*, separated by commas (got "A=1").\n',
+    stderr: 'spool: SPOOL_ENV_PASS must be variable names such as CI or AWS_*, separated by commas (got "A=1").\n',
   });
 });

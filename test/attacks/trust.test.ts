@@ -432,7 +432,7 @@ describe('trust', () => {
     renameSync(`${first.folder}-moved`, first.folder);
     expect(await first.spool('untrust')).toMatchObject({
       code: 0,
-      stdout: `${first.folder} is not trusted any more.\n`,
+      stdout: `${first.folder} is no longer trusted.\n`,
     });
     expect(await first.spool(...run)).toMatchObject({ code: 2 });
     expect(await first.spool('untrust')).toMatchObject({ code: 0, stdout: `${first.folder} was not trusted.\n` });
@@ -707,7 +707,9 @@ describe("an agent of one's own", () => {
     const project = clone({ harnesses: { [name]: { command: 'a' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('has a name that starts with "-" or holds what cannot be seen') as string,
+      stderr: expect.stringContaining(
+        'must not have a name that starts with "-" or contains invisible characters',
+      ) as string,
     });
   });
 

@@ -36,27 +36,27 @@ const rows: Row[] = [
   {
     name: 'a word too many',
     args: ['ralph', 'Build', 'it'],
-    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; put quotes around a text with spaces. See "spool ralph --help".`,
+    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; quote arguments that contain spaces. See "spool ralph --help".`,
   },
   {
     name: 'no value',
     args: ['ralph', '--change'],
-    says: `Option '--change <id>' argument missing. See "spool ralph --help".`,
+    says: `Option '--change <id>' needs a value. See "spool ralph --help".`,
   },
   {
     name: 'a word instead of a number',
     args: [...run, '--max-iterations', 'many'],
-    says: '--max-iterations takes a whole number from 1 on, or "unlimited" (got "many").',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "many").',
   },
   {
     name: 'a negative number',
     args: [...run, '--min-iterations', '-1'],
-    says: '--min-iterations takes a whole number from 1 on (got "-1").',
+    says: '--min-iterations must be a positive whole number (got "-1").',
   },
   {
     name: 'zero',
     args: [...run, '--max-iterations=0'],
-    says: '--max-iterations takes a whole number from 1 on, or "unlimited" (got "0").',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "0").',
   },
   {
     name: 'min above max',
@@ -66,17 +66,17 @@ const rows: Row[] = [
   {
     name: 'empty promise',
     args: [...run, '--completion-promise', ' '],
-    says: '--completion-promise takes one line of text without < and > (got " ").',
+    says: '--completion-promise must be one line of text without < and > (got " ").',
   },
   {
     name: 'a tag as promise',
     args: [...run, '--completion-promise', '<promise>X</promise>'],
-    says: '--completion-promise takes one line of text without < and > (got "<promise>X</promise>").',
+    says: '--completion-promise must be one line of text without < and > (got "<promise>X</promise>").',
   },
   {
     name: 'empty context',
     args: ['ralph', '--add-context', '', '--change', change],
-    says: '--add-context takes some text (got "").',
+    says: '--add-context must be some text (got "").',
   },
   {
     name: 'unknown harness',
@@ -170,13 +170,13 @@ const rows: Row[] = [
   {
     name: 'bad value in config',
     args: run,
-    says: '.spool/config.json: "maxIterations" takes a whole number from 1 on, or "unlimited", not true',
+    says: '.spool/config.json: "maxIterations" must be a positive whole number or "unlimited", not true',
     files: { '.spool/config.json': '{ "maxIterations": true }' },
   },
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: "allowAll" cannot be set there; give --allow-all with each run',
+    says: '.spool/config.json: "allowAll" cannot be set in this file; pass --allow-all to each run',
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {
@@ -194,25 +194,25 @@ const rows: Row[] = [
   {
     name: 'an own harness that wants the prompt nowhere',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" needs "{prompt}" among its "args"',
+    says: '.spool/config.json: "harnesses.mine" needs "{prompt}" in "args"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "prompt": "argument" } } }' },
   },
   {
     name: 'an own harness with a decoder that nobody knows',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" takes "plain" or the name of a harness as "decoder": opencode, ',
+    says: '.spool/config.json: "harnesses.mine" must have "plain" or the name of a harness as "decoder": opencode, ',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "decoder": "xml" } } }' },
   },
   {
     name: 'an own harness with a trailer that is no list',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" takes a list of texts as "trailer"',
+    says: '.spool/config.json: "harnesses.mine" must have a list of texts as "trailer"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": "bye" } } }' },
   },
   {
     name: 'an own harness with a blank trailer',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" has a blank text in its "trailer": every line begins so',
+    says: '.spool/config.json: "harnesses.mine" has an empty text in "trailer", which would match every line',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": [" "] } } }' },
   },
   {
@@ -224,7 +224,7 @@ const rows: Row[] = [
   {
     name: 'a flag as model in config',
     args: run,
-    says: '.spool/config.json: "model" takes a name that does not start with "-", not "--auto"',
+    says: '.spool/config.json: "model" must be a name that does not start with "-", not "--auto"',
     files: { '.spool/config.json': '{ "model": "--auto" }' },
   },
   {
@@ -235,7 +235,7 @@ const rows: Row[] = [
   {
     name: 'bad variable',
     args: run,
-    says: 'SPOOL_MAX_ITERATIONS takes a whole number from 1 on, or "unlimited" (got "x").',
+    says: 'SPOOL_MAX_ITERATIONS must be a positive whole number or "unlimited" (got "x").',
     env: () => ({ SPOOL_MAX_ITERATIONS: 'x' }),
   },
   {
@@ -262,7 +262,11 @@ const rows: Row[] = [
     args: ['create', 'module', 'Größe & Art'],
     says: '"Größe & Art" is not a valid slug (lowercase words joined by "-"): try "gro-e-art".',
   },
-  { name: 'create what?', args: ['create'], says: 'Which one: module, change? See "spool create --help".' },
+  {
+    name: 'create what?',
+    args: ['create'],
+    says: `Missing subcommand for 'create': module or change. See "spool create --help".`,
+  },
   {
     name: 'show nothing known',
     args: ['show', 'xyz'],

@@ -247,7 +247,7 @@ describe('the goal is guarded as a whole', () => {
 
     const result = await project.spool(...run, '--verify', 'npm test');
     expect(result.stderr).toContain(
-      'Guarded      proposal.md, 1 file in specs/, 2 tasks, design.md, module.md, "test" in package.json\n',
+      'Guarded      proposal.md, 1 spec, 2 tasks, design.md, module.md, "test" in package.json\n',
     );
     expect((await project.spool(...run, '--allow-tampering')).stderr).not.toContain('Guarded');
   });
@@ -570,7 +570,7 @@ describe('--require-tasks', () => {
     const project = createProject({ files: { [tasks]: '- [x] one\n' }, agent: [`rm ${tasks}; ${promise}`] });
 
     expect(await project.spool(...once, '--require-tasks', '--allow-tampering')).toMatchObject({ code: 3 });
-    expect(project.history()[0]!.rejected).toBe('1 open task: "tasks.md is gone"');
+    expect(project.history()[0]!.rejected).toBe('1 open task: "tasks.md does not exist"');
   });
 
   test.each([
@@ -630,7 +630,7 @@ describe('an untouched proposal', () => {
     code: 2,
     stdout: '',
     stderr:
-      'spool: 002-02_add-x: proposal.md is still the empty template. Edit .spool/changes/002-02_add-x/proposal.md, or pass a prompt: spool ralph --change 002-02 "…"\n',
+      'spool: 002-02_add-x: .spool/changes/002-02_add-x/proposal.md is still the empty template. Edit it, or pass a prompt: spool ralph --change 002-02 "…"\n',
   };
 
   test('is refused before anything is written, also when its title was edited', async () => {

@@ -132,7 +132,7 @@ describe('an --until that has passed when the run is resumed', () => {
     const terminal = openTerminal(project, run);
     await terminal.shows('03:04 (2026-01-02)');
     terminal.type('late\r');
-    await terminal.shows('takes a time of day such as 07:00, or "none"');
+    await terminal.shows('must be a time of day such as 07:00, or "none"');
     terminal.type('\u0003');
 
     expect(await terminal.exitCode).toBe(130);

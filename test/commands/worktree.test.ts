@@ -88,7 +88,7 @@ test('in a worktree, commands are about the project that the run belongs to', as
   await there('ralph', '--change', change, '--add-context', 'Mind the gap.');
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('Mind the gap.');
   expect(await there('land', change, '--force')).toMatchObject({ code: 1, stderr: expect.stringContaining('false') });
-  expect((await there('create', 'module', 'more')).stdout).toContain('Made module');
+  expect((await there('create', 'module', 'more')).stdout).toContain('Created module');
   expect(project.exists(`${cwd}/.spool/modules/003_more/module.md`)).toBe(true);
 });
 

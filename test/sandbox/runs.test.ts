@@ -118,7 +118,7 @@ test('a path that is not there cannot be made writable', async () => {
   const result = await project.spool(...sandboxed('--sandbox-write', '~/not-there'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-write takes a file or folder that is there');
+  expect(result.stderr).toContain('--sandbox-write must be an existing file or folder');
   expect(result.stderr).toContain(join(project.home, 'not-there'));
   expect(project.calls()).toEqual([]);
 });
@@ -129,7 +129,7 @@ test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is 
   const result = await project.spool(...sandboxed('--sandbox-allow', host));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-allow takes a host');
+  expect(result.stderr).toContain('--sandbox-allow must be a host');
 });
 
 test.each([
@@ -162,7 +162,7 @@ test('a path in the folder in which Spool keeps what is trusted cannot be made w
   const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-write takes no path in the folder where Spool keeps what you trust');
+  expect(result.stderr).toContain("--sandbox-write must not be inside of Spool's own state folder");
   expect(project.calls()).toEqual([]);
 });
 

@@ -57,8 +57,8 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
 
 const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
   const { invocation, project, changes, options, optionsOf, explicit, fileFor, passLists } = request;
-  const { cwd, argument } = invocation;
-  const prompt = options.promptFile === null ? (argument ?? '') : await readPromptFile(cwd, options.promptFile);
+  const { cwd, args } = invocation;
+  const prompt = options.promptFile === null ? (args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
   return changes.map((change) => ({
     project,
     change,
@@ -153,7 +153,9 @@ const createPerson = ({ project, invocation }: StartRequest, change: string): Pe
   async chooseUntil(passed) {
     const { askText } = await import('../../report/prompts.ts');
     const problem = (answer: string) =>
-      answer.trim() === '' || parseValue('clock', answer) !== null ? undefined : `--until ${expects.clock}.`;
+      answer.trim() === '' || parseValue('time-of-day', answer) !== null
+        ? undefined
+        : `--until ${expects['time-of-day']}.`;
     const answer = await askText(`--until ${passed} has passed. New stop time (empty for none):`, problem);
     return answer === null ? null : answer.trim() || noTime;
   },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { tellingLine } from '../../../src/harness/error-line.ts';
+import { findErrorLine } from '../../../src/harness/error-line.ts';
 import type { AgentErrorKind } from '../../../src/ralph/events.ts';
 
 const kindOf = (lines: readonly string[], own = true): AgentErrorKind | null =>
-  tellingLine(lines, { own })?.kind ?? null;
+  findErrorLine(lines, { own })?.kind ?? null;
 
 describe('what an agent CLI says of itself', () => {
   test.each<[string, AgentErrorKind]>([
@@ -131,7 +131,7 @@ describe('among the lines of a test runner', () => {
 
 test('a stack below the error does not take it back, and the last telling line counts', () => {
   const stack = ['at throwErrorIfNotOK (file:///gemini/index.js:1:2)', 'at process.processTicksAndRejections'];
-  expect(tellingLine(['Error: No API key found.', 'Error: 429 Too Many Requests', ...stack], { own: true })).toEqual({
+  expect(findErrorLine(['Error: No API key found.', 'Error: 429 Too Many Requests', ...stack], { own: true })).toEqual({
     line: 'Error: 429 Too Many Requests',
     kind: 'rate-limit',
   });

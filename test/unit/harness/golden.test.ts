@@ -30,7 +30,7 @@ const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exi
   const events: AgentEvent[] = [];
   const harness = harnesses.find(({ name }) => name === agent)!;
   const diagnosis = createDiagnosis(harness, false, (event) => events.push(event));
-  const stream = createEventStream(harness.decoder(harness.title), diagnosis.see);
+  const stream = createEventStream(harness.output.decoder(harness.title), diagnosis.see);
   for (const chunk of stdout) stream.write('stdout', chunk);
   stream.write('stderr', bytes(stderr));
   stream.end();

@@ -13,6 +13,7 @@ import { crash, recordWith } from './records.ts';
 
 const full = {
   changeId: '002-01_add-ralph-loop',
+  changeFolder: '.spool/changes/002-01_add-ralph-loop',
   moduleId: '002',
   iteration: 3,
   maxIterations: 50,
@@ -22,7 +23,9 @@ const full = {
   lastResult: '\nIt changed no files. If you are stuck, try another approach.\n',
   proposal: '# Add the loop\n\n## Why\n\nNobody wants to press Enter all night.\n',
   module: '# Ralph\n\nThe loop and all that belongs to it.\n',
+  tasksFile: 'tasks.md',
   files: ['specs/ralph-loop/spec.md', 'tasks.md', 'design.md'],
+  hasSpecs: true,
 } satisfies PromptOptions;
 
 const userPrompt = 'Begin with the tests.\n';
@@ -125,7 +128,7 @@ describe('the preamble', () => {
   test('is no promise when an agent repeats it, whatever the promise is', () => {
     const word = fc
       .oneof(fc.string(), fc.constantFrom('ALL DONE', '```', '~~~', 'a`b', '**', '--', 'promise'))
-      .map((text) => parseValue('word', text))
+      .map((text) => parseValue('line', text))
       .filter((value) => typeof value === 'string');
     fc.assert(
       fc.property(word, (completionPromise) => {
