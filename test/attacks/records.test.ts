@@ -371,7 +371,7 @@ test('a checkpoint whose ref was moved is not what is rewound to', async () => {
   ])
     expect(await project.spool(...call)).toMatchObject({
       code: 2,
-      stderr: `spool: Checkpoint 0 of ${change} is not what Spool has kept under that name: somebody has moved it. Nothing was changed.\n`,
+      stderr: `spool: Checkpoint 0 of ${change} is not the commit that Spool recorded: its ref was moved. Nothing was changed.\n`,
     });
   expect(project.exists('work.txt')).toBe(true);
 });

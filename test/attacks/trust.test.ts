@@ -78,7 +78,7 @@ describe('a clone runs nothing of its own', () => {
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toContain(shown);
     expect(result.stderr).toMatch(
-      /^spool: \S+ would run the above, which you have not trusted\. .*SPOOL_TRUST=sha256:[\da-f]{64}$/m,
+      /^spool: \S+ would run the commands above, which you have not trusted\. .*SPOOL_TRUST=sha256:[\da-f]{64}$/m,
     );
     expect(isHit(project)).toBe(false);
     expect(project.calls()).toEqual([]);
@@ -198,7 +198,7 @@ describe('trust', () => {
     expect(no.screen()).toContain(String.raw`: \u{202e}\u{1b}[2K\u{200b}; touch "$HOME/pwned"`);
     no.type('\r');
     expect(await no.exitCode).toBe(130);
-    expect(no.screen()).toContain('Cancelled: the project is not trusted, nothing was started.');
+    expect(no.screen()).toContain('Cancelled: the project is not trusted. Nothing was started.');
     expect(isHit(project)).toBe(false);
     expect(project.exists('.spool/.state')).toBe(false);
 
@@ -329,7 +329,7 @@ describe('trust', () => {
     const project = createProject({ agent: [edit] });
     await project.start([...run, '--allow-tampering'], { env: { SPOOL: spoolProgram } }).result;
 
-    expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('Only a person can run "spool trust"');
+    expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('"spool trust" cannot be run by an agent');
     expect(await project.spool(...run)).toMatchObject({ code: 2 });
     expect(isHit(project)).toBe(false);
   });
@@ -462,7 +462,7 @@ describe('trust', () => {
     const refused = (source: string) =>
       expect.stringMatching(
         new RegExp(
-          `^spool: config\\.json ${source} would run \\S+/tools/x\\.sh, which is not the file that you have trusted`,
+          `^spool: config\\.json ${source} would run \\S+/tools/x\\.sh, which differs from the file that you trusted`,
           'm',
         ),
       ) as string;
@@ -551,7 +551,7 @@ describe('trust', () => {
 
       expect(await project.spool('land', change)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`./${script} decides whether the work is verified, and was changed`) as string,
+        stderr: expect.stringContaining(`./${script} affects verification and was changed`) as string,
       });
       expect(project.exists('build')).toBe(false);
     });

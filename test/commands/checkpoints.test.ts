@@ -562,7 +562,7 @@ test('prune drops the checkpoints and logs of old runs, asks first, and keeps th
   expect(await project.spool('prune')).toMatchObject({
     code: 2,
     stderr:
-      'spool: This would delete 1 old run of 1 change (2 checkpoints, prompts and logs): give --yes when nobody can be asked.\n',
+      'spool: This would delete 1 old run of 1 change (2 checkpoints, prompts and logs): pass --yes in non-interactive mode.\n',
   });
   expect(readdirSync(folder)).toHaveLength(4);
 

@@ -68,7 +68,7 @@ describe('spool config set', () => {
     [['maxIteration', '3'], 'unknown key "maxIteration" (did you mean "maxIterations"?)'],
     [['allowAll', 'true'], '"allowAll" cannot be set in this file; pass --allow-all to each run'],
     [['verify', '["npm test"'], 'verify must be a JSON list'],
-    [['minIterations', '60'], '--min-iterations 60 is above --max-iterations 50'],
+    [['minIterations', '60'], '--min-iterations 60 is greater than --max-iterations 50'],
     [['iterationTimeout', '0s'], '--iteration-timeout must be a duration above zero'],
     [['harness', 'nobody'], 'nobody'],
     [['harness', 'opencode:--auto'], '"harness" must be a list of names'],
@@ -173,7 +173,7 @@ describe('what is set by spool config set', () => {
 
     expect(project.read('../home/said')).toBe(
       ['set', 'unset']
-        .map((name) => `spool: Only a person can run "spool config ${name}": use another terminal.\n`)
+        .map((name) => `spool: "spool config ${name}" cannot be run by an agent: run it in another terminal.\n`)
         .join('') + 'm\n',
     );
     expect(project.read(file)).toBe('{"model":"m"}');

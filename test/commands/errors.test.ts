@@ -61,7 +61,7 @@ const rows: Row[] = [
   {
     name: 'min above max',
     args: [...run, '--min-iterations', '5', '--max-iterations', '3'],
-    says: '--min-iterations 5 is above --max-iterations 3: lower the one or raise the other.',
+    says: '--min-iterations 5 is greater than --max-iterations 3: lower --min-iterations or raise --max-iterations.',
   },
   {
     name: 'empty promise',
@@ -152,7 +152,7 @@ const rows: Row[] = [
   {
     name: 'no project',
     args: run,
-    says: 'No .spool folder in {folder}/.. or above it. Run "spool init" in your project first.',
+    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first.',
     cwd: '..',
   },
   {
@@ -249,7 +249,7 @@ const rows: Row[] = [
     name: 'missing agent, others there',
     args: run,
     code: 1,
-    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use another with --harness: claude, codex)',
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use --harness with one of: claude, codex)',
     env: withAgents('claude', 'codex'),
   },
   {

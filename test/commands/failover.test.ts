@@ -53,7 +53,7 @@ test('when none of them is installed, that is an error before anything starts', 
   const result = await project.spool('ralph', '--change', change, '--harness', 'codex,gemini');
 
   expect(result).toMatchObject({ code: 1, stdout: '' });
-  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --harness: opencode\)\n$/);
+  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --harness with one of: opencode\)\n$/);
   expect(project.exists('.spool/.state')).toBe(false);
 });
 

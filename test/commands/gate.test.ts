@@ -24,7 +24,7 @@ describe('--verify', () => {
 
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain('Complete: done and verified in iteration 2.');
-    expect(result.stderr).toContain('  Gate        4 runs, 3 passed, 1 failed\n');
+    expect(result.stderr).toContain('  Checks      4 runs, 3 passed, 1 failed\n');
     expect(project.history()).toMatchObject([
       {
         completionFound: false,
@@ -53,7 +53,7 @@ describe('--verify', () => {
       { gate: { passed: false, runs: [{ outcome: 'failed' }] }, rejected: null, error: null },
       { gate: { passed: false } },
     ]);
-    expect(project.calls().at(-1)!.prompt).toContain('a state that does not hold:');
+    expect(project.calls().at(-1)!.prompt).toContain('a state that does not pass the checks:');
   });
 
   test('what is red, then green is flaky: it counts, and is recorded', async () => {
@@ -166,7 +166,10 @@ describe('--verify', () => {
       const loop = project.start([...run, ...verify]);
       await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
       loop.kill('SIGINT');
-      expect(await loop.result).toMatchObject({ code: 130, stderr: expect.stringContaining('the next start runs it') });
+      expect(await loop.result).toMatchObject({
+        code: 130,
+        stderr: expect.stringContaining('resuming runs them again'),
+      });
     }
     project.write('../home/go', '');
 

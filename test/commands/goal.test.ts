@@ -486,7 +486,7 @@ describe('spool accept', () => {
 
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(project.read('../home/said')).toBe(
-      'spool: Only a person can run "spool accept": use another terminal.\n2\n',
+      'spool: "spool accept" cannot be run by an agent: run it in another terminal.\n2\n',
     );
   });
 });
@@ -560,7 +560,7 @@ describe('--require-tasks', () => {
     expect(await project.spool(...run, '--require-tasks')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `spool: --require-tasks: ${tasks} ${problem}. Write a task as "- [ ] …", or leave the flag out.\n`,
+      stderr: `spool: --require-tasks: ${tasks} ${problem}. Add a task as "- [ ] …", or remove the flag.\n`,
     });
     expect(project.exists('.spool/.state')).toBe(false);
     expect(project.calls()).toEqual([]);
@@ -587,7 +587,7 @@ describe('--require-tasks', () => {
       rejected: `1 open task: "${title}"`,
       tasks: { done: 1, total: 2 },
     });
-    expect((await project.spool('archive', change)).stderr).toContain('1 of 2 tasks');
+    expect((await project.spool('archive', change)).stderr).toContain('1 open task (of 2)');
   });
 
   test('an optional task, and a box above others, are not open', async () => {

@@ -324,7 +324,7 @@ describe('nothing is landed', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: `spool: There is work in ${worktree} that is not on ${branch}: ${what}. Commit it there first.\n`,
+      stderr: `spool: ${worktree} has work that is not on ${branch}: ${what}. Commit it there first.\n`,
     });
     expect(project.git('-C', worktree, 'rev-parse', 'HEAD')).toBe(head);
   });

@@ -216,7 +216,7 @@ test('too many iterations in a row without a change', async () => {
   expect(result).toMatchObject({ code: 4 });
   expect(result.stderr).toContain('Blocked: 3 iterations in a row changed nothing (--max-stalled).');
   expect(project.history()).toHaveLength(5);
-  expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no file.');
+  expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no files.');
 });
 
 test('limits are kept when a run is resumed, and what was used counts', async () => {
@@ -351,7 +351,7 @@ test('a resumed run keeps --no-commit and --fail-fast, and has no more iteration
   expect(await last.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 130 });
   const none = await last.spool(...run);
   expect(none).toMatchObject({ code: 3 });
-  expect(none.stderr).toContain('Not complete: --max-iterations 1 reached');
+  expect(none.stderr).toContain('Not complete: stopped at --max-iterations 1');
   expect(last.calls()).toHaveLength(1);
 });
 

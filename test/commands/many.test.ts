@@ -28,7 +28,7 @@ test.each([
 
   expect(result).toMatchObject({ code: 0 });
   expect(project.read('order.txt').trimEnd().split('\n')).toEqual(expected);
-  for (const id of expected) expect(result.stderr).toMatch(new RegExp(`^${id} +complete +1 +[\\d.]+ m?s +1 `, 'm'));
+  for (const id of expected) expect(result.stderr).toMatch(new RegExp(`^${id} +complete +1 +[\\d.]+m?s +1 `, 'm'));
   expect(project.git('log', '--format=%s').split('\n')).toHaveLength(expected.length + 1);
 });
 

@@ -113,7 +113,7 @@ test.each([
     'a setup that fails',
     ['--worktree', '--worktree-setup', 'echo no; exit 3'],
     1,
-    /The setup of the worktree failed \(echo no; exit 3\): see .*setup\.log/,
+    /Worktree setup failed \(echo no; exit 3\): see .*setup\.log/,
   ],
   ['a branch that git refuses', ['--branch', 'bad..name'], 2, /Cannot work on branch bad\.\.name: /],
 ])('%s is one line, and no agent starts', async (_, args, code, message) => {
@@ -476,7 +476,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const how = `cp ${proposal} ${worktree}/${proposal}`;
     expect(result).toMatchObject({ code: 2 });
     expect(result.stderr).toContain(
-      `Conflict in ${proposal}: the same lines were changed in the project and in the worktree. To use yours: ${how}\n`,
+      `Conflict in ${proposal}: the same lines were changed in the project and in the worktree. To keep yours: ${how}\n`,
     );
     expect(project.calls()).toHaveLength(1);
     project.write(`${worktree}/${proposal}`, '# Of the person\n');
@@ -605,7 +605,7 @@ describe('nothing is lost with a worktree', () => {
     const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
     expect(await project.spool(...run, ...setup)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The setup of the worktree failed'),
+      stderr: expect.stringContaining('Worktree setup failed'),
     });
     project.write('../home/ok', '');
     await project.spool(...run, ...setup);

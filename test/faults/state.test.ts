@@ -202,7 +202,7 @@ test('a lock of another machine is respected, and the message says how to get ri
   expect(loop.stderr).toContain(`if that machine is gone, delete .spool/.state/ralph/${change}/lock`);
   const create = await project.spool('create', 'module', 'x');
   expect(create.code).toBe(2);
-  expect(create.stderr).toContain('Process 1 on elsewhere holds ');
+  expect(create.stderr).toContain('is locked by PID 1 on elsewhere.');
 });
 
 test('a lock that does not say since when it is held is named without it', async () => {
@@ -210,7 +210,7 @@ test('a lock that does not say since when it is held is named without it', async
   const lock = { id: '00000000-0000-4000-8000-000000000000', pid: 1, host: 'elsewhere' };
   project.write(`.spool/.state/ralph/${change}/lock`, JSON.stringify(lock));
 
-  expect((await project.spool(...run)).stderr).toContain('(process 1 on elsewhere; if that machine is gone');
+  expect((await project.spool(...run)).stderr).toContain('(PID 1 on elsewhere; if that machine is gone');
 });
 
 test('a lock that is a folder is named, and hides nothing', async () => {
@@ -232,7 +232,7 @@ test('a lock that is a link to nowhere is named', async () => {
 
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: `spool: ${project.stateFile('lock')} is a symbolic link, so Spool does not use it. Remove it and try again.\n`,
+    stderr: `spool: ${project.stateFile('lock')} is a symbolic link, so Spool does not use it. Delete it and try again.\n`,
   });
 });
 
@@ -325,7 +325,7 @@ test('without git everything works, and the git fields are null', async () => {
 
   expect(project.history()).toMatchObject([{ git: null, commit: null, completionFound: true }]);
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /promised +\S+ m?s +0 +yes +- +-/,
+    /promised +\S+m?s +0 +yes +- +-/,
   );
 });
 

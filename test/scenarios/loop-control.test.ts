@@ -15,7 +15,7 @@ describe('Requirement: Loop control and completion promise', () => {
 
     const bounded = await project.spool('ralph', 'Build it.', '--change', change, '--max-iterations', '1');
     expect(bounded.code).toBe(3);
-    expect(bounded.stderr).toContain('Not complete: --max-iterations 1 reached');
+    expect(bounded.stderr).toContain('Not complete: stopped at --max-iterations 1');
     expect(project.calls()).toHaveLength(3);
   });
 

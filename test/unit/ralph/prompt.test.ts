@@ -20,7 +20,7 @@ const full = {
   minIterations: 2,
   completionPromise: 'COMPLETE',
   contextContent: 'The API moved to `/v2`.\n',
-  lastResult: '\nIt changed no file. If you are stuck, try another way.\n',
+  lastResult: '\nIt changed no files. If you are stuck, try another approach.\n',
   proposal: '# Add the loop\n\n## Why\n\nNobody wants to press Enter all night.\n',
   module: '# Ralph\n\nThe loop and all that belongs to it.\n',
   tasksFile: 'tasks.md',
