@@ -49,7 +49,9 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
   const again = await project.spool('ralph', '--all', '--fail-fast');
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'));
+  expect(again.stderr).toMatch(
+    new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'),
+  );
   expect(project.history(change)).toHaveLength(1);
 });
 
@@ -211,6 +213,18 @@ test('a change whose state cannot be written does not stop the others', async ()
   expect(result).toMatchObject({ code: 1 });
   expect(result.stderr).toMatch(new RegExp(`^${change} +complete`, 'm'));
   expect(result.stderr).toMatch(new RegExp(`^${second} +not started`, 'm'));
+  expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
+});
+
+test('a change whose run broke off has failed, with the error', async () => {
+  const state = `"$(dirname "$(git rev-parse --git-common-dir)")/.spool/.state/ralph/$change"`;
+  const script = `${which}; case $change in *second) rm -rf ${state}; touch ${state};; esac; ${promise}`;
+  const project = createProject({ files, agent: [script] });
+
+  const result = await project.spool('ralph', '--all', '--parallel', '2');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(result.stderr).toMatch(new RegExp(`^${second} +failed .* Cannot `, 'm'));
   expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
 });
 
