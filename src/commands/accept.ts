@@ -11,13 +11,15 @@ import { acceptContext } from '../store/context.ts';
 import { withSecrets, recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
+import { redactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 
 /** How many changes are listed. */
 const shown = 20;
 
 /** A loop that runs takes it over before it judges the next promise; otherwise the next one does. */
-export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ argument, cwd, env, ...call }: Invocation): Promise<number> => {
+  const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
   const change = await resolveChange(project, argument!);
   const view = await readState(project, change);

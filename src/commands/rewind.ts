@@ -13,7 +13,7 @@ import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { Terminal } from '../report/terminal.ts';
+import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
 import { keptOf } from './kept.ts';
@@ -32,7 +32,7 @@ const rewindOrShow = async (call: Invocation): Promise<number> => {
   if (!existsSync(workspace)) throw userError('workspace-gone', workspace);
   const target = (await treeOf(tree, checkpointNamed(kept, call.second!).commit))!;
   if (call.rawFlags.dryRun) {
-    show(await planOf(kept, target, call), call.terminal);
+    show(await planOf(kept, target, call), redactedTerminal(call.terminal, call.env));
     return 0;
   }
   const lock = lockChange(project, change, { treeFolder: tree.gitDir });
@@ -44,7 +44,8 @@ const rewindOrShow = async (call: Invocation): Promise<number> => {
 };
 
 const rewindTo = async (kept: RunCheckpoints, target: string, call: Invocation): Promise<number> => {
-  const { terminal, second } = call;
+  const { second } = call;
+  const terminal = redactedTerminal(call.terminal, call.env);
   const { tree, change, run: runId } = kept;
   const planned = await planOf(kept, target, call);
   const { plan, leftOut, redactor } = planned;
@@ -102,7 +103,7 @@ const planOf = async (kept: RunCheckpoints, target: string, call: Invocation): P
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
-const show = ({ plan: { changes, left }, lost }: Planned, terminal: Terminal): void => {
+const show = ({ plan: { changes, left }, lost }: Planned, terminal: RedactedTerminal): void => {
   for (const { status, name } of changes.slice(0, mostNamed))
     terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
   if (changes.length > mostNamed) terminal.print(`and ${pluralise(changes.length - mostNamed, 'file')} more\n`);

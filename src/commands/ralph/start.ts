@@ -100,8 +100,9 @@ const startMany = async (
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
   const stopSignals = onStopSignals((signal) => dashboard.say(`${signal}: ending what runs; once more kills it now.`));
+  const redactor = createRedactor(invocation.env);
+  const describe = (error: unknown) => redactor.data(describeError(error));
   const reportOf = (change: string): OnRunEvent => {
-    const redactor = createRedactor(invocation.env);
     if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
     return parallel > 1 ? forTerminal(dashboard.reportOf(change), redactor) : ownReport(request, optionsOf(change));
   };
@@ -111,13 +112,13 @@ const startMany = async (
       parallel,
       stopSignals,
       announce: dashboard.say,
-      onError: (change, error) => dashboard.say(`${change}: ${describeError(error).text}`),
+      onError: (change, error) => dashboard.say(`${change}: ${describe(error).text}`),
       reporterOf: (change) => reporterOn(invocation, reportOf(change)),
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
       if (error === undefined) return { ...outcome, code: exitCodeFor(outcome.result?.reason ?? 'complete', null) };
-      const { code, text } = describeError(error);
+      const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });
     invocation.terminal.log(`\n${renderOutcomes(described).join('\n')}\n`);
@@ -137,9 +138,9 @@ const ownReport = ({ project, invocation, find }: StartRequest, options: Options
   return forTerminal(createLiveReporter(invocation.terminal, { ...options, harness: find, folderOf }), redactor);
 };
 
-const reporterOn = ({ terminal }: Invocation, onEvent: OnRunEvent): Reporter => ({
+const reporterOn = ({ terminal, env }: Invocation, onEvent: OnRunEvent): Reporter => ({
   onEvent,
-  warn: (text) => terminal.log(`${text}\n`),
+  warn: (text) => terminal.log(`${createRedactor(env).text(text)}\n`),
   drained: terminal.drained,
 });
 
