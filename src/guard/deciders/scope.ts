@@ -102,7 +102,9 @@ export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
     if (isUnclear(word)) return filesLike(scope, word);
     for (const folder of new Set([scope.cwd, ...scope.folders])) {
       const path = posix.isAbsolute(word) ? word : posix.join(folder, word);
-      const files = expand(scope.files, path).filter((file) => scope.files.isFile(file));
+      const files = [...new Set([path, looser(path)])]
+        .flatMap((each) => expand(scope.files, each))
+        .filter((file) => scope.files.isFile(file));
       if (files.length > 0) return files;
     }
     return [];
@@ -117,6 +119,9 @@ const filesLike = (scope: Scope, word: string): string[] => {
   const paths = folders.flatMap((folder) => expand(scope.files, posix.join(folder, pattern)));
   return [...new Set(paths)].filter((path) => scope.files.isFile(path));
 };
+
+/** The same path with a star in the place of `[x]` and `{x,y}`, which stand for one of several names. */
+export const looser = (path: string): string => path.replaceAll(/\[[^/]{0,64}\]|\{[^/]{0,64}\}/g, '*');
 
 /** `*` and `?` stand for all that fits, in each part of a path. */
 export const expand = (files: Files, path: string): string[] => {
