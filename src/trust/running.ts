@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, posix, relative } from 'node:path';
+import { join, posix } from 'node:path';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';
@@ -24,9 +24,8 @@ export const runningOf = ({ root }: Project, command: string, { all }: { readonl
   const files = filesAt(root);
   const scripts = scriptsIn(command, files, { project: root, home: homedir(), all });
   const named = all ? withNamed(scripts.files, files) : { paths: scripts.files, isWhole: true };
-  const keys = [...named.paths, ...decidersOf([command], files)];
   return {
-    hashes: hashesIn(root, new Set([...keys, ...targetsOf(root, keys)])),
+    hashes: hashesIn(root, new Set([...named.paths, ...decidersOf([command], files)])),
     unclear: [...scripts.unclear, ...(named.isWhole ? [] : ['scripts that name many files'])],
   };
 };
@@ -46,18 +45,6 @@ const withNamed = (scripts: readonly string[], files: Files): { paths: string[];
   return { paths: [...paths], isWhole: true };
 };
 
-/** Links are not hashed, so what they lead to is. */
-const targetsOf = (root: string, keys: readonly string[]): string[] =>
-  keys.flatMap((key) => {
-    const path = join(root, splitKey(key).path);
-    try {
-      const target = realpathSync(path);
-      return target === realpathSync(root) || target === path ? [] : [relative(realpathSync(root), target)];
-    } catch {
-      return [];
-    }
-  });
-
 /** What decides commands, as it is now. */
 export const decidingIn = (root: string, commands: readonly string[]): Hashes =>
   hashesIn(root, decidersOf(commands, filesAt(root)));
@@ -74,12 +61,15 @@ export const changedRunning = (before: Hashes, now: Hashes): string[] =>
 
 const nameOf = (path: string) => (/^(?:\/|\.\.\/)/.test(path) ? path : `./${path}`);
 
+/** Spool creates these itself. What is in them counts. */
+const ownFolders = new Set(['.spool', '.spool/worktrees']);
+
 /** In a larger project this is not looked for. */
 const mostEntries = 100_000;
 
 /**
  * Whether a file or folder of a project was written since, by the time that no program can set; true when there are too
- * many to tell. git's own files and the state of Spool do not count.
+ * many to tell. git's own files and the state of Spool, which a sandbox protects, do not count.
  */
 export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
   const folders = ['.'];
@@ -90,7 +80,8 @@ export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
       if (entry.name === '.git' || path === '.spool/.state') continue;
       seen++;
       const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
-      if (seen > mostEntries || stats === undefined || stats.ctimeMs > sinceMs) return true;
+      const isWritten = stats === undefined || stats.ctimeMs > sinceMs;
+      if (seen > mostEntries || (isWritten && !ownFolders.has(path))) return true;
       if (entry.isDirectory()) folders.push(path);
     }
   return false;
