@@ -103,7 +103,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const tree = await openWorkTree({ project, change, work }, emit);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(tempIndex));
   createFolder(record);
-  const notes = takeOverNotes({ run: plan.run, folder, record });
+  const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
   if (options.fresh) forgetGoal(record);
   // Before Spool commits anything: what was committed since the last run was interrupted is a person's.
   const guard = await openGuard({
