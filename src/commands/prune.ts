@@ -10,7 +10,7 @@ import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';
 import { recordFolder } from '../store/record.ts';
 import { loopOwner, ralphFolder } from '../store/state.ts';
-import { newScratch } from '../store/folders.ts';
+import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
 import type { Invocation } from './command.ts';
 
@@ -26,7 +26,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const keep = parseValue('count', raw);
   if (typeof keep !== 'number') throw userError('bad-value', '--keep', expects.count, raw);
   const project = findProject(cwd);
-  const found = await findWorkTree(project.root, newScratch(stateFolder(project)));
+  const found = await findWorkTree(project.root, newTempIndex(env));
   const tree = found.kind === 'found' ? found.tree : null;
   const old = await findOld(project, tree, keep);
   if (old.length === 0) {

@@ -10,6 +10,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -238,6 +239,12 @@ export const createFolder = (path: string): boolean => {
   for (const part of partsOf(path)) isNew = createOne(part);
   checkFolder(path);
   return isNew;
+};
+
+/** Creates a folder below `parent` that only the user can open; its name begins with `prefix` and cannot be guessed. */
+export const createPrivateFolder = (parent: string, prefix: string): string => {
+  createFolder(parent);
+  return mkdtempSync(join(parent, prefix));
 };
 
 /** Folders that this process has created, or given their mode. */

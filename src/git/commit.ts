@@ -65,12 +65,12 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
   const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
 
-  const scratch = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
-  const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
+  const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
+  const env = { GIT_INDEX_FILE: index, [tagVariable]: request.tag };
   const earlier = readIndexNote(tree);
   const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
   try {
-    await copyIndex(tree.index, scratch);
+    await copyIndex(tree.index, index);
     if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
     const input = indexLines({ staged, wanted, open });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
@@ -96,7 +96,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
       return { kind: 'moved' };
     }
   } finally {
-    removeOwn(scratch);
+    removeOwn(index);
   }
   return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
 };

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
 import { git, toUtf8 } from './git.ts';
 
-/** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
+/** A git work tree. `tempIndex` is an index of our own, outside of the project: the user's index is read, never written. */
 export interface WorkTree {
   readonly root: string;
   readonly index: string;
@@ -23,7 +23,7 @@ export type Found =
   | { readonly kind: 'refused'; readonly why: string };
 
 /** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
-export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
+export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
   const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
@@ -36,7 +36,7 @@ export const findWorkTree = async (cwd: string, scratch: string): Promise<Found>
         gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
         hasDotGit: existsSync(join(root, '.git')),
-        tempIndex: scratch,
+        tempIndex,
       },
     };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
@@ -62,12 +62,12 @@ export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit |
  * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file
  * that is younger than the index once more, instead of trusting a size and a time that may not have changed.
  */
-export const copyIndex = async (index: string, scratch: string): Promise<void> => {
+export const copyIndex = async (index: string, copy: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
-  if (!stats?.isFile()) return rm(scratch, { force: true });
-  await copyFile(index, scratch);
+  if (!stats?.isFile()) return rm(copy, { force: true });
+  await copyFile(index, copy);
   const time = Math.floor(stats.mtimeMs) / 1000;
-  await utimes(scratch, time, time);
+  await utimes(copy, time, time);
 };
 
 /** The commit that is checked out; null in a repository without commits. */

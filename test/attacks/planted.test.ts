@@ -52,6 +52,20 @@ test('a link in the place of .git/worktrees deletes nothing behind it', async ()
   expect(readdirSync(join(victim, 'precious'))).toEqual(['file']);
 });
 
+test('an agent finds no index of Spool in the project that it could make a link of', async () => {
+  const attack = `for file in $(find .spool/.state .git -name 'scratch*' -o -name 'index'); do
+    echo "$file" >> "$HOME/found"
+    case "$file" in .git/*) ;; *) ln -s "$HOME/victim" "$file.commit"; ln -s "$HOME/victim" "$file.rules" ;; esac; done`;
+  const project = createProject({ agent: [`${attack}; echo a > a.txt; ${promise}`] });
+  writeFileSync(join(project.home, 'victim'), 'precious\n');
+
+  await project.spool(...run);
+
+  expect(readFileSync(join(project.home, 'found'), 'utf8')).toBe('.git/index\n');
+  expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious\n');
+  expect(readdirSync(join(project.home, '.local/state/spool/tmp'))).toEqual([]);
+});
+
 test('a checkpoint that points to a branch neither moves it nor deletes it', async () => {
   const pointer = (run: string, name: string) =>
     `git symbolic-ref refs/spool/${change}/${run}/${name} refs/heads/precious`;
