@@ -86,6 +86,19 @@ test('a checkpoint that points to a branch neither moves it nor deletes it', asy
   expect(project.git('branch', '--list', 'new')).toBe('');
 });
 
+test('a landing records no conflicts, also where an agent has created the folder for them', async () => {
+  const project = createProject({ files: { x: 'ours\n' }, agent: [`echo theirs > x; ${promise}`] });
+  await project.spool(...run, '--worktree');
+  mkdirSync(project.path('.git/rr-cache'));
+  project.git('config', 'rerere.autoUpdate', 'true');
+  project.write('x', 'mine\n');
+  project.git('commit', '-qam', 'a conflict');
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 1 });
+
+  expect(readdirSync(project.path('.git/rr-cache'))).toEqual([]);
+});
+
 test('a landing writes nothing through a link that is in one of the commits', async () => {
   const attack = `rm x; ln -s "$HOME/victim" x; git add x; git commit -qm link
     rm x; echo theirs > x; echo y > y.txt; git add -A; git commit -qm file`;
