@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { removeOwn } from '../files/own.ts';
 import { parseValue, expects } from '../config/values.ts';
+import { whyBlocked } from '../git/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { folderNames } from '../files/read.ts';
@@ -29,6 +30,8 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const found = await findWorkTree(project.root, newTempIndex(env));
   const tree = found.kind === 'found' ? found.tree : null;
   const old = await findOld(project, tree, keep);
+  const blocked = whyBlocked(project.root);
+  if (blocked !== null) throw userError('blocked-git', blocked);
   if (old.length === 0) {
     terminal.print(`Nothing to drop: no change has more than ${pluralise(keep, 'run')}.\n`);
     return 0;

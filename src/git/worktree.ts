@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
+import { whyBlocked } from './blocked.ts';
 import { git, toUtf8 } from './git.ts';
 
 /** A git work tree. `tempIndex` is an index of our own, outside of the project: the user's index is read, never written. */
@@ -39,6 +40,8 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
         tempIndex,
       },
     };
+  const blocked = whyBlocked(cwd);
+  if (blocked !== null) return { kind: 'refused', why: blocked };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };

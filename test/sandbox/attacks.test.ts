@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
@@ -100,6 +101,22 @@ describe.each(everybody)('run by $title', (user: User) => {
 
     expect(code).toBe(0);
     expect(stdout).not.toContain('is writable');
+  });
+
+  test('shared memory of the machine is out of reach', async () => {
+    const created = spawnSync('ipcmk', ['--shmem', '4096', '--mode', '0666'], { encoding: 'utf8' });
+    const id = /\d+/.exec(created.stdout ?? '')?.[0];
+    if (id === undefined) return void process.stderr.write('\nLEFT OUT: shared memory (no ipcmk)\n');
+    onTestFinished(() => void spawnSync('ipcrm', ['--shmem-id', id]));
+    const project = createSandboxedProject(user, {
+      agent: [`ipcs --shmems | grep -c '^0x'; ipcrm --shmem-id ${id}; ${promise}`],
+    });
+
+    const { code, stdout } = await project.spool('ralph', 'Go.', '--change', change, '--sandbox', '--allow-all');
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\W*0$/m);
+    expect(spawnSync('ipcs', ['--shmems', '--id', id], { encoding: 'utf8' }).stdout).toContain(`shmid=${id}`);
   });
 
   test('only loopback and what the user allows is reached', async () => {
