@@ -226,7 +226,7 @@ export const touchOwn = (path: string): void => {
 /** Removes a file or a folder with all that is in it, but nothing behind a link. */
 export const removeOwn = (path: string): void => {
   checkFolder(dirname(path));
-  rmSync(path, { recursive: true, force: true });
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 };
 
 /** Creates a folder and those above it; says whether it had to. Below `.state` nobody else may look into them. */

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve as resolvePath } from 'node:path';
-import { systemProblem } from '../errors.ts';
+import { systemProblem, UserError } from '../errors.ts';
+import { removeOwn } from '../files/own.ts';
 import { realPath } from '../process/which.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './git.ts';
 import { changedHooks } from './hooks.ts';
@@ -146,11 +147,12 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
   outcome(await git(['worktree', 'remove', '--force', path], { cwd }));
 
-/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. */
+/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. Fails if it is behind a link. */
 export const discardWorktree = async (cwd: string, path: string): Promise<GitOutcome> => {
   try {
-    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    removeOwn(path);
   } catch (error) {
+    if (error instanceof UserError) throw error;
     return { ok: false, why: systemProblem(error) };
   }
   // Twice, as git locks one until it is complete.

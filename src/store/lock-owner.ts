@@ -34,9 +34,10 @@ const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname
 /** How long the heart of an owner elsewhere may be silent: much longer than two clocks differ. */
 const silenceMs = 10 * 60_000;
 
+/** A time in the future is as far away as one in the past: a lock that is dated ahead does not live until then. */
 const ageOf = (path: string): number => {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? Date.now() - stats.mtimeMs : Infinity;
+  return stats ? Math.abs(Date.now() - stats.mtimeMs) : Infinity;
 };
 
 /** The machine, and on Linux the space of process ids in which a pid means something. */

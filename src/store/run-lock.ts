@@ -41,10 +41,12 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      // An agent may have deleted the repository, with its folder.
-      const isThere = treeFolder !== null && existsSync(treeFolder);
-      const other = change.keep() ?? (isThere ? tree?.keep() : null);
+      const other = change.keep();
       if (other) throw lockedBy(changeId, other);
+      // An agent may have deleted the repository, with its folder.
+      if (tree === null || treeFolder === null || !existsSync(treeFolder)) return deleted;
+      const inTree = tree.keep();
+      if (inTree) throw treeLockedBy(inTree, treeFolder);
       return deleted;
     },
     release: () => {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -64,6 +73,33 @@ test('an agent finds no index of Spool in the project that it could make a link 
   expect(readFileSync(join(project.home, 'found'), 'utf8')).toBe('.git/index\n');
   expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious\n');
   expect(readdirSync(join(project.home, '.local/state/spool/tmp'))).toEqual([]);
+});
+
+const forgedLock = JSON.stringify({
+  id: '11111111-1111-1111-1111-111111111111',
+  pid: 1,
+  start: '1',
+  host: 'elsewhere',
+  since: '2026-01-01T00:00:00.000Z',
+  purpose: change,
+});
+
+test('a forged lock with a date in the future holds nothing up', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write('.git/spool.lock', forgedLock);
+  const ahead = Date.now() / 1000 + 365 * 24 * 3600;
+  utimesSync(project.path('.git/spool.lock'), ahead, ahead);
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+});
+
+test('a lock that an agent forges is named', async () => {
+  const project = createProject({ agent: [`echo '${forgedLock}' > .git/spool.lock`, promise] });
+
+  const { code, stderr } = await project.spool(...run);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(`delete ${project.path('.git/spool.lock')}`);
 });
 
 test('a checkpoint that points to a branch neither moves it nor deletes it', async () => {

@@ -56,6 +56,7 @@ try "echo $who > .spool/.state/planted-$who"
 try "mv .spool spool-$who"
 try "echo '{}' > .spool/config.json"
 try "echo $who > .git/refs/spool/planted-$who"
+try "rm -f .git/spool.lock; cp .git/config .git/spool.lock; mv .git/config .git/spool.lock; echo changed >> .git/spool.lock && echo the lock was written"
 exit 0
 `;
 
@@ -77,6 +78,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(result).toMatchObject({ code: 0 });
     for (const who of ['agent', 'hook', 'verify']) {
       const said = project.read(`tried-${who}.txt`);
+      expect(said).not.toContain('the lock was written');
       expect(said).toContain('Read-only file system');
       expect(said).not.toContain('PRIVATE-KEY');
     }
