@@ -319,6 +319,16 @@ const table = {
     text: (path: string, target: string) =>
       `${path} became a link to ${target} in the sandbox, so the run was ended before git wrote there. The link was removed: look at "git status" and at what the agent did.`,
   },
+  'other-repository': {
+    exit: 2,
+    text: (root: string, then: string, now: string, accept: string) =>
+      `git has another repository for ${root} than in the last run: it was ${then}, and is ${now}. Nothing was run. If you have moved it yourself, accept it with: ${accept}`,
+  },
+  'replaced-git': {
+    exit: 1,
+    text: (path: string) =>
+      `${path} was replaced during the run, so the run was ended before git wrote to another repository. Look at what it is now, and at what the agent did.`,
+  },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
 } as const;
 

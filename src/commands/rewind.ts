@@ -15,6 +15,7 @@ import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { Invocation } from './command.ts';
+import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
 import { keptOf } from './kept.ts';
 
@@ -35,6 +36,7 @@ const rewindOrShow = async (call: Invocation): Promise<number> => {
     show(await planOf(kept, target, call), call.terminal);
     return 0;
   }
+  await checkRepository({ project, change, env: call.env });
   const lock = lockChange(project, change, { treeFolder: tree.gitDir });
   try {
     return await rewindTo(kept, target, call);

@@ -42,7 +42,7 @@ export interface CommitRequest {
  * staged. Hooks run. When git refuses, the user's index is as it was.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
-  if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
+  if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone, or was replaced' };
   for (let moves = 0; moves < mostMoves; moves++) {
     const result = await tryToCommit(tree, request);
     if (result.kind !== 'moved') return result;

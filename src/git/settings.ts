@@ -4,7 +4,7 @@ import { readRegular } from '../files/own.ts';
 import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from './outside-rules.ts';
-import type { WorkTree } from './worktree.ts';
+import { signOfDotGit, type WorkTree } from './worktree.ts';
 
 /**
  * Settings that make git run a program where Spool needs them to work (filters, merge drivers, signing, a partial
@@ -29,6 +29,11 @@ export const holdSettings = async (tree: WorkTree): Promise<void> => {
   const before = await readSettings(tree);
   if (before === null) return;
   held.add(tree.root);
+  guardGit(() => {
+    const now = signOfDotGit(tree.root);
+    const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
+    return Promise.resolve(isSame ? null : `${join(tree.root, '.git')} was replaced during the run`);
+  });
   let { files } = before;
   let known = stampsOf(files);
   let why: string | null = null;

@@ -1,7 +1,8 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
+import { realPath } from '../process/which.ts';
 import { whyBlocked } from './blocked.ts';
 import { git, toUtf8 } from './git.ts';
 
@@ -13,8 +14,8 @@ export interface WorkTree {
   readonly gitDir: string;
   /** The ignore rules of this repository that are in none of its trees. */
   readonly exclude: string;
-  /** A file or folder `.git` is there, as it is nearly always. */
-  readonly hasDotGit: boolean;
+  /** What `.git` is, as `signOfDotGit` tells; null when there is none. */
+  readonly dotGit: string | null;
   readonly tempIndex: string;
 }
 
@@ -36,7 +37,7 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
         index: resolve(cwd, index),
         gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
-        hasDotGit: existsSync(join(root, '.git')),
+        dotGit: signOfDotGit(root),
         tempIndex,
       },
     };
@@ -52,14 +53,38 @@ export const gitDirOf = async (cwd: string): Promise<string | null> => {
   return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
 };
 
+/** The repository that git uses in a folder, as real paths. */
+export interface Repository {
+  readonly gitFolder: string;
+  /** The same but for a linked work tree. */
+  readonly sharedFolder: string;
+  readonly root: string;
+}
+
+export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
+  const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
+  const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
+  if (code !== 0 || !gitFolder || !sharedFolder || !root) return null;
+  const [own, shared] = [gitFolder, sharedFolder].map((folder) => realPath(resolve(cwd, folder)));
+  return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
+};
+
 /** Differs when the file was replaced or written to. */
 export const fingerprint = (file: string | Buffer): string => {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };
 
-/** Without it git would take the repository around this one for it. */
-export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit || existsSync(join(root, '.git'));
+/** Without its `.git`, or with another one, git would take another repository for it. */
+export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || signOfDotGit(root) === dotGit;
+
+/** Differs when `.git` leads elsewhere; null when there is none. A folder may be another one. */
+export const signOfDotGit = (root: string): string | null => {
+  const path = join(root, '.git');
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isDirectory()) return stats === undefined ? null : 'folder';
+  return stats.isSymbolicLink() ? `link ${realPath(path)}` : `file ${readRegular(path)?.toString('latin1') ?? ''}`;
+};
 
 /**
  * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file

@@ -24,6 +24,7 @@ import type { DraftRun } from './draft.ts';
 import { watchLimits } from './limits.ts';
 import { checkUnchanged } from './origin.ts';
 import { planAgain, type Planned } from './plan.ts';
+import { noteRepository } from './repository.ts';
 import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
@@ -101,6 +102,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const tree = await openWorkTree({ work, env }, emit);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(dirname(tempIndex)));
   createFolder(record);
+  await noteRepository({ project, change, env });
   const notes = takeOverNotes({ run: plan.run, folder, record });
   if (options.fresh) forgetGoal(record);
   // Before Spool commits anything: what was committed since the last run was interrupted is a person's.

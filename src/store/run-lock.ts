@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
+import { realPath } from '../process/which.ts';
 import { type Project, ralphFolder } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
@@ -30,6 +31,7 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
   if (change.kind === 'taken') throw lockedBy(changeId, change.by);
+  const realFolder = treeFolder === null ? null : realPath(treeFolder);
   const tree = treeFolder === null ? null : acquireLock(treeLock(treeFolder), changeId);
   if (tree?.kind === 'taken') {
     change.release();
@@ -45,6 +47,8 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
       if (other) throw lockedBy(changeId, other);
       // An agent may have deleted the repository, with its folder.
       if (tree === null || treeFolder === null || !existsSync(treeFolder)) return deleted;
+      if (realPath(treeFolder) !== realFolder || !statSync(treeFolder).isDirectory())
+        throw userError('replaced-git', treeFolder);
       const inTree = tree.keep();
       if (inTree) throw treeLockedBy(inTree, treeFolder);
       return deleted;

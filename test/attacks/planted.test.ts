@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { change, createProject, inFolder } from '../support/project.ts';
+import { change, createProject, inFolder, type TestProject } from '../support/project.ts';
 
 /** What an agent, or a folder that came with its `.git`, has put in the way of Spool's own git. */
 
@@ -100,6 +101,72 @@ test('a lock that an agent forges is named', async () => {
 
   expect(code).toBe(2);
   expect(stderr).toContain(`delete ${project.path('.git/spool.lock')}`);
+});
+
+/** Commands that lead git to another repository of the user. */
+const replacements = {
+  'a file': 'rm -rf .git; echo "gitdir: $HOME/other/.git" > .git',
+  'a link': 'rm -rf .git; ln -s "$HOME/other/.git" .git',
+  'a setting': 'git config core.worktree "$HOME/other"',
+};
+
+const createOther = (project: TestProject) => {
+  const other = join(project.home, 'other');
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: other, env: project.env, encoding: 'utf8' });
+  mkdirSync(other);
+  git('init', '--quiet');
+  git('commit', '--quiet', '--allow-empty', '-m', 'theirs');
+  const look = () =>
+    `${git('log', '--all', '--format=%H %s')}${git('status', '--porcelain')}${readdirSync(other).join()}`;
+  return { look, before: look() };
+};
+
+test.each(Object.entries(replacements))(
+  'an agent leads git to another repository by %s: nothing is committed there, until a person accepts it',
+  async (kind, replace) => {
+    const project = createProject({ agent: [`echo a > a.txt; ${replace}; ${promise}`, `echo b > b.txt; ${promise}`] });
+    const other = createOther(project);
+
+    const first = await project.spool(...run);
+    const second = await project.spool(...run, '--fresh');
+
+    expect(first.stderr).toContain(
+      kind === 'a setting' ? 'was changed during the run' : '.git was replaced during the run',
+    );
+    expect(second).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('git has another repository for') as string,
+    });
+    expect(second.stderr).toContain(`accept it with: spool accept ${change}`);
+    expect(project.calls()).toHaveLength(1);
+    expect(other.look()).toBe(other.before);
+    expect(await project.spool('accept', change)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Accepted the git repository') as string,
+    });
+    expect(await project.spool(...run, '--fresh', '--no-commit')).toMatchObject({ code: 0 });
+  },
+);
+
+test('the same in a worktree', async () => {
+  const replace = 'echo "gitdir: $HOME/other/.git" > .git';
+  const project = createProject({ agent: [`echo a > a.txt; ${replace}; ${promise}`] });
+  const other = createOther(project);
+
+  const { stderr } = await project.spool(...run, '--worktree');
+  await project.spool(...run, '--worktree', '--fresh');
+
+  expect(stderr).toContain('.git was replaced during the run');
+  expect(other.look()).toBe(other.before);
+});
+
+test('a repository that a person creates after the first run is used', async () => {
+  const project = createProject({ git: false, agent: [promise, `echo b > b.txt; ${promise}`] });
+  await project.spool(...run);
+  project.git('init', '--quiet');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  expect(project.git('log', '--format=%s')).toContain('iteration 1');
 });
 
 test('a checkpoint that points to a branch neither moves it nor deletes it', async () => {
