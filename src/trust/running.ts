@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
+import { entriesOf } from '../files/own.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';
@@ -75,7 +76,7 @@ export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
   const folders = ['.'];
   let seen = 0;
   for (const folder of folders)
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    for (const entry of entriesOf(join(root, folder))) {
       const path = posix.join(folder, entry.name);
       if (entry.name === '.git' || path === '.spool/.state') continue;
       seen++;
