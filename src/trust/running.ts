@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
+import { entriesOf } from '../files/own.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt, hashesIn, type Hashes } from '../guard/goal.ts';
 import type { Project } from '../store/project.ts';
@@ -74,8 +75,10 @@ const mostEntries = 100_000;
 export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
   const folders = ['.'];
   let seen = 0;
-  for (const folder of folders)
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+  for (const folder of folders) {
+    const entries = entriesIn(join(root, folder));
+    if (entries === null) return true;
+    for (const entry of entries) {
       const path = posix.join(folder, entry.name);
       if (entry.name === '.git' || path === '.spool/.state') continue;
       seen++;
@@ -84,5 +87,15 @@ export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
       if (seen > mostEntries || (isWritten && !ownFolders.has(path))) return true;
       if (entry.isDirectory()) folders.push(path);
     }
+  }
   return false;
+};
+
+/** null when they cannot be read. */
+const entriesIn = (folder: string): Dirent[] | null => {
+  try {
+    return entriesOf(folder);
+  } catch {
+    return null;
+  }
 };
