@@ -9,10 +9,11 @@ import { trustLanding } from '../land/settings.ts';
 import { inScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
+import { checkRepository } from '../run/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { redactedTerminal } from '../report/redacted.ts';
 import { parseFlags } from '../config/resolve.ts';
+import { redactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 import { confirmOn, consentOn } from './consent.ts';
 
@@ -31,6 +32,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
     cwd,
     consentFor: ({ interactive }) => consentOn(terminal, interactive),
   });
+  await checkRepository({ project, change, env });
   const folder = await gitDirOf(project.root);
   if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
   const lock = lockChange(project, change, { treeFolder: folder });

@@ -15,6 +15,7 @@ import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
+import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
 import { checkpointsFor } from './checkpoints.ts';
 
@@ -47,6 +48,7 @@ interface RewindRequest {
 
 const rewindLocked = async (request: RewindRequest): Promise<void> => {
   const { project, change, tree } = request.saved;
+  await checkRepository({ project, change, env: request.env });
   const lock = lockChange(project, change, { treeFolder: tree.gitDir });
   try {
     await rewindFiles(request);

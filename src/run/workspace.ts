@@ -37,7 +37,7 @@ import type { Sandbox } from '../process/sandbox.ts';
 import { commandLine } from '../text/shell-words.ts';
 import {
   deletedWith,
-  includeFile,
+  includePatterns,
   isPlannedCopy,
   isProvisioned,
   noteProvisioned,
@@ -178,7 +178,7 @@ export interface ProvisionRequest {
 /** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
 export const provision = async (workspace: ProvisionRequest): Promise<ShellResult['outcome']> => {
   const { project, options, root } = workspace;
-  const include = includeFile(project);
+  const include = includePatterns(project);
   if (include !== null)
     for (const name of (await filesNamedBy(project.root, include)).map(toUtf8))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));

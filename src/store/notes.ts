@@ -31,11 +31,11 @@ interface NotesOf {
 }
 
 interface WritableNotesOf extends NotesOf {
-  /** Takes secrets out of what is written to the project. */
+  /** Redacts secrets in what is written to the project. */
   readonly redact: <Data>(data: Data) => Data;
 }
 
-/** The notes of a run: from the record if it was started here, otherwise from the project. */
+/** The notes of a run, to read: from the record if it was started here, otherwise from the project. */
 export const openNotes = (of: NotesOf): Pick<Notes, 'read'> => {
   const folder = isKnown(of.record, of) ? recordedIn(of) : of.folder;
   return { read: (name) => readNote(folder, name) };
@@ -57,7 +57,7 @@ export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeOwn(record
 
 const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
 
-/** Also writes them to the project, for other machines that share it, without secrets in file names. */
+/** Also writes them to the project, for other machines that share it, with secrets in file names redacted. */
 const notesIn = ({ folder, redact, ...of }: WritableNotesOf): Notes => {
   const recorded = recordedIn(of);
   return {

@@ -1,9 +1,9 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
+import { entriesOf } from '../files/own.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
-import { entriesOf } from '../files/own.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt, hashesIn, type Hashes } from '../guard/goal.ts';
 import type { Project } from '../store/project.ts';

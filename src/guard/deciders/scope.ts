@@ -117,7 +117,7 @@ const filesLike = (scope: Scope, word: string): string[] => {
   return [...new Set(paths)].filter((path) => scope.files.isFile(path));
 };
 
-/** The same path with a star in the place of `[x]` and `{x,y}`, which stand for one of several names. */
+/** Replaces `[x]` and `{x,y}`, which match one of several names, with a star. */
 export const looser = (path: string): string => path.replaceAll(/\[[^/]{0,64}\]|\{[^/]{0,64}\}/g, '*');
 
 /** Expands `*` and `?` in each part of a path. */
