@@ -1,6 +1,7 @@
 // Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, and the config schema.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { readImports } from './graph.mjs';
@@ -13,7 +14,9 @@ const common = {
   cwd: root,
   platform: 'node',
   logLevel: 'warn',
-  transform: { define: { SPOOL_VERSION: JSON.stringify(version) } },
+  transform: {
+    define: { SPOOL_VERSION: JSON.stringify(version), SPOOL_IS_MAIN: 'require.main === module' },
+  },
 };
 
 const imports = readImports();
@@ -54,8 +57,8 @@ const together = Object.entries(steps).map(([name, file], index, all) => {
 const buildProgram = () =>
   build({
     ...common,
-    // The second is a process of its own.
-    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/keeper.ts' },
+    // The program, the process that runs the sandbox, and the library.
+    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/keeper.ts', index: 'src/index.ts' },
     output: {
       dir: 'dist',
       // Node starts a program of CommonJS in less time than one of modules.
@@ -69,7 +72,7 @@ const buildProgram = () =>
         mangle: { toplevel: false, keepNames: { function: true, class: true } },
         codegen: { removeWhitespace: true },
       },
-      banner: ({ isEntry }) => (isEntry ? '#!/usr/bin/env node' : ''),
+      banner: ({ name, isEntry }) => (isEntry && name !== 'index' ? '#!/usr/bin/env node' : ''),
     },
   });
 
@@ -106,8 +109,31 @@ const writeLicences = (moduleIds) => {
   writeFileSync(`${root}/dist/third-party-licences.txt`, texts.join(`\n${'-'.repeat(80)}\n\n`));
 };
 
+/** The types of the library: those that its entry needs, of all that the compiler writes. */
+const writeTypes = () => {
+  const compiler = fileURLToPath(import.meta.resolve('typescript/package.json').replace('package.json', 'bin/tsc'));
+  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
+  const from = join(root, 'dist', 'all-types');
+  /** @param {string} file @param {Set<string>} found */
+  const reachable = (file, found = new Set()) => {
+    if (found.has(file)) return found;
+    found.add(file);
+    const text = readFileSync(join(from, file), 'utf8');
+    for (const [, path = ''] of text.matchAll(/from '(\.[^']+)\.ts'/g))
+      reachable(join(dirname(file), `${path}.d.ts`), found);
+    return found;
+  };
+  for (const file of reachable('index.d.ts')) {
+    const target = join(root, 'dist', 'types', file);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, readFileSync(join(from, file), 'utf8').replaceAll(/from '(\.[^']+)\.ts'/g, "from '$1.js'"));
+  }
+  rmSync(from, { recursive: true });
+};
+
 rmSync(`${root}/dist`, { recursive: true, force: true });
 const { output } = await buildProgram();
 shortenExports();
 writeLicences(output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])));
 await writeSchema();
+writeTypes();

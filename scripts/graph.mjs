@@ -27,6 +27,7 @@ const rooms = [
   ['report', 'terminal, JSON, board, status'],
   ['commands', 'one file or folder for each command'],
   ['cli', 'argv to exit code'],
+  ['index', 'the library: startRun, followRun, readRun, openProject'],
 ];
 
 /** Rooms that may not import others, though those are below them. */

@@ -36,16 +36,16 @@ const record = async (harness, scenario) => {
     TERM: 'dumb',
     ...agent.prepare(base, model.url),
   };
-  const args = harness.args({
-    version: agent.version,
+  const args = await harness.launch.args({
+    version: async () => agent.version,
     model: agent.model,
     allowAll,
-    root: process.getuid?.() === 0,
+    asSuperuser: process.getuid?.() === 0,
     prompt: '',
     promptFile: '',
     title: 'golden',
   });
-  const child = spawn(harness.binary, args, { cwd: project, env, stdio: 'pipe' });
+  const child = spawn(harness.launch.binary, args, { cwd: project, env, stdio: 'pipe' });
   child.stdin.end('# Ralph Wiggum Loop - Iteration 1\n\nDo it.\n');
   const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(code ?? signal)));
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
@@ -58,7 +58,7 @@ const record = async (harness, scenario) => {
   mkdirSync(folder, { recursive: true });
   const golden = {
     agent: harness.name,
-    version: agent.version,
+    version: async () => agent.version,
     scenario,
     exit,
     stdout: clean(stdout),

@@ -1,19 +1,20 @@
 import { commandLine } from './text/shell-words.ts';
+
 /**
- * Every error a user can cause, with its exit code: 2 for usage and configuration, 1 for what the machine lacks.
- * docs/errors.md lists the same codes, and a test fails when the two differ.
- * Each text is one line: what is wrong, where, what to do.
+ * Every error that a user can cause. Exit code 2 is for usage and configuration, 1 for what is missing or fails on the
+ * machine. docs/errors.md lists the same codes; a test compares the two.
+ * Each text is one line: what is wrong, where, and what to do about it.
  */
 const table = {
   usage: { exit: 2, text: (message: string) => message },
   'bad-value': {
     exit: 2,
-    text: (where: string, wanted: string, got: string) => `${where} ${wanted}, not ${quote(got)}.`,
+    text: (where: string, expected: string, got: string) => `${where} ${expected} (got ${quote(got)}).`,
   },
   'min-above-max': {
     exit: 2,
     text: (min: number, max: number) =>
-      `--min-iterations ${min} is above --max-iterations ${max}: lower the one or raise the other.`,
+      `--min-iterations ${min} is greater than --max-iterations ${max}: lower --min-iterations or raise --max-iterations.`,
   },
   'same-promise': {
     exit: 2,
@@ -23,94 +24,92 @@ const table = {
   'unchecked-limit': {
     exit: 2,
     text: (flag: string, why: string, instead: string) =>
-      `${flag} cannot be checked: ${why}. Use ${instead} instead ("${flag} unlimited" drops it).`,
+      `${flag} cannot be enforced: ${why}. Use ${instead} instead ("${flag} unlimited" removes the limit).`,
   },
-  'two-prompts': { exit: 2, text: () => 'Both a prompt and --prompt-file were given: keep one of them.' },
+  'two-prompts': { exit: 2, text: () => 'A prompt and --prompt-file cannot be used together: remove one of them.' },
   'two-actions': {
     exit: 2,
     text: (first: string, second: string) => `${first} and ${second} cannot be used together.`,
   },
   'no-sandbox': {
     exit: 1,
-    text: (why: string, fix: string) => `The sandbox cannot be used, and nothing was run: ${why}. ${fix}`,
+    text: (why: string, fix: string) => `The sandbox is not available, so nothing was run: ${why}. ${fix}`,
   },
   'not-sandboxed': {
     exit: 2,
     text: (flag: string, variable: string) =>
-      `${flag} (${variable}) widens a sandbox, and this would run without one. Add --sandbox, or leave it out.`,
+      `${flag} (${variable}) has no effect without a sandbox. Add --sandbox, or remove it.`,
   },
-  'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${cut(problem)}` },
+  'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${shortened(problem)}` },
   'no-project': {
     exit: 2,
-    text: (from: string) => `No .spool folder in ${from} or above it. Run "spool init" in your project first.`,
+    text: (from: string) => `No .spool folder in ${from} or its parents. Run "spool init" in your project first.`,
   },
   'foreign-project': {
     exit: 2,
     text: (root: string, uid: number) =>
-      `The project in ${root} belongs to another user (${uid}), so Spool does not work in it. Run Spool as that user, or set SPOOL_OWNER=${uid} if you trust what is in it.`,
+      `The project in ${root} belongs to another user (UID ${uid}), so Spool does not run in it. Run Spool as that user, or set SPOOL_OWNER=${uid} if you trust its contents.`,
   },
   'untrusted-project': {
     exit: 2,
     text: (root: string, hash: string, pinned: boolean) =>
-      `${root} would run the above, which you have not trusted${pinned ? ', and SPOOL_TRUST pins something else' : ''}. Trust it with "spool trust", or for this call with SPOOL_TRUST=${hash}`,
+      `${root} would run the commands above, which you have not trusted${pinned ? ' (SPOOL_TRUST has a different hash)' : ''}. Trust them with "spool trust", or for one call with SPOOL_TRUST=${hash}`,
   },
   'untrusted-copy': {
     exit: 2,
     text: (path: string, source: string, see: string) =>
-      `${source} would run ${path}, which is not the file that you have trusted; nothing of it was run. See: ${see}. To run it, have it in the project folder and trust it there with "spool trust"; otherwise commit the trusted one, or give a command of your own, such as with --verify or SPOOL_WORKTREE_SETUP.`,
+      `${source} would run ${path}, which differs from the file that you trusted, so it was not run. Compare: ${see}. To run it, copy it to the project folder and trust it there with "spool trust"; otherwise commit the trusted version, or pass your own command with --verify or SPOOL_WORKTREE_SETUP.`,
   },
   'change-required': {
     exit: 2,
-    text: (ids: readonly string[]) => `--change is required when nobody can be asked. ${activeChanges(ids)}`,
+    text: (ids: readonly string[]) => `--change is required in non-interactive mode. ${activeChanges(ids)}`,
   },
   'no-changes': {
     exit: 2,
-    text: (where: string) => `No active change in ${where}. Make one with "spool create change <slug> --module <id>".`,
+    text: (where: string) =>
+      `No active change in ${where}. Create one with "spool create change <slug> --module <id>".`,
   },
   'unknown-change': {
     exit: 2,
-    text: (query: string, near: string | null, ids: readonly string[]) =>
-      `No change ${quote(query)} in .spool/changes${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
+    text: ({ query, folder, near, ids }: Unknown) =>
+      `No change ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${activeChanges(ids)}`,
   },
   'ambiguous-change': {
     exit: 2,
-    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several changes: ${some(matches)}.`,
+    text: (query: string, matches: readonly string[]) => `Change ${quote(query)} is ambiguous: ${some(matches)}.`,
   },
   'unknown-module': {
     exit: 2,
-    text: (query: string, near: string | null, ids: readonly string[]) =>
-      `No module ${quote(query)} in .spool/modules${near ? ` (did you mean "${near}"?)` : ''}. ` +
-      (ids.length ? `There are: ${some(ids)}.` : 'Make one with "spool create module <slug>".'),
+    text: ({ query, folder, near, ids }: Unknown) =>
+      `No module ${quote(query)} in ${folder}${near ? ` (did you mean "${near}"?)` : ''}. ${modules(ids)}`,
   },
   'ambiguous-module': {
     exit: 2,
-    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several modules: ${some(matches)}.`,
+    text: (query: string, matches: readonly string[]) => `Module ${quote(query)} is ambiguous: ${some(matches)}.`,
   },
   'unknown-id': {
     exit: 2,
     text: (query: string, near: string | null) =>
-      `Neither a change nor a module is called ${quote(query)}${near ? ` (did you mean "${near}"?)` : ''}. "spool list" shows them.`,
+      `No change or module matches ${quote(query)}${near ? ` (did you mean "${near}"?)` : ''}. List them with "spool list".`,
   },
   'ambiguous-id': {
     exit: 2,
-    text: (query: string, matches: readonly string[]) => `${quote(query)} fits several: ${some(matches)}.`,
+    text: (query: string, matches: readonly string[]) => `${quote(query)} is ambiguous: ${some(matches)}.`,
   },
   'module-required': {
     exit: 2,
-    text: (ids: readonly string[]) =>
-      `--module is required: a change belongs to a module. ` +
-      (ids.length ? `There are: ${some(ids)}.` : 'Make one with "spool create module <slug>".'),
+    text: (ids: readonly string[]) => `--module is required: a change belongs to a module. ${modules(ids)}`,
   },
   'module-mismatch': {
     exit: 2,
     text: (change: string, module: string) =>
-      `Change ${change} is not part of module ${module}: drop --module or --change.`,
+      `Change ${change} is not part of module ${module}: remove --module or --change.`,
   },
-  cancelled: { exit: 130, text: (what: string) => `Cancelled: ${what}, nothing was started.` },
+  cancelled: { exit: 130, text: (what: string) => `Cancelled: ${what}. Nothing was started.` },
   'until-passed': {
     exit: 2,
     text: (when: string, command: string, clock: string) =>
-      `--until ${when} has passed. Resume with a new one: ${command} --until ${clock} (or --until none)`,
+      `--until ${when} has passed. Resume with a new time: ${command} --until ${clock} (or --until none)`,
   },
   'no-proposal': {
     exit: 2,
@@ -119,16 +118,16 @@ const table = {
   'empty-proposal': {
     exit: 2,
     text: (change: string, file: string, id: string) =>
-      `${change}: proposal.md is still the empty template. Edit ${file}, or pass a prompt: ${commandLine('spool', 'ralph', '--change', id)} "…"`,
+      `${change}: ${file} is still the empty template. Edit it, or pass a prompt: ${commandLine('spool', 'ralph', '--change', id)} "…"`,
   },
   'no-tasks': {
     exit: 2,
     text: (file: string, problem: string) =>
-      `--require-tasks: ${file} ${problem}. Write a task as "- [ ] …", or leave the flag out.`,
+      `--require-tasks: ${file} ${problem}. Add a task as "- [ ] …", or remove the flag.`,
   },
   'in-iteration': {
     exit: 2,
-    text: (command: string) => `Only a person can run "spool ${command}": use another terminal.`,
+    text: (command: string) => `"spool ${command}" cannot be run by an agent: run it in another terminal.`,
   },
   'bad-prompt-file': {
     exit: 2,
@@ -137,47 +136,49 @@ const table = {
   'empty-prompt-file': { exit: 2, text: (file: string) => `The prompt file ${file} is empty.` },
   'unknown-harness': {
     exit: 2,
-    text: (name: string, known: readonly string[]) => `No harness ${quote(name)}. There are: ${known.join(', ')}.`,
+    text: (name: string, known: readonly string[]) => `No harness ${quote(name)}. Available: ${known.join(', ')}.`,
   },
   'missing-binary': {
     exit: 1,
     text: (binary: string, install: string, others: readonly string[]) =>
       `${binary} is not on PATH. Install it with: ${install}` +
-      (others.length ? ` (or use another with --harness: ${others.join(', ')})` : ' (no other agent is on PATH)'),
+      (others.length ? ` (or use --harness with one of: ${others.join(', ')})` : ' (no other agent is on PATH)'),
   },
   'agent-in-project': {
     exit: 1,
     text: (file: string, install: string, others: readonly string[]) =>
-      `${quote(file)} is in the project, and not run: anybody can have put it there. Install it outside with: ${install}, or declare it under "harnesses" in config.json` +
-      (others.length ? ` (or use another with --harness: ${others.join(', ')}).` : '.'),
+      `${quote(file)} is inside the project, so it is not run: anyone with write access could have put it there. Install it outside the project with: ${install}, or declare it under "harnesses" in config.json` +
+      (others.length ? ` (or use --harness with one of: ${others.join(', ')}).` : '.'),
   },
   locked: {
     exit: 2,
     text: (change: string, owner: string) =>
-      `Another run is on ${change} (${owner}). Wait for it, or stop it; "spool ralph --status --change ${change}" shows it.`,
+      `${change} is already running (${owner}). Check on it with "spool ralph --status --change ${change}", or stop it first.`,
   },
   'tree-locked': {
     exit: 2,
     text: (change: string, owner: string) =>
-      `A loop on ${change} works in this folder (${owner}), and two would mix up their work. Wait for it, or stop it.`,
+      `${change} is already running in this folder (${owner}). Wait for it or stop it, or use --worktree to run several at once.`,
   },
   'create-locked': {
     exit: 2,
     text: (pid: number, host: string, file: string) =>
-      `Process ${pid} on ${host} holds ${file}. Try again when it is done; if it is gone, delete the file.`,
+      `${file} is locked by PID ${pid} on ${host}. Try again later; if that process no longer exists, delete the file.`,
   },
-  'no-git': { exit: 2, text: (folder: string, problem: string) => `No git work tree at ${folder}: ${problem}.` },
-  'no-commit': { exit: 2, text: () => 'A worktree needs a commit to start from: commit something first.' },
+  'no-git': { exit: 2, text: (folder: string, problem: string) => `Cannot use git in ${folder}: ${problem}.` },
+  'no-commit': {
+    exit: 2,
+    text: () => '--worktree needs a repository with at least one commit: commit something first.',
+  },
   'bad-branch': { exit: 2, text: (branch: string, problem: string) => `Cannot work on branch ${branch}: ${problem}` },
   'copies-differ': {
     exit: 2,
     text: (files: string, how: string) =>
-      `Conflict in ${files}: the same lines were changed in the project and in the worktree. To use yours: ${how}`,
+      `Conflict in ${files}: the same lines were changed in the project and in the worktree. To keep yours: ${how}`,
   },
   'setup-failed': {
     exit: 1,
-    text: (command: string, log: string) =>
-      `The setup of the worktree failed (${command}): see ${log}. Nothing was started.`,
+    text: (command: string, log: string) => `Worktree setup failed (${command}): see ${log}. Nothing was started.`,
   },
   'no-branch': {
     exit: 2,
@@ -185,7 +186,7 @@ const table = {
   },
   'no-base': {
     exit: 2,
-    text: (branch: string) => `Nobody knows where ${branch} began: give the branch to land on with --onto.`,
+    text: (branch: string) => `Cannot tell which branch ${branch} started from. Pass --onto <branch>.`,
   },
   'not-complete': {
     exit: 2,
@@ -194,130 +195,129 @@ const table = {
   'dirty-worktree': {
     exit: 2,
     text: (worktree: string, branch: string, what: string) =>
-      `There is work in ${worktree} that is not on ${branch}: ${what}. Commit it there first.`,
+      `${worktree} has work that is not on ${branch}: ${what}. Commit it there first.`,
   },
   'land-conflict': {
     exit: 1,
     text: (base: string, files: string, how: string) =>
-      `It conflicts with ${base} in ${files}; nothing was moved. The next run is told: ${how}`,
+      `Conflicts with ${base} in ${files}. Nothing was changed. The next run will be asked to fix it: ${how}`,
   },
-  'land-red': {
+  'land-verify-failed': {
     exit: 1,
     text: (command: string, log: string) =>
-      `${quote(command)} fails on top of the base; nothing was moved. See ${log}.`,
+      `${quote(command)} fails after rebasing onto the base branch. Nothing was changed. See ${log}.`,
   },
-  'blocked-git': {
+  'git-blocked': {
     exit: 2,
-    text: (why: string) => `git cannot be asked: ${why}.`,
+    text: (why: string) => `git is blocked: ${why}.`,
   },
-  'land-moved': {
+  'land-gate-changed': {
     exit: 1,
     text: (command: string, name: string) =>
-      `${name} decides whether the work is verified, and was changed while "${command}" ran. Nothing was moved.`,
+      `${name} affects verification and was changed while "${command}" ran. Nothing was landed.`,
   },
   'land-blocked': {
     exit: 2,
     text: (files: string, base: string) =>
-      `Nothing was landed: it would overwrite what is not committed on ${base}: ${files}. Commit it, or move it away first.`,
+      `Nothing was landed: uncommitted files on ${base} would be overwritten: ${files}. Commit or move them first.`,
   },
-  'not-kept': {
+  'land-backup-failed': {
     exit: 1,
     text: (folder: string) =>
-      `Nothing was landed: what is in its way in ${folder} could not be kept first. See "git status" there.`,
+      `Nothing was landed: the uncommitted files in ${folder} could not be backed up. See "git status" there.`,
   },
   interrupted: {
     exit: (code: number) => code,
-    text: (_code: number, so: string) => `Interrupted: ${so}.`,
+    text: (_code: number, consequence: string) => `Interrupted: ${consequence}.`,
   },
   'no-checkpoint': {
     exit: 2,
-    text: (change: string, name: string | null, there: readonly string[]) =>
-      there.length === 0
-        ? `No checkpoint of ${change} yet: a run makes them.`
-        : `No checkpoint ${quote(name ?? '')} of ${change}. There are: ${some(there)}.`,
+    text: (change: string, name: string | null, available: readonly string[]) =>
+      available.length === 0
+        ? `${change} has no checkpoints yet: a run creates them.`
+        : `${change} has no checkpoint ${quote(name ?? '')}. Available: ${some(available)}.`,
   },
-  'in-the-way': {
+  'rewind-blocked': {
     exit: 2,
     text: (files: string) =>
-      `Nothing was rewound: it would overwrite what no checkpoint holds (ignored, or in a nested repository): ${files}. Move it away first.`,
+      `Nothing was rewound: files that are in no checkpoint (ignored, or in a nested repository) would be overwritten: ${files}. Move them first.`,
   },
   'workspace-gone': {
     exit: 2,
     text: (folder: string) =>
-      `That run worked in ${folder}, which is gone: there is nothing to rewind. Its work is on its branch.`,
+      `That run worked in ${folder}, which no longer exists, so there is nothing to rewind. Its work is on its branch.`,
   },
-  'half-rewound': {
+  'rewind-incomplete': {
     exit: 1,
-    text: (files: string, back: string) => `Not all could be put back: ${files}. Undo it with: ${back}`,
+    text: (files: string, undo: string) => `Some files could not be restored: ${files}. Undo with: ${undo}`,
   },
-  'yes-required': { exit: 2, text: (what: string) => `This ${what}: give --yes when nobody can be asked.` },
+  'yes-required': { exit: 2, text: (what: string) => `This ${what}: pass --yes in non-interactive mode.` },
   'bad-state': {
     exit: 2,
-    text: (file: string, problem: string) =>
-      `${file} ${problem}. Nothing was changed; move the file away to start anew.`,
+    text: (file: string, problem: string) => `${file} ${problem}. Nothing was changed; move the file to start over.`,
   },
   'forged-checkpoint': {
     exit: 2,
     text: (change: string, name: string) =>
-      `Checkpoint ${name} of ${change} is not what Spool has kept under that name: somebody has moved it. Nothing was changed.`,
+      `Checkpoint ${name} of ${change} is not the commit that Spool recorded: its ref was moved. Nothing was changed.`,
   },
   'changed-run': {
     exit: 2,
     text: (change: string, names: readonly string[]) =>
-      `The interrupted run of ${change} is not resumed: its state.json was changed, and not by Spool (${names.join(', ')}). Start a new one with --fresh.`,
+      `Cannot resume the interrupted run of ${change}: its state.json was changed by something other than Spool (${names.join(', ')}). Start over with --fresh.`,
   },
   'missing-run': {
     exit: 2,
     text: (change: string, run: string, verify: readonly string[]) => {
       const gate = verify.map((command) => ` ${commandLine('--verify', command)}`).join('');
-      return `The last run of ${change} (${run}) was not finished, and state.json does not have it any more. Start a new one with --fresh${gate}.`;
+      return `The last run of ${change} (${run}) did not finish and is missing from state.json. Start over with --fresh${gate}.`;
     },
   },
   'unknown-run': {
     exit: 2,
     text: (change: string) =>
-      `The interrupted run of ${change} was not started here by you, so it is not resumed without asking. Resume it once on a terminal, set SPOOL_TRUST=1 if you trust it, or start a new one with --fresh.`,
+      `The interrupted run of ${change} was not started by you on this machine, so it is not resumed without confirmation. Resume it in a terminal, set SPOOL_TRUST=1 if you trust it, or start over with --fresh.`,
   },
   'changed-last-run': {
     exit: 2,
     text: (change: string, names: readonly string[]) =>
-      `${change} is not landed: state.json of its last run was changed, and not by Spool (${names.join(', ')}). Run it again first, with --fresh.`,
+      `Cannot land ${change}: state.json of its last run was changed by something other than Spool (${names.join(', ')}). Run it again with --fresh first.`,
   },
   'unknown-gate': {
     exit: 2,
     text: (change: string) =>
-      `${change} was not run here by you, so the verify commands of its last run are not run. Give them with --verify, or set SPOOL_TRUST=1 if you trust them.`,
+      `${change} was not run by you on this machine, so the verify commands of its last run are not run. Pass them with --verify, or set SPOOL_TRUST=1 if you trust them.`,
   },
   'redacted-run': {
     exit: 2,
     text: (change: string, flag: string) =>
-      `The last run of ${change} was started elsewhere, and its ${flag} holds a secret, which is not written into the project. Give ${flag} again.`,
+      `The last run of ${change} was started elsewhere, and its ${flag} contains a secret that is not stored in the project. Pass ${flag} again.`,
   },
   'bad-slug': {
     exit: 2,
     text: (slug: string, better: string | null) =>
-      `${quote(slug)} is not a slug (lower-case words joined by "-")${better ? `: try "${better}"` : ''}.`,
+      `${quote(slug)} is not a valid slug (lowercase words joined by "-")${better ? `: try "${better}"` : ''}.`,
   },
-  'numbers-used-up': { exit: 2, text: (what: string) => `All numbers for ${what} are used.` },
+  'ids-exhausted': { exit: 2, text: (what: string) => `All numbers for ${what} are used.` },
   'open-tasks': {
     exit: 2,
-    text: (change: string, open: number, all: number) =>
-      `${open} of ${all} tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
+    text: (change: string, open: number, total: number) =>
+      `${change} has ${open} open ${open === 1 ? 'task' : 'tasks'} (of ${total}). Finish ${open === 1 ? 'it' : 'them'}, or archive the change anyway with --force.`,
   },
-  'already-archived': { exit: 2, text: (target: string) => `${target} exists already: move it away first.` },
+  'already-archived': { exit: 2, text: (target: string) => `${target} already exists: move it first.` },
   'unsafe-file': {
     exit: 2,
-    text: (path: string, why: string) => `${path} ${why}, so Spool does not use it. Remove it and try again.`,
+    text: (path: string, why: string) => `${path} ${why}, so Spool does not use it. Delete it and try again.`,
   },
   'too-large': {
     exit: 2,
     text: (path: string, limit: number) =>
-      `${path} is larger than ${limit / 1024 / 1024} MB, so Spool does not read it. Shorten it and try again.`,
+      `${path} is larger than ${limit / 1024 / 1024} MB, so Spool does not read it. Make it smaller and try again.`,
   },
   'planted-link': {
     exit: 1,
     text: (path: string, target: string) =>
-      `${path} became a link to ${target} in the sandbox, so the run was ended before git wrote there. The link was removed: look at "git status" and at what the agent did.`,
+      `${path} was replaced by a link to ${target} in the sandbox, so the run was stopped before git wrote to it. The link was removed. Check "git status" and what the agent did.`,
   },
   'other-repository': {
     exit: 2,
@@ -329,8 +329,16 @@ const table = {
     text: (path: string) =>
       `${path} was replaced during the run, so the run was ended before git wrote to another repository. Look at what it is now, and at what the agent did.`,
   },
-  io: { exit: 1, text: (path: string, problem: string) => `Cannot use ${path}: ${problem}.` },
+  io: { exit: 1, text: (path: string, problem: string) => `Cannot access ${path}: ${problem}.` },
 } as const;
+
+interface Unknown {
+  readonly query: string;
+  /** Where it was looked for. */
+  readonly folder: string;
+  readonly near: string | null;
+  readonly ids: readonly string[];
+}
 
 interface Row {
   readonly exit: number | ((...facts: unknown[]) => number);
@@ -341,7 +349,7 @@ export type ErrorCode = keyof typeof table;
 
 export const errorCodes = Object.keys(table) as ErrorCode[];
 
-/** An error that is the user's to mend. Anything else that is thrown is a bug in Spool. */
+/** An error that the user can fix. Any other error that is thrown is a bug in Spool. */
 export class UserError extends Error {
   readonly code: ErrorCode;
   readonly exitCode: number;
@@ -358,12 +366,12 @@ export const userError = <Code extends ErrorCode>(code: Code, ...facts: Paramete
   return new UserError(code, text(...facts), typeof exit === 'number' ? exit : exit(...facts));
 };
 
-/** The plain words for what the operating system answered. */
+/** Returns the plain words for an error of the operating system. */
 export const systemProblem = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   switch (code) {
     case 'ENOENT':
-      return 'there is no such file';
+      return 'no such file';
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
@@ -381,20 +389,23 @@ export const systemProblem = (error: unknown): string => {
   }
 };
 
-/** Rethrows what the system said with the path it was about: Node leaves it out for open files. */
+/** Rethrows an error of the system with its path, which Node omits for open files. */
 export const atPath =
   (path: string) =>
   (error: unknown): never => {
     throw Object.assign(error as Error, { path });
   };
 
-/** For what a file says: a value in it can be as long as the file. */
-const cut = (text: string, longest = 1000) => (text.length > longest ? `${text.slice(0, longest)}…` : text);
+/** A problem may quote a value that is as long as its file. */
+const shortened = (text: string, maxLength = 1000) => (text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
 
 const quote = (text: string) => JSON.stringify(text);
 
 const activeChanges = (ids: readonly string[]) =>
   ids.length ? `Active changes: ${some(ids)}.` : 'There is no active change; see "spool create change --help".';
+
+const modules = (ids: readonly string[]) =>
+  ids.length ? `Available: ${some(ids)}.` : 'Create one with "spool create module <slug>".';
 
 const some = (ids: readonly string[]) =>
   ids.length > 10 ? `${ids.slice(0, 10).join(', ')} and ${ids.length - 10} more` : ids.join(', ');

@@ -7,14 +7,15 @@ import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';
+import { changeOf, isTasksFile, planningFolders } from './sources.ts';
 import { ralphFolder } from '../store/state.ts';
 import { makeRalphFolder } from '../store/folders.ts';
 import { mergeTasks } from './task-merge.ts';
 
 /**
- * A run in a worktree works on a copy of the change, its module and the config file. The project's own is the
- * person's: what they change there is merged into the copy, never the other way round. The version that both had
- * last is kept in the state folder of the change.
+ * A run in a worktree has a copy of the change, its module and the config file. The user edits the project's version:
+ * those edits are merged into the copy, never the other way round. The last version that both had in common, the base
+ * of the merge, is saved in the state folder of the change.
  */
 export interface Copied {
   readonly project: Project;
@@ -24,16 +25,16 @@ export interface Copied {
 }
 
 export interface Synced {
-  /** Files of the project that the copy has now; relative to the project. */
+  /** Files that were copied or merged into the worktree, relative to the project. */
   readonly taken: readonly string[];
-  /** Files that both have changed in the same lines. */
+  /** Files in which both versions have changed the same lines. */
   readonly conflicts: readonly string[];
 }
 
 export interface Copies {
-  /** Brings what has changed in the project over. Looks at times and sizes only while nothing has. */
+  /** Merges edits in the project into the worktree. Compares only times and sizes while nothing has changed. */
   sync(): Promise<Synced>;
-  /** Files in which the copy has got edits of the person since this was asked last, by whatever way. */
+  /** Files of the worktree that have received the user's edits since the last call. */
   takeSettled(): string[];
 }
 
@@ -43,8 +44,8 @@ interface SyncedOnce extends Synced {
 
 const nothing: SyncedOnce = { taken: [], conflicts: [], settled: [] };
 
-/** Of a run in the project's own folder there is one copy only. */
-export const oneCopy: Copies = { sync: async () => nothing, takeSettled: () => [] };
+/** For a run in the project folder, which has nothing to synchronise. */
+export const noCopies: Copies = { sync: async () => nothing, takeSettled: () => [] };
 
 export const openCopies = (copied: Copied): Copies => {
   let seen: string | null = null;
@@ -56,7 +57,7 @@ export const openCopies = (copied: Copied): Copies => {
       return paths;
     },
     async sync() {
-      const present = signatureOf(copied.project.root, await planningPaths(copied.project, copied.change));
+      const present = signatureOf(copied.project.root, planningPaths(copied.project, copied.change));
       if (present === seen) return nothing;
       const synced = await syncOnce(copied);
       seen = synced.conflicts.length === 0 ? present : null;
@@ -66,57 +67,57 @@ export const openCopies = (copied: Copied): Copies => {
   };
 };
 
-/** The copy of a new branch is the project's, whatever is committed. */
-export const takeOver = async (copied: Copied): Promise<void> => {
+/** Gives a new branch the project's version, regardless of what is committed. */
+export const createCopy = (copied: Copied): void => {
   const { project, change, root } = copied;
-  dropCopies(project, change);
-  const plans = await planningPaths(project, change);
+  deleteCopies(project, change);
+  const plans = planningPaths(project, change);
   const known = new Set(filesAmong(project.root, plans));
   for (const path of filesAmong(root, plans)) if (!known.has(path)) removeOwn(join(root, path));
   for (const plan of plans) copy(join(project.root, plan), join(root, plan));
-  await keepBase(copied);
+  saveBase(copied);
 };
 
-const keepBase = async ({ project, change }: Copied): Promise<void> => {
+const saveBase = ({ project, change }: Copied): void => {
   makeRalphFolder(project, change);
   createFolder(baseFolder(project, change));
-  for (const plan of await planningPaths(project, change))
+  for (const plan of planningPaths(project, change))
     copy(join(project.root, plan), join(baseFolder(project, change), plan));
 };
 
-/** Keeps the copy of a worktree that is about to be removed, together with the commit of its branch. */
-export const keepWork = async ({ project, change, root }: Copied, tip: string): Promise<void> => {
+/** Saves the copy of a worktree that is about to be removed, with the commit at the tip of its branch. */
+export const saveCopy = ({ project, change, root }: Copied, tip: string): void => {
   const folder = workFolder(project, change);
   removeOwn(folder);
-  for (const plan of await planningPaths(project, change))
+  for (const plan of planningPaths(project, change))
     if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
   createFolder(copiesFolder(project, change));
   writeOwn(tipFile(project, change), tip);
 };
 
-/** Gives a worktree that is created again the copy that the last one had, unless its branch has moved since. */
-export const bringWorkBack = async ({ project, change, root }: Copied, tip: string | null): Promise<void> => {
-  const plans = await planningPaths(project, change);
-  const kept = keptWork(project, change, tip);
-  if (kept !== null)
-    for (const plan of plans) if (existsSync(join(kept, plan))) copy(join(kept, plan), join(root, plan));
+/** Restores the saved copy in a worktree that is created again, unless its branch has moved since. */
+export const restoreCopy = ({ project, change, root }: Copied, tip: string | null): void => {
+  const plans = planningPaths(project, change);
+  const saved = savedCopy(project, change, tip);
+  if (saved !== null)
+    for (const plan of plans) if (existsSync(join(saved, plan))) copy(join(saved, plan), join(root, plan));
   for (const path of filesAmong(project.root, plans))
     if (!existsSync(join(root, path))) copy(join(project.root, path), join(root, path));
 };
 
-/** Where the copy of a worktree that is gone is kept; null when there is none of this commit of its branch. */
-export const keptWork = (project: Project, change: string, tip: string | null): string | null => {
-  const kept = bytesOf(tipFile(project, change))?.toString();
-  return kept !== undefined && kept === tip && existsSync(workFolder(project, change))
+/** The folder of the saved copy of a removed worktree; null if none was saved at this tip of its branch. */
+export const savedCopy = (project: Project, change: string, tip: string | null): string | null => {
+  const savedAt = bytesOf(tipFile(project, change))?.toString();
+  return savedAt !== undefined && savedAt === tip && existsSync(workFolder(project, change))
     ? workFolder(project, change)
     : null;
 };
 
-export const dropCopies = (project: Project, change: string): void => removeOwn(copiesFolder(project, change));
+export const deleteCopies = (project: Project, change: string): void => removeOwn(copiesFolder(project, change));
 
-/** The tasks.md of the project and that of a copy in one; null when the person has deleted it. */
+/** Merges the project's task file with that of a copy. Returns null if the user deleted it. */
 export const mergedTasks = async (project: Project, change: string, theirs: Buffer): Promise<string | null> => {
-  const file = tasksFile(change);
+  const file = changeOf(project, change).tasksFile;
   const mine = bytesOf(join(project.root, file));
   const merged = await mergeCopies(file, { base: baseOf(project, change, file), mine, theirs });
   const best = merged.kind === 'conflict' ? theirs : merged.bytes;
@@ -125,11 +126,14 @@ export const mergedTasks = async (project: Project, change: string, theirs: Buff
 
 const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
   const { project, change, root } = copied;
-  const plans = await planningPaths(project, change);
-  // A change that is gone, because another branch is checked out or it was archived, is nothing to take over.
-  if (!existsSync(join(project.root, '.spool', 'changes', change))) return nothing;
+  const plans = planningPaths(project, change);
+  // It was archived, or another branch is checked out: that is not an edit of the user.
+  if (!existsSync(join(project.root, changeOf(project, change).folder))) return nothing;
   const isKnown = existsSync(baseFolder(project, change));
-  const paths = new Set([...filesAmong(project.root, plans), ...filesAmong(baseFolder(project, change), ['.spool'])]);
+  const paths = new Set([
+    ...filesAmong(project.root, plans),
+    ...filesAmong(baseFolder(project, change), planningFolders),
+  ]);
   const [taken, conflicts, settled]: [string[], string[], string[]] = [[], [], []];
   for (const path of paths) {
     const [mine, theirs] = [bytesOf(join(project.root, path)), bytesOf(join(root, path))];
@@ -146,24 +150,26 @@ const syncOnce = async (copied: Copied): Promise<SyncedOnce> => {
     if (base !== undefined && !isSame(mine, base)) settled.push(path);
     if (isKnown) put(join(baseFolder(project, change), path), mine);
   }
-  if (!isKnown) await keepBase(copied);
+  if (!isKnown) saveBase(copied);
   return { taken, conflicts, settled };
 };
 
 type Bytes = Buffer | null;
 
-/** `base` is undefined when it is not known: then what the agent has stays, with the tasks that the person added. */
+/** Without a known `base` the agent's version wins, and the user's new tasks are added to it. */
 interface Versions {
   readonly base: Bytes | undefined;
+  /** The user's. */
   readonly mine: Bytes;
+  /** The agent's. */
   readonly theirs: Bytes;
 }
 
 export type Merged = { readonly kind: 'merged'; readonly bytes: Bytes } | { readonly kind: 'conflict' };
 
-/** One file, three ways. */
+/** Three-way merge of a file; `path` is relative to a root. */
 export const mergeCopies = async (path: string, { base, mine, theirs }: Versions): Promise<Merged> => {
-  const isTasks = path.endsWith('/tasks.md');
+  const isTasks = isTasksFile(path);
   if (isSame(mine, theirs) || (base !== undefined && isSame(mine, base))) return { kind: 'merged', bytes: theirs };
   if (base !== undefined && isSame(theirs, base)) return { kind: 'merged', bytes: mine };
   if (theirs === null) return { kind: 'merged', bytes: mine };
@@ -199,16 +205,15 @@ const copiesFolder = (project: Project, change: string) => join(ralphFolder(proj
 const baseFolder = (project: Project, change: string) => join(copiesFolder(project, change), 'base');
 const workFolder = (project: Project, change: string) => join(copiesFolder(project, change), 'work');
 const tipFile = (project: Project, change: string) => join(copiesFolder(project, change), 'tip');
-export const tasksFile = (change: string) => join('.spool', 'changes', change, 'tasks.md');
 
-/** undefined when no version was kept. */
+/** Returns undefined if no base was saved, and null if the file did not exist in it. */
 export const baseOf = (project: Project, change: string, path: string): Bytes | undefined =>
   existsSync(baseFolder(project, change)) ? bytesOf(join(baseFolder(project, change), path)) : undefined;
 
-/** Of a regular file; null for anything else, and for nothing. */
+/** Returns null unless the path is a regular file. */
 export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readOwn(path) : null);
 
-/** A folder is where the file should be, or a link where one of its folders should be. */
+/** Whether a folder has the path of the file, or a link that of one of its folders. */
 const isBlocked = (root: string, path: string): boolean => {
   const name = Buffer.from(path).toString('latin1');
   const there = fileAt(root, name);
@@ -227,7 +232,7 @@ const put = (path: string, bytes: Bytes): void => {
   }
 };
 
-/** The regular files at and below these paths, relative to the root; links are not followed. */
+/** The regular files at and below these paths, relative to the root. Links are not followed. */
 export const filesAmong = (root: string, paths: readonly string[]): string[] =>
   paths.flatMap((path) => {
     const stats = statsOf(join(root, path));

@@ -1,21 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Project } from '../store/project.ts';
-import { moduleOf } from './ids.ts';
-import { moduleFolderName } from './modules.ts';
+import { configPath, type Project } from '../store/project.ts';
+import { changeOf, planningFolders } from './sources.ts';
 
-/** The change, its module and the config file, which may not be committed yet; those that are there. */
-export const planningPaths = async (project: Project, change: string): Promise<string[]> => {
-  const moduleId = moduleOf(change);
-  const module = moduleId === null ? null : await moduleFolderName(project, moduleId);
-  const paths = [
-    join('.spool', 'changes', change),
-    ...(module === null ? [] : [join('.spool', 'modules', module)]),
-    join('.spool', 'config.json'),
-  ];
-  return paths.filter((path) => existsSync(join(project.root, path)));
-};
+/** Existing paths of the change, its module and the config file, relative to the project. They may not be committed yet. */
+export const planningPaths = (project: Project, change: string): string[] =>
+  [...changeOf(project, change).planningPaths(project.root), configPath].filter((path) =>
+    existsSync(join(project.root, path)),
+  );
 
 /** Whether a path is one of these, or below one. */
-export const isAmong = (plans: readonly string[], path: string): boolean =>
-  plans.some((plan) => path === plan || path.startsWith(`${plan}/`));
+export const isAmong = (paths: readonly string[], path: string): boolean =>
+  paths.some((each) => path === each || path.startsWith(`${each}/`));
+
+/** Whether a file, relative to a root, plans work and is not work itself. */
+export const isPlanning = (path: string): boolean => isAmong(planningFolders, path.replaceAll('\\', '/'));

@@ -1,27 +1,23 @@
 import { join } from 'node:path';
-import { filesBelow } from '../files/own.ts';
-import { changeFolder } from './changes.ts';
 import { readIfThere } from '../files/read.ts';
-import type { Project } from '../store/project.ts';
+import type { Change } from './source.ts';
 
-/** What a change claims, as it is compared: however a requirement is spelled in capitals and blanks, it is the same one. */
+/** Requirements as `<capability>: <requirement>`, by a key that ignores case and white space. */
 export type Claims = ReadonlyMap<string, string>;
 
-/** The requirements that a change claims in its specs/; each as it is compared, and as `<capability>: <requirement>`. */
-export const claimsOf = async (project: Project, change: string): Promise<Claims> => {
-  const folder = join(changeFolder(project, change), 'specs');
+/** The requirements in the specs of a change. */
+export const claimsOf = async (change: Change, root: string): Promise<Claims> => {
+  const specs = change.documents(root).filter(({ kind, name }) => kind === 'spec' && name.endsWith('.md'));
   const claims = await Promise.all(
-    filesBelow(folder)
-      .filter((name) => name.endsWith('.md'))
-      .map(async (name) => {
-        const text = (await readIfThere(join(folder, name))) ?? '';
-        const capability = name.replace(/(?:^|\/)spec\.md$/, '');
-        return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
-      }),
+    specs.map(async ({ path, name }) => {
+      const text = (await readIfThere(join(root, path))) ?? '';
+      const capability = name.replace(/(?:^|\/)spec\.md$/, '');
+      return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
+    }),
   );
-  return new Map(claims.flat().map((claim) => [compared(claim), claim]));
+  return new Map(claims.flat().map((claim) => [keyOf(claim), claim]));
 };
 
 const heading = /^###[ \t]+Requirement:[ \t]*(\S.*)$/gim;
 
-const compared = (claim: string) => claim.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ');
+const keyOf = (claim: string) => claim.normalize('NFC').toLowerCase().replaceAll(/\s+/g, ' ');

@@ -1,42 +1,42 @@
 import { isBox, missingTasks, parseTasks, withoutMark } from './tasks.ts';
 
 export interface Versions {
-  /** What both began from; null when it is not known. */
+  /** The common ancestor; null if it is not known. */
   readonly base: string | null;
-  /** The person's. */
+  /** The user's. */
   readonly mine: string;
   /** The agent's. */
   readonly theirs: string;
 }
 
-/** Merges lines; null when both changed the same ones. */
+/** Merges lines; returns null if both sides changed the same ones. */
 export type MergeLines = (versions: { base: string; mine: string; theirs: string }) => Promise<string | null>;
 
 /**
- * Merges two versions of a tasks.md by task: a tick of the one and a task that the other has added, in the next line,
- * are no conflict. null when they are: then a task of one of them would be lost.
+ * Merges two versions of a task file by task: a tick on one side and a new task in the next line on the other do not
+ * conflict. Returns null on a conflict, which is when a task of one side would be lost.
  */
 export const mergeTasks = async (versions: Versions, mergeLines: MergeLines): Promise<string | null> => {
   const { base, mine, theirs } = versions;
   const known = base === null ? null : read(base, null);
-  const [person, agent] = [read(mine, known), read(theirs, known)];
-  const texts = { base: (known ?? agent).plain, mine: person.plain, theirs: agent.plain };
+  const [user, agent] = [read(mine, known), read(theirs, known)];
+  const texts = { base: (known ?? agent).plain, mine: user.plain, theirs: agent.plain };
   const merged = await mergePlain(texts, mergeLines);
   if (merged === null) return null;
   const added = missingTasks(titlesIn(agent.plain), known === null ? [] : titlesIn(known.plain));
   const isLost = (titles: readonly string[]) => missingTasks(titles, titlesIn(merged)).length > 0;
-  if (isLost(titlesIn(person.plain)) || isLost(added)) return null;
-  const ticked = tick(merged, { base: known?.lines ?? null, mine: person.lines, theirs: agent.lines });
+  if (isLost(titlesIn(user.plain)) || isLost(added)) return null;
+  const ticked = tick(merged, { base: known?.lines ?? null, mine: user.lines, theirs: agent.lines });
   return ticked.replaceAll('\n', lineEndFor(versions));
 };
 
-/** Line ends are no part of a task. Those of a merge are the ones that somebody has changed to; when both did, the person's. */
+/** Line endings are not part of a task. The side that changed them wins; if both did, the user. */
 const lineEndFor = ({ base, mine, theirs }: Versions): string => {
   const [before, own, agents] = [lineEndOf(base ?? ''), lineEndOf(mine), lineEndOf(theirs)];
   return (own !== before ? own : null) ?? agents ?? before ?? '\n';
 };
 
-/** What most lines end with; null when no line ends. */
+/** The ending of most lines; null for a text without line endings. */
 const lineEndOf = (text: string): string | null => {
   const all = text.split('\n').length - 1;
   if (all === 0) return null;
@@ -52,13 +52,13 @@ const mergePlain = async (
   return mine === base ? theirs : mergeLines(texts);
 };
 
-/** A tasks.md without its ticks, and the lines that have one, by key. */
+/** A task file without its ticks, and the original lines of boxes and statuses by key. */
 interface Ticked {
   readonly plain: string;
   readonly lines: ReadonlyMap<string, string>;
 }
 
-/** A note behind a title does not make it another task: then its plain line is that of `known`. */
+/** A note after a title does not make it another task: such a line gets the plain line from `known`. */
 const read = (text: string, known: Ticked | null): Ticked => {
   const own = text.replaceAll('\r\n', '\n').split('\n');
   const present = new Set(own.map(plainLine));
@@ -77,7 +77,7 @@ const read = (text: string, known: Ticked | null): Ticked => {
   return { plain: withLastLineEnd(plain.join('\n')), lines };
 };
 
-/** An editor may add the line end of the last line, or drop it: that is no change of that line. */
+/** An editor may add or remove the line ending of the last line: that does not change the line. */
 const withLastLineEnd = (text: string): string => (text === '' ? '' : text.replace(/(?<!\n)\n*$/, '\n'));
 
 const isNoted = (line: string, title: string): boolean =>
@@ -87,7 +87,7 @@ const status = /^(.*\*\*Status:?\*\*:?\s*\[).\].*$/isu;
 
 const plainLine = (line: string): string => withoutMark(line).replace(status, '$1 ]');
 
-/** Tells lines that look the same apart: by the heading above a status, and by how many there were before. */
+/** Distinguishes equal lines: by the heading above a status, and by how many came before. */
 const createKeys = () => {
   const seen = new Map<string, number>();
   let heading = '';
@@ -116,25 +116,25 @@ const tick = (plain: string, sides: Sides): string => {
     .join('\n');
 };
 
-/** Who changed a mark since the base is right, and so is who changed what stands behind it; when both did, the person. */
+/** For the mark and for the text after it, the side that changed it since the base wins; if both did, the user. */
 const lineOf = (key: string, { base, mine, theirs }: Sides): string | undefined => {
   const [before, own, agents] = [base?.get(key), mine.get(key), theirs.get(key)];
   if (own === undefined || agents === undefined) return own ?? agents;
   if (before === undefined) return stateOf(cut(agents).mark) === 'x' ? agents : own;
-  const [first, person, agent] = [cut(before), cut(own), cut(agents)];
-  const mark = stateOf(person.mark) === stateOf(first.mark) ? agent.mark : person.mark;
-  const rest = person.rest === first.rest ? agent.rest : person.rest;
-  return person.start + mark + rest;
+  const [first, user, agent] = [cut(before), cut(own), cut(agents)];
+  const mark = stateOf(user.mark) === stateOf(first.mark) ? agent.mark : user.mark;
+  const rest = user.rest === first.rest ? agent.rest : user.rest;
+  return user.start + mark + rest;
 };
 
-/** A line with a box or a status, at its mark. */
+/** Splits a line with a box or a status at its mark. */
 const cut = (line: string): { start: string; mark: string; rest: string } => {
   const from = isBox(line) ? line.indexOf('[') : (status.exec(line)?.[1]?.length ?? 1) - 1;
   const to = line.indexOf(']', from) + 1;
   return { start: line.slice(0, from), mark: line.slice(from, to), rest: line.slice(to) };
 };
 
-/** `[]` is `[ ]`, and `[X]` is `[x]`. */
+/** `[]` equals `[ ]`, and `[X]` equals `[x]`. */
 const stateOf = (mark: string): string => mark.slice(1, -1).trim().toLowerCase();
 
 const titlesIn = (text: string): string[] => parseTasks(text).map(({ title }) => title);

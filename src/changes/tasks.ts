@@ -1,25 +1,25 @@
 export interface Task {
   readonly title: string;
   readonly done: boolean;
-  /** Marked with a star, as in `- [ ]* title`: listed, but neither counted nor ever open. */
+  /** Marked with a star, as in `- [ ]* title`: listed, but neither counted nor open. */
   readonly optional: boolean;
 }
 
 /**
- * The tasks in a tasks.md, in either of its two forms:
- * - boxes: list items with `[ ]`, also `[]` and `[ ]title`; only `[x]` and `[X]` are done, any other mark is open.
- *   A box with required boxes indented below it is their heading, and no task of its own;
- * - "### Task 1.1: title" sections with a line `**Status**: [x] …`, where `[-]`, shelved, is closed as well. Boxes in
- *   such a section are its details. "### 1.1: title" is one if it has a status.
- * A "### Task" section without a status counts by its boxes, or as one open task when it has none.
- * What stands in a code fence or in a comment does not count, if something ends it.
+ * Parses the tasks of a task file in either of two forms:
+ * - boxes: list items with `[ ]`, `[]` or `[ ]title`. Only `[x]` and `[X]` are done; any other mark is open. A box with
+ *   required boxes indented below it is their heading, not a task.
+ * - "### Task 1.1: title" sections with a line `**Status**: [x] …`, where `[-]` (shelved) is closed too. Boxes in such a
+ *   section are details. "### 1.1: title" is such a section if it has a status.
+ * A "### Task" section without a status counts by its boxes, or as one open task if it has none. Code fences and
+ * comments are ignored if they are closed.
  */
 export const parseTasks = (markdown: string): Task[] =>
   itemsIn(markdown)
     .filter((item) => !item.isHeading)
     .map(({ title, done, shelved, optional }) => ({ title, done: done || shelved, optional }));
 
-/** What must not be reworded or taken out of a tasks.md: all required tasks, and the boxes above them. */
+/** The titles that must be neither reworded nor removed: all required tasks and the boxes above them. */
 export const taskTitles = (markdown: string): string[] =>
   itemsIn(markdown)
     .filter(({ optional, shelved, title }) => !optional && !shelved && title !== '')
@@ -36,9 +36,9 @@ interface Item {
   readonly title: string;
   readonly done: boolean;
   readonly optional: boolean;
-  /** Given up, as a person decides: closed, but not done. */
+  /** Closed by a user's decision, but not done. */
   readonly shelved: boolean;
-  /** There are required boxes below it. */
+  /** Whether there are required boxes below it. */
   readonly isHeading: boolean;
 }
 
@@ -50,7 +50,7 @@ const itemsIn = (markdown: string): Item[] => {
 
 interface Section {
   readonly heading: string | null;
-  /** It says "Task"; a mere number is a heading unless it, or another one, has a status. */
+  /** Whether the heading says "Task". A number alone is a plain heading unless any section has a status. */
   readonly named: boolean;
   readonly lines: string[];
 }
@@ -73,19 +73,19 @@ const statusOf = (line: string): string | undefined => {
   return found ? (found[1] ?? '') : undefined;
 };
 
-/** Also in a quotation, and as the first of a list in a list. */
+/** Including quotes, and the first item of a nested list. */
 const bullet = String.raw`[\s>]*(?:[-*+]\s+)*(?:[-*+]|\d{1,9}[.)])\s*`;
-/** A mark is one character, also one that is drawn from several. `[A](url)` and `[A][ref]` are links. */
+/** A mark is one character with its combining marks. `[A](url)` and `[A][ref]` are links. */
 const mark = String.raw`\[(?:\s*([^\]\s]\p{M}*)\s*\](?![([])|\](?![([])|\s+\])`;
 const box = new RegExp(String.raw`^${bullet}${mark}(\*(?=\s|$))?\s*(.*)$`, 'su');
 const boxStart = new RegExp(`^(${bullet})${mark}`, 'u');
 
 export const isBox = (line: string): boolean => boxStart.test(line);
 
-/** A line with the mark of its box taken out; any other line as it is. */
+/** Empties the box of a line; any other line is returned unchanged. */
 export const withoutMark = (line: string): string => line.replace(boxStart, '$1[ ]');
 
-/** How much further the boxes below a box are indented. */
+/** The minimum indentation of nested boxes. */
 const step = 2;
 
 const boxesIn = (lines: readonly string[]): Item[] => {
@@ -112,7 +112,7 @@ const columnsOf = (blanks: string): number =>
 
 const isDone = (mark: string) => mark === 'x' || mark === 'X';
 
-/** Cut at headings: a task opens a section of its own, any other heading of its level or above ends it. */
+/** Splits at headings: a task starts a section, any other heading of its level or above ends it. */
 const sections = (lines: readonly string[]): Section[] => {
   const found: Section[] = [{ heading: null, named: false, lines: [] }];
   for (const line of lines) {
@@ -126,7 +126,7 @@ const sections = (lines: readonly string[]): Section[] => {
   return found;
 };
 
-/** The lines outside of fences and comments. One that nothing ends is none: it must not hide a task. */
+/** The lines outside of fences and comments. Unclosed ones are ignored, so that they cannot hide a task. */
 const visibleLines = (markdown: string): string[] => {
   const all = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
   const fences = all.map(fenceAt);
@@ -155,7 +155,7 @@ const visibleLines = (markdown: string): string[] => {
 
 interface Fence {
   readonly marks: string;
-  /** What stands behind the marks, such as a language: it closes no other. */
+  /** The text after the marks, such as a language. A fence with one does not close another. */
   readonly info: string;
 }
 
@@ -164,22 +164,22 @@ const fenceAt = (line: string): Fence | null => {
   return found && { marks: found[1]!, info: found[2]!.trim() };
 };
 
-/** The line on which a fence ends; its own when nothing ends it. To be asked from the first line to the last. */
+/** Returns the line on which a fence ends, or its own if it is unclosed. Must be called from the first line to the last. */
 const createFenceEnds = (fences: readonly (Fence | null)[]) => {
-  /** By their character, how long those are that nothing ends: nothing ends a later one of that length either. */
-  const unended = new Map<string, number>();
+  /** The lengths of unclosed fences by character: a later fence of that length is unclosed too. */
+  const unclosed = new Map<string, number>();
   return ({ marks }: Fence, start: number): number => {
     const char = marks[0]!;
-    if (marks.length >= (unended.get(char) ?? Infinity)) return start;
+    if (marks.length >= (unclosed.get(char) ?? Infinity)) return start;
     const ends = (other: Fence | null) =>
       other !== null && other.info === '' && other.marks[0] === char && other.marks.length >= marks.length;
     for (let index = start + 1; index < fences.length; index++) if (ends(fences[index]!)) return index;
-    unended.set(char, marks.length);
+    unclosed.set(char, marks.length);
     return start;
   };
 };
 
-/** Without the comments that end on the line they begin on; what is in backticks is no comment. */
+/** Removes comments that end on the same line. Text in backticks is not a comment. */
 const withoutComments = (line: string): string => {
   if (!line.includes('<!--')) return line;
   const closing = createClosing(line);
@@ -198,7 +198,7 @@ const withoutComments = (line: string): string => {
   return shown + line.slice(at);
 };
 
-/** Where the next run of so many backticks begins; -1 when there is none. To be asked from left to right. */
+/** Returns the start of the next run of `length` backticks, or -1. Must be called from left to right. */
 const createClosing = (line: string) => {
   const runs = new Map<number, number[]>();
   for (const { 0: run, index } of [...line.matchAll(/`+/g)].toReversed()) {
@@ -212,7 +212,7 @@ const createClosing = (line: string) => {
   };
 };
 
-/** Which of these tasks are not there any more. A note, a tick or a number at a title does not make it another task. */
+/** Returns the expected tasks that are missing. A note, a tick or a number added to a title does not change the task. */
 export const missingTasks = (expected: readonly string[], titles: readonly string[]): string[] => {
   const left = new Map<string, number>();
   for (const title of titles.map(plainTitle)) left.set(title, (left.get(title) ?? 0) + 1);
@@ -231,7 +231,7 @@ export const missingTasks = (expected: readonly string[], titles: readonly strin
   });
 };
 
-/** Where in a sorted list what is not below a text begins. */
+/** The index of the first entry of a sorted list that is not less than a text. */
 const firstFrom = (sorted: readonly string[], text: string): number => {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -242,7 +242,7 @@ const firstFrom = (sorted: readonly string[], text: string): number => {
   return low;
 };
 
-/** Without what an editor, a tick or a new order may change: marks, white space, signs and a number in front. */
+/** Without what an editor, a tick or reordering may change: marks, white space, emoji and a leading number. */
 const plainTitle = (title: string) =>
   title
     .replaceAll(/[*_~`]/g, '')

@@ -1,8 +1,8 @@
 import { withoutMark } from './tasks.ts';
 
 /**
- * A Markdown text in which only its words count, not what ticks, an editor or a formatter do to it: marks of headings,
- * lists and emphasis, rules, the ends of lines and the width of tables. Words in code count as they are.
+ * The words of a Markdown text, without anything that ticks, an editor or a formatter change: the marks of headings,
+ * lists and emphasis, rules, line endings and the width of tables. Words in code are unchanged.
  */
 export const wordingOf = (markdown: string): string => {
   const lines = markdown.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
@@ -29,21 +29,21 @@ export const wordingOf = (markdown: string): string => {
 
 interface Fence {
   readonly mark: string;
-  /** In a language of which a formatter of Markdown formats the code as well. */
+  /** Whether Markdown formatters also format code in this language. */
   readonly isFormatted: boolean;
 }
 
 const formatted =
   /^(?:jsx?|javascript|mjs|cjs|tsx?|typescript|mts|cts|json[5c]?|css|scss|less|html|vue|ya?ml|graphql|gql|md|markdown)\b/i;
 
-/** Code without what a formatter changes; it may also break its lines in other places. */
+/** Code without what a formatter changes, including line breaks. */
 const plainCode = (line: string): string => [...line.replaceAll(/[\s;,]/g, '').replaceAll(/['`]/g, '"')].join(' ');
 
 const oneBlank = (line: string) => line.replaceAll(/\s+/g, ' ').trim();
 
 const rowBelowHeader = /^[\s>]*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/;
 
-/** The numbers of the lines that are rows of a table: the one above its dashes, and all below up to a blank line. */
+/** The indexes of table rows: the line above the dashes, and all lines below them up to a blank one. */
 const rowsOfTables = (lines: readonly string[]): ReadonlySet<number> => {
   const rows = new Set<number>();
   for (const [index, line] of lines.entries()) {
@@ -59,7 +59,7 @@ const withoutBars = (line: string): string => (rowBelowHeader.test(line) ? '' : 
 
 const plainText = (line: string): string => {
   const text = line.replace(/^(?:\s*>)+/, '');
-  // Rules, and what underlines a heading.
+  // Rules, and underlines of headings.
   if (/^\s*(?:=+\s*|-+\s*|(?:[-*_]\s*){3,})$/.test(text)) return '';
   return oneBlank(
     withoutHeading(withoutMark(text).replace(/^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))+/, '-'))
@@ -70,7 +70,7 @@ const plainText = (line: string): string => {
   );
 };
 
-/** Without the marks of a heading, before and behind its words. */
+/** Without the marks before and after the words of a heading. */
 const withoutHeading = (text: string): string => {
   const marks = /^(-?\s*)#{1,6}(?=\s|$)/.exec(text);
   if (marks === null) return text;

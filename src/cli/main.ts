@@ -2,19 +2,22 @@ import { systemProblem, UserError, userError } from '../errors.ts';
 import { createOutputs } from '../report/outputs.ts';
 import { version } from '../text/version.ts';
 
-/** The exit code for a bug in Spool itself. */
-const bug = 70;
+/** Set by the build: whether Node was started with this file. */
+declare const SPOOL_IS_MAIN: boolean;
 
-let answerIsLost = false;
+/** The exit code for a bug in Spool itself. */
+const bugExitCode = 70;
+
+let outputIsLost = false;
 
 const outputs = createOutputs(() => {
-  answerIsLost = true;
+  outputIsLost = true;
   if (process.exitCode === 0) process.exitCode = 1;
 });
 
 const main = async (argv: readonly string[]): Promise<number> => {
   if (argv[0] === '--version' || argv[0] === '-V') {
-    outputs.answer(`${version}\n`);
+    outputs.printResult(`${version}\n`);
     return 0;
   }
   const { runCommandLine } = await import('./program.ts');
@@ -24,15 +27,15 @@ const main = async (argv: readonly string[]): Promise<number> => {
 const report = (error: unknown): number => {
   const known = asUserError(error);
   if (known) {
-    outputs.say(`spool: ${known.message}\n`);
+    outputs.log(`spool: ${known.message}\n`);
     return known.exitCode;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  outputs.say(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
-  return bug;
+  outputs.log(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  return bugExitCode;
 };
 
-/** What the operating system refuses (a full disk, a folder that may not be read) is not our bug. */
+/** An error of the operating system, such as a full disk or a folder without read permission, is not a bug in Spool. */
 const asUserError = (error: unknown): UserError | null => {
   if (error instanceof UserError) return error;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
@@ -40,21 +43,22 @@ const asUserError = (error: unknown): UserError | null => {
   return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
 };
 
-/** How long a reader may take for the last words of a command that was asked to stop. */
-const lastWordsMs = 1000;
+/** How long a reader may take for the remaining output of an interrupted command. */
+const unreadOutputMs = 1000;
 
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 129: 'SIGHUP', 130: 'SIGINT', 143: 'SIGTERM' };
 
-/** Node waits until all output is read, also by a pager that was left. Whoever was asked to stop ends by that signal then. */
+/** Node waits until all output is read, even by a pager that hangs. An interrupted command ends by its signal instead. */
 const endUnread = (exitCode: number): void => {
   const signal = signals[exitCode];
-  if (signal) setTimeout(() => process.kill(process.pid, signal), lastWordsMs).unref();
+  if (signal) setTimeout(() => process.kill(process.pid, signal), unreadOutputMs).unref();
 };
 
 const start = async (): Promise<void> => {
   const exitCode = await main(process.argv.slice(2)).catch(report);
-  process.exitCode = exitCode === 0 && answerIsLost ? 1 : exitCode;
+  process.exitCode = exitCode === 0 && outputIsLost ? 1 : exitCode;
   endUnread(exitCode);
 };
 
-void start();
+// The library loads this file as well, and must not start the program.
+if (SPOOL_IS_MAIN) void start();

@@ -1,33 +1,31 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
 import { commands, groups } from '../commands/table.ts';
-import type { Invocation, Command, CommandOption } from '../commands/command.ts';
+import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/command.ts';
+import { optionFlag } from '../config/flags.ts';
 import { type UserError, userError } from '../errors.ts';
 
 export type Parsed =
-  /** About a command, about those that begin with a word, or about all of them. */
+  /** About a command, a group of commands, or all of them. */
   | { readonly kind: 'help'; readonly about: Command | string | null }
-  | {
-      readonly kind: 'call';
-      readonly command: Command;
-      readonly given: Pick<Invocation, 'argument' | 'second' | 'rawFlags'>;
-    };
+  | { readonly kind: 'call'; readonly command: Command; readonly given: Pick<Invocation, 'args' | 'rawFlags'> };
 
-/** What the words of a command line mean. Pure; what means nothing is a user error. */
+/** Parses a command line. Throws a user error if it is invalid. */
 export const parse = (argv: readonly string[]): Parsed => {
   const [first, second] = argv;
   if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
-  if (first === 'help') return { kind: 'help', about: aboutOf(argv.slice(1).filter((word) => !isHelp(word))) };
-  if (first.startsWith('-')) throw wrong(unknownOption(first, ['version', 'help']));
+  if (first === 'help') return { kind: 'help', about: helpTopic(argv.slice(1).filter((word) => !isHelp(word))) };
+  if (first.startsWith('-')) throw usageError(unknownOption(first, ['version', 'help']));
   if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
-  if (second === undefined) throw wrong(`Which one: ${namesIn(first).join(', ')}?`, first, ' ');
+  if (second === undefined)
+    throw usageError(`Missing subcommand for '${first}': ${alternatives(namesIn(first))}`, first);
   if (isHelp(second)) return { kind: 'help', about: first };
   return parseCall(findInGroup(first, second), argv.slice(2));
 };
 
 const isHelp = (word: string) => word === '-h' || word === '--help';
 
-const aboutOf = ([first, second]: readonly string[]): Command | string | null => {
+const helpTopic = ([first, second]: readonly string[]): Command | string | null => {
   if (first === undefined || first === 'help') return null;
   if (!Object.hasOwn(groups, first)) return findCommand(first);
   return second === undefined ? first : findInGroup(first, second);
@@ -37,47 +35,47 @@ const findCommand = (word: string): Command => {
   const command = commands.find(({ name, alias }) => name === word || alias === word);
   if (command) return command;
   const names = [...commands.flatMap(({ name, alias }) => [name, alias ?? name]), ...Object.keys(groups)];
-  throw wrong(`Unknown command '${word}'${hint(closest(word, names))}`);
+  throw usageError(`Unknown command '${word}'${hint(closest(word, names))}`);
 };
 
 const findInGroup = (group: string, word: string): Command => {
   const command = commands.find(({ name }) => name === `${group} ${word}`);
   if (command) return command;
-  throw wrong(`Unknown command '${word}'${hint(closest(word, namesIn(group)))}`, group);
+  throw usageError(`Unknown command '${word}'${hint(closest(word, namesIn(group)))}`, group);
 };
 
 const namesIn = (group: string): string[] =>
   commands.flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []));
 
+/** `set, unset or get` */
+const alternatives = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
-  const tokens = cutWords(words, known);
-  const rawFlags: Record<string, string | boolean | readonly string[]> = {};
+  const tokens = tokenize(words, known);
+  const rawFlags: Record<string, RawValue> = {};
   const options = tokens.filter((token) => token.kind === 'option');
   if (options.some(({ name }) => name === 'help')) return { kind: 'help', about: command };
   for (const token of options) {
     const option = known.get(token.name);
     const inline = token.inlineValue ? `=${token.value}` : '';
     if (!option || (inline !== '' && !takesValue(option)))
-      throw wrong(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
+      throw usageError(unknownOption(`${token.rawName}${inline}`, [...known.keys(), 'help']), command.name);
     if (takesValue(option) && token.value === undefined)
-      throw wrong(`Option '${option.flags}' argument missing`, command.name);
+      throw usageError(`Option '${usageOf(option)}' needs a value`, command.name);
     rawFlags[option.name] = valueOf(option, token.value, rawFlags[option.name]);
   }
-  const [argument, second, ...more] = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
-  checkCount(
-    command,
-    [argument, second, ...more].filter((each) => each !== undefined),
-  );
-  return { kind: 'call', command, given: { argument, second, rawFlags } };
+  const args = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+  checkCount(command, args);
+  return { kind: 'call', command, given: { args, rawFlags } };
 };
 
-const cutWords = (words: readonly string[], known: ReadonlyMap<string, CommandOption>) => {
-  // Only those that may be meant: looking into all of them takes longer than the rest.
+const tokenize = (words: readonly string[], known: ReadonlyMap<string, CommandOption>) => {
+  // parseArgs gets only the options that were typed: checking all of them takes longer than everything else.
   const typedNames = new Set(words.map((word) => /^--([^=]+)/.exec(word)?.[1]));
-  const meant = [...known].filter(([name]) => typedNames.has(name));
+  const typed = [...known].filter(([name]) => typedNames.has(name));
   const options = Object.fromEntries(
-    meant.map(([name, option]) => [name, { type: takesValue(option) ? ('string' as const) : ('boolean' as const) }]),
+    typed.map(([name, option]) => [name, { type: takesValue(option) ? ('string' as const) : ('boolean' as const) }]),
   );
   return parseArgs({
     args: [...words],
@@ -88,31 +86,27 @@ const cutWords = (words: readonly string[], known: ReadonlyMap<string, CommandOp
   }).tokens;
 };
 
-type Typed = Invocation['rawFlags'][string];
+type RawValue = Invocation['rawFlags'][string];
 
-/** The last one counts, unless it may be given more than once. */
-const valueOf = (option: CommandOption, value: string | undefined, before: Typed | undefined): Typed => {
-  if (value === undefined) return !option.flags.startsWith('--no-');
-  return option.repeats ? [...((before as readonly string[] | undefined) ?? []), value] : value;
+/** The last value wins unless the option is repeatable. */
+const valueOf = (option: CommandOption, value: string | undefined, before: RawValue | undefined): RawValue => {
+  if (value === undefined) return !option.negated;
+  return option.repeatable ? [...((before as readonly string[] | undefined) ?? []), value] : value;
 };
 
-const checkCount = (command: Command, args: readonly string[]): void => {
-  const wanted = [command.argument, command.second].filter((argument) => argument !== undefined);
-  const missing = wanted.find((argument, index) => !argument.optional && args[index] === undefined);
-  if (missing) throw wrong(`Missing required argument '${missing.name}'`, command.name);
-  if (args.length <= wanted.length) return;
-  const expected = `${wanted.length} ${wanted.length === 1 ? 'argument' : 'arguments'}`;
-  const text = `Too many arguments for '${command.name}'. Expected ${expected} but got ${args.length}`;
-  throw wrong(`${text}; put quotes around a text with spaces`, command.name);
+const checkCount = ({ name, positionals }: Command, args: readonly string[]): void => {
+  const missing = positionals.find(({ optional }, index) => !optional && args[index] === undefined);
+  if (missing) throw usageError(`Missing required argument '${missing.name}'`, name);
+  if (args.length <= positionals.length) return;
+  const expected = `${positionals.length} ${positionals.length === 1 ? 'argument' : 'arguments'}`;
+  const text = `Too many arguments for '${name}'. Expected ${expected} but got ${args.length}`;
+  throw usageError(`${text}; quote arguments that contain spaces`, name);
 };
 
-/** Without its dashes, under its own name and the others it has. */
-const spellingsOf = ({ flags, aliases = [] }: CommandOption): string[] => [
-  /^--([\w-]+)/.exec(flags)?.[1] ?? '',
-  ...aliases,
-];
+/** The names of an option without the dashes. */
+const spellingsOf = (option: CommandOption): string[] => [optionFlag(option).slice(2), ...(option.aliases ?? [])];
 
-const takesValue = ({ flags }: CommandOption) => flags.includes('<');
+const takesValue = ({ placeholder }: CommandOption) => placeholder !== undefined;
 
 const unknownOption = (word: string, names: readonly string[]): string => {
   const meant = word.startsWith('--') ? closest(word.slice(2).replace(/=.*/s, ''), names) : null;
@@ -121,6 +115,5 @@ const unknownOption = (word: string, names: readonly string[]): string => {
 
 const hint = (meant: string | null) => (meant === null ? '' : ` (did you mean ${meant}?)`);
 
-/** `See "spool ralph --help".` goes with it. */
-const wrong = (text: string, command = '', end = '. '): UserError =>
-  userError('usage', `${text}${end}See "spool ${command === '' ? '' : `${command} `}--help".`);
+const usageError = (text: string, command = ''): UserError =>
+  userError('usage', `${text}. See "spool ${command === '' ? '' : `${command} `}--help".`);

@@ -10,29 +10,29 @@ export interface ProgramIo extends Pick<Invocation, 'cwd' | 'env'> {
   readonly outputs: Outputs;
 }
 
-/** Finds the command that was typed and runs it; answers with the exit code. */
+/** Runs the command that was typed and resolves to the exit code. */
 export const runCommandLine = async (argv: readonly string[], { cwd, env, outputs }: ProgramIo): Promise<number> => {
   const parsed = parse(argv);
   if (parsed.kind === 'help') {
     const { renderHelp } = await import('./help.ts');
-    outputs.answer(renderHelp(parsed.about, columnsOf(outputs)));
+    outputs.printResult(renderHelp(parsed.about, columnsOf(outputs)));
     return 0;
   }
   const { run } = await parsed.command.load();
   const terminal = createTerminal(env, outputs);
-  await settleSandboxes(env, terminal);
+  await cleanUpSandboxes(env, terminal);
   return run({ cwd, env, ...parsed.given, terminal });
 };
 
-/** Before git runs, which would use a repository that was planted. Loaded only where a sandbox was used. */
-const settleSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
+/** Cleans up after sandboxes that crashed, before git could use a repository planted in one. Imported only if there are any. */
+const cleanUpSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
   if (!existsSync(join(userFolder(env), 'sandbox'))) return;
   const { settleLeftovers } = await import('../sandbox/leftover.ts');
   for (const line of settleLeftovers(env)) terminal.log(`${line}\n`);
 };
 
-/** Asked of the stream only where it can be a screen: making one takes time. */
+/** Creates the stdout stream only if it can be a terminal: that takes time. */
 const columnsOf = (outputs: Outputs): number => {
-  const maybeScreen = fstatSync(1).isCharacterDevice();
-  return (maybeScreen && outputs.stdout.columns) || 80;
+  const maybeTerminal = fstatSync(1).isCharacterDevice();
+  return (maybeTerminal && outputs.stdout.columns) || 80;
 };

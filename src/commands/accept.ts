@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { isInsideIteration } from '../process/tree.ts';
-import { resolveChange } from '../changes/changes.ts';
+import { resolveChange } from '../changes/sources.ts';
 import { readConfig } from '../config/resolve.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts';
@@ -15,13 +15,13 @@ import { pluralise, oneLine } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 import type { Invocation } from './command.ts';
 
-/** How many changes are listed. */
-const shown = 20;
+/** How many edits are listed. */
+const maxListed = 20;
 
-/** A loop that runs takes it over before it judges the next promise; otherwise the next one does. */
-export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise<number> => {
+/** A running loop uses the accepted goal for its next promise; otherwise the next run does. */
+export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
-  const change = await resolveChange(project, argument!);
+  const change = await resolveChange(project, args[0]!);
   const view = await readState(project, change);
   if (isInsideIteration()) throw userError('in-iteration', 'accept');
   const root = view?.workspace && existsSync(view.workspace.root) ? view.workspace.root : project.root;
@@ -29,7 +29,7 @@ export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise
   const commands = view ? withSecrets(folder, view).gate.verify : [];
   const moved = await acceptGoal({ project: { root }, change, commands, folder });
   const context = acceptContext({ project, change, env });
-  if (context) terminal.print('Accepted context.txt as it is.\n');
+  if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });
   if (repository !== null) terminal.print(`Accepted the git repository ${visible(repository)}.\n`);
   if (moved.length === 0 && (context || repository !== null)) return 0;
@@ -38,21 +38,21 @@ export const run = async ({ argument, cwd, env, terminal }: Invocation): Promise
     return 0;
   }
   await trustAccepted({ project, root, env }, moved);
-  for (const each of moved.slice(0, shown)) terminal.print(`  ${oneLine(describeTampering(each))}\n`);
-  if (moved.length > shown) terminal.print(`  and ${pluralise(moved.length - shown, 'more change')}\n`);
+  for (const each of moved.slice(0, maxListed)) terminal.print(`  ${oneLine(describeTampering(each))}\n`);
+  if (moved.length > maxListed) terminal.print(`  and ${pluralise(moved.length - maxListed, 'more change')}\n`);
   terminal.print(`Accepted the current goal of ${change}.\n`);
   return 0;
 };
 
-interface Accepting {
+interface AcceptedIn {
   readonly project: Project;
-  /** Where the agent works. */
+  /** The folder in which the agent works. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** A script of the config file that a person accepts may run as it is, also when it lands. */
-const trustAccepted = async ({ project, root, env }: Accepting, moved: readonly Tampering[]): Promise<void> => {
+/** Accepted scripts that the config file runs are trusted in their current form, so landing can run them too. */
+const trustAccepted = async ({ project, root, env }: AcceptedIn, moved: readonly Tampering[]): Promise<void> => {
   const accepted = new Set(moved.flatMap((each) => (each.kind === 'task' ? [] : [`./${each.key}`])));
   const { files } = namedIn({ root }, await readConfig(project));
   const scripts = files.filter(({ source }) => accepted.has(source));

@@ -1,41 +1,52 @@
+import { optionFlag } from '../config/flags.ts';
+import type { RawFlags } from '../config/resolve.ts';
 import type { Terminal } from '../report/terminal.ts';
 
-/** A command as the command line sees it. What it does is imported when it is called. */
+/** A command as the command line sees it. Its implementation is imported when the command is called. */
 export interface Command {
+  /** One word, or two if the first is a group. */
   readonly name: string;
   readonly alias?: string;
   readonly summary: string;
-  readonly argument?: Argument;
-  readonly second?: Argument;
+  /** Required ones come first. */
+  readonly positionals: readonly Positional[];
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
-  readonly load: () => Promise<{ run: (call: Invocation) => Promise<number> }>;
+  readonly load: () => Promise<{ run: (invocation: Invocation) => Promise<number> }>;
 }
 
-interface Argument {
+export interface Positional {
   readonly name: string;
   readonly help: string;
   readonly optional?: true;
 }
 
 export interface CommandOption {
-  /** The key under which a call finds it. */
+  /** Camel case, the key in `Invocation.rawFlags`: `maxIterations` is typed as `--max-iterations`. */
   readonly name: string;
-  /** As the user types it: `--module <id>`. */
-  readonly flags: string;
   readonly help: string;
+  /** What stands for the value in the help. An option without a placeholder takes no value. */
+  readonly placeholder?: string;
+  /** Typed as `--no-<name>`, which sets it to false. */
+  readonly negated?: boolean;
+  /** May be given several times. Its value is then a list. */
+  readonly repeatable?: boolean;
+  /** Other names, as they are typed, without the dashes. */
   readonly aliases?: readonly string[];
-  readonly fallback?: string;
-  /** May be given more than once; the call then finds a list. */
-  readonly repeats?: boolean;
+  /** Shown in the help. */
+  readonly default?: string;
 }
 
-/** One call of a command. `run` answers with the exit code. */
+/** `--max-iterations <n>` */
+export const usageOf = (option: CommandOption): string =>
+  option.placeholder === undefined ? optionFlag(option) : `${optionFlag(option)} <${option.placeholder}>`;
+
+/** One call of a command. `run` resolves to the exit code. */
 export interface Invocation {
-  readonly argument: string | undefined;
-  readonly second: string | undefined;
-  /** Only what was typed. */
-  readonly rawFlags: Readonly<Record<string, string | boolean | readonly string[]>>;
+  /** All required positionals are there. */
+  readonly args: readonly string[];
+  /** Only the options that were typed. */
+  readonly rawFlags: RawFlags;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;

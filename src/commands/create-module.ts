@@ -1,12 +1,12 @@
-import { createModule } from '../changes/create.ts';
+import { createModule } from '../changes/spool/create.ts';
 import { findProjectHere } from '../store/project.ts';
-import { moduleIdOf } from '../changes/modules.ts';
+import { moduleIdOf } from '../changes/spool/modules.ts';
 import type { Invocation } from './command.ts';
 
-export const run = async ({ argument, cwd, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);
-  const name = await createModule(project, argument!);
-  terminal.print(`Made module ${name}:\n  .spool/modules/${name}/module.md\n`);
+  const { name, file } = await createModule(project, args[0]!);
+  terminal.print(`Created module ${name}:\n  ${file}\n`);
   terminal.print(`\nNext: spool create change <slug> --module ${moduleIdOf(name)}\n`);
   return 0;
 };

@@ -1,9 +1,9 @@
 import { systemProblem, UserError } from '../errors.ts';
-import { exitCodeOf, type StopSignalName } from '../process/signals.ts';
+import { exitCodeOf, type StopSource } from '../process/signals.ts';
 import type { StopReason } from '../ralph/events.ts';
 
-/** What a run that ended like this exits with. `signal` is what interrupted it. */
-export const exitCodeFor = (reason: StopReason, signal: StopSignalName | null): number => {
+/** The exit code of a run. `signal` is what interrupted it. */
+export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number => {
   switch (reason) {
     case 'complete':
       return 0;
@@ -18,14 +18,14 @@ export const exitCodeFor = (reason: StopReason, signal: StopSignalName | null): 
   }
 };
 
-/** What the user or the system did is one line; a bug of ours comes with its stack. */
+/** Errors of the user and the system become one line. A bug in Spool keeps its stack trace. */
 export const describeError = (error: unknown): { readonly code: number; readonly text: string } => {
   if (error instanceof UserError) return { code: error.exitCode, text: error.message };
   const { syscall, stack } = error as NodeJS.ErrnoException;
   return syscall === undefined && stack ? { code: 70, text: stack } : { code: 1, text: systemProblem(error) };
 };
 
-/** From the worst to the best. */
+/** Worst first. */
 const severity = [70, 1, 2, 4, 3, 0];
 
 export const worst = (codes: readonly number[]): number =>

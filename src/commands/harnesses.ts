@@ -13,17 +13,17 @@ import type { Invocation } from './command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);
-  const config = project ? await readConfig(project) : { own: [], pass: null };
+  const config = project ? await readConfig(project) : { customHarnesses: [], pass: null };
   const passed = passedBy(passListsOf(env, config), env);
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
-  const found = await Promise.all([...harnesses, ...config.own].map((harness) => look(harness, lookup)));
+  const found = await Promise.all([...harnesses, ...config.customHarnesses].map((harness) => inspect(harness, lookup)));
   if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
   else terminal.print(`${table([head, ...found.map(row)]).join('\n')}\n`);
   return 0;
 };
 
-/** A harness as it is on this machine. */
-const look = async (harness: Harness, lookup: Lookup) => {
+/** Finds out whether and where a harness is installed. */
+const inspect = async (harness: Harness, lookup: Lookup) => {
   const { name, title, install, capabilities, custom } = harness;
   const path = agentProgram(harness, lookup);
   const env = childEnvironment(askingEnvironment(lookup));
@@ -34,12 +34,12 @@ const look = async (harness: Harness, lookup: Lookup) => {
 
 const head = ['harness', 'installed', 'reports', 'install with'];
 
-const row = ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof look>>) => [
-  own === null ? name : `${name} (own: ${visible(own)})`,
+const row = ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof inspect>>) => [
+  own === null ? name : `${name} (custom: ${visible(own)})`,
   path === null
     ? inProject === null
       ? 'no'
-      : 'only in the project, not used'
+      : 'only in the project (not used)'
     : version
       ? oneLine(version, 40)
       : 'yes, version unknown',

@@ -1,40 +1,34 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { planningFoldersOf } from '../changes/spool/create.ts';
 import { createFolder, writeOwn } from '../files/own.ts';
-import {
-  changesFolder,
-  configFile,
-  isOwnProject,
-  lookForProject,
-  modulesFolder,
-  type Project,
-  stateFolder,
-} from '../store/project.ts';
+import { configFile, isOwnProject, lookForProject, type Project, stateFolder } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
 import type { Invocation } from './command.ts';
 
-/** Makes what is missing and leaves alone what is there. */
+/** Creates what is missing and does not touch existing files. */
 export const run = async ({ cwd, terminal }: Invocation): Promise<number> => {
   const found = lookForProject(cwd);
   const project = found && isOwnProject(found) ? found : { root: cwd };
-  const made = [
-    ...makeFolder(changesFolder(project)),
-    ...makeFolder(modulesFolder(project)),
-    ...makeConfig(project),
+  const created = [
+    ...planningFoldersOf(project).flatMap(createIfMissing),
+    ...createConfig(project),
     ...(hideStateFromGit(project) ? [join(stateFolder(project), '.gitignore')] : []),
   ];
-  if (made.length === 0) {
+  if (created.length === 0) {
     terminal.print(`Already a Spool project: ${project.root}\n`);
     return 0;
   }
-  terminal.print(`Made in ${project.root}:\n${made.map((path) => `  ${relative(project.root, path)}\n`).join('')}`);
+  terminal.print(
+    `Initialized Spool in ${project.root}:\n${created.map((path) => `  ${relative(project.root, path)}\n`).join('')}`,
+  );
   terminal.print('\nNext: spool create module <slug>, then spool create change <slug> --module 001\n');
   return 0;
 };
 
-const makeFolder = (path: string): string[] => (createFolder(path) ? [path] : []);
+const createIfMissing = (path: string): string[] => (createFolder(path) ? [path] : []);
 
-const makeConfig = (project: Project): string[] => {
+const createConfig = (project: Project): string[] => {
   const file = configFile(project);
   if (existsSync(file)) return [];
   writeOwn(file, '{}\n', 'create');

@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import { resolveChange } from '../changes/changes.ts';
+import { resolveChange } from '../changes/sources.ts';
 import { blockedOr } from '../git/blocked.ts';
 import { limitGit, whyUnresponsive } from '../git/deadline.ts';
 import { gitDirOf } from '../git/worktree.ts';
@@ -12,28 +12,28 @@ import { findProject } from '../store/project.ts';
 import { checkRepository } from '../run/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { RawFlags } from '../config/resolve.ts';
+import { parseFlags } from '../config/resolve.ts';
 import type { Invocation } from './command.ts';
 import { confirmOn, consentOn } from './consent.ts';
 
-/** How long git may take for what it does when the landing is asked to stop. */
+/** How long a running git command may take to finish when the user stops the landing. */
 const landGraceMs = 5000;
 
-export const run = async ({ argument, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
-  const change = await resolveChange(project, argument!);
-  const { onto, force, keepBranch, ...flags } = rawFlags;
+  const change = await resolveChange(project, args[0]!);
+  const { onto, force, keepBranch } = rawFlags;
   const settings = await trustLanding({
     project,
     change,
-    typed: flags as RawFlags,
+    flagValues: parseFlags(rawFlags),
     env,
     cwd,
     consentFor: ({ interactive }) => consentOn(terminal, interactive),
   });
   await checkRepository({ project, change, env });
   const folder = await gitDirOf(project.root);
-  if (folder === null) throw userError('no-git', project.root, 'it is no git repository');
+  if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
   const lock = lockChange(project, change, { treeFolder: folder });
   const stopSignals = onStopSignals(() => {});
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });
@@ -57,10 +57,10 @@ export const run = async ({ argument, rawFlags, cwd, env, terminal }: Invocation
     return 0;
   } catch (error) {
     const signal = stopSignals.received();
-    // A git that was ended answers nothing: what was made of that is not the reason.
+    // Git was stopped, so the error it caused is not the reason.
     if (signal === null || whyUnresponsive() === null) throw blockedOr(error);
     const again = commandLine('spool', 'land', change);
-    throw userError('interrupted', exitCodeOf(signal), `git did not answer; finish it with "${again}"`);
+    throw userError('interrupted', exitCodeOf(signal), `git did not respond. Run "${again}" to finish`);
   } finally {
     release();
     stopSignals.dispose();

@@ -10,7 +10,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   for (const { damage } of changes) if (damage !== null) terminal.log(`${damage}\n`);
   if (rawFlags.json) terminal.printResult(`${safeJson(changes, 2)}\n`);
   else if (changes.length === 0)
-    terminal.printResult('No active change. Make one with "spool create change <slug> --module <id>".\n');
+    terminal.printResult('No active changes. Create one with "spool create change <slug> --module <id>".\n');
   else terminal.printResult(`${table([head, ...changes.map(row)]).join('\n')}\n`);
   return 0;
 };

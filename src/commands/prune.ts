@@ -14,59 +14,54 @@ import { loopOwner, ralphFolder } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
 import type { Invocation } from './command.ts';
+import { confirmOn } from './consent.ts';
 
-/** What is dropped of one change. */
-interface Old {
+export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+  const keep = parseKeep(rawFlags.keep ?? '3');
+  const project = findProject(cwd);
+  const found = await findWorkTree(project.root, newTempIndex(env));
+  const tree = found.kind === 'found' ? found.tree : null;
+  const old = await findOldRuns(project, tree, keep);
+  const blocked = whyBlocked(project.root);
+  if (blocked !== null) throw userError('git-blocked', blocked);
+  if (old.length === 0) {
+    terminal.print(`Nothing to prune (keeping the last ${pluralise(keep, 'run')} per change).\n`);
+    return 0;
+  }
+  const what = describe(old);
+  const confirm = confirmOn(terminal);
+  if (!rawFlags.yes && confirm === null) throw userError('yes-required', `would delete ${what}`);
+  if (!rawFlags.yes && !(await confirm!(`Delete ${what}? History is kept.`))) {
+    terminal.print('Nothing was deleted.\n');
+    return 0;
+  }
+  for (const each of old) await deleteRuns({ project, tree, env }, each);
+  terminal.print(`Deleted ${what}. History is kept.\n`);
+  return 0;
+};
+
+const parseKeep = (raw: Invocation['rawFlags'][string]): number => {
+  const keep = parseValue('count', String(raw));
+  if (typeof keep !== 'number') throw userError('bad-value', '--keep', expects.count, String(raw));
+  return keep;
+};
+
+/** The old runs of one change. */
+interface OldRuns {
   readonly change: string;
   readonly runs: readonly string[];
   readonly checkpoints: readonly Checkpoint[];
 }
 
-export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
-  const raw = typeof rawFlags.keep === 'string' ? rawFlags.keep : '3';
-  const keep = parseValue('count', raw);
-  if (typeof keep !== 'number') throw userError('bad-value', '--keep', expects.count, raw);
-  const project = findProject(cwd);
-  const found = await findWorkTree(project.root, newTempIndex(env));
-  const tree = found.kind === 'found' ? found.tree : null;
-  const old = await findOld(project, tree, keep);
-  const blocked = whyBlocked(project.root);
-  if (blocked !== null) throw userError('blocked-git', blocked);
-  if (old.length === 0) {
-    terminal.print(`Nothing to drop: no change has more than ${pluralise(keep, 'run')}.\n`);
-    return 0;
-  }
-  const what = describe(old);
-  if (!rawFlags.yes && !(await confirmed(what, terminal.canPrompt))) {
-    terminal.print('Nothing was dropped.\n');
-    return 0;
-  }
-  for (const { change, runs, checkpoints } of old) {
-    if (tree && !(await dropCheckpoints(tree, change, checkpoints)))
-      throw userError(
-        'no-git',
-        tree.root,
-        `git refuses to drop the checkpoints of ${change}; nothing of it was dropped`,
-      );
-    const record = recordFolder(project, change, env);
-    for (const id of runs) {
-      removeOwn(join(ralphFolder(project, change), 'runs', id));
-      dropNotes({ run: id, record });
-    }
-  }
-  terminal.print(`Dropped ${what}. The history stays.\n`);
-  return 0;
-};
-
-/** Every change that has state, also one that is archived or gone; but none on which a loop runs. */
-const findOld = async (project: Project, tree: WorkTree | null, keep: number): Promise<Old[]> => {
+/** Includes changes that are archived or deleted. Skips changes with a running loop. */
+const findOldRuns = async (project: Project, tree: WorkTree | null, keep: number): Promise<OldRuns[]> => {
   const changes = await folderNames(join(stateFolder(project), 'ralph'));
   const all = await Promise.all(
     changes.map(async (change) => {
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
       // Checkpoints of other runs belong to another folder of the same repository.
-      const runs = (await folderNames(join(ralphFolder(project, change), 'runs'))).filter((name) => runId.test(name));
+      const runs = folderNames(join(ralphFolder(project, change), 'runs')).filter((name) => runId.test(name));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),
@@ -74,14 +69,29 @@ const findOld = async (project: Project, tree: WorkTree | null, keep: number): P
   return all.filter(({ runs }) => runs.length > 0);
 };
 
-const describe = (old: readonly Old[]): string => {
-  const runs = old.reduce((sum, { runs: ids }) => sum + ids.length, 0);
-  const checkpoints = old.reduce((sum, { checkpoints: kept }) => sum + kept.length, 0);
-  return `${pluralise(runs, 'run')} of ${pluralise(old.length, 'change')}, with ${pluralise(checkpoints, 'checkpoint')}`;
+interface PrunedProject {
+  readonly project: Project;
+  readonly tree: WorkTree | null;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const deleteRuns = async (
+  { project, tree, env }: PrunedProject,
+  { change, runs, checkpoints }: OldRuns,
+): Promise<void> => {
+  if (tree && !(await dropCheckpoints(tree, change, checkpoints)))
+    throw userError('no-git', tree.root, `git failed to delete the checkpoints of ${change}, so its runs were kept`);
+  const record = recordFolder(project, change, env);
+  for (const id of runs) {
+    removeOwn(join(ralphFolder(project, change), 'runs', id));
+    dropNotes({ run: id, record });
+  }
 };
 
-const confirmed = async (what: string, canAsk: boolean): Promise<boolean> => {
-  if (!canAsk) throw userError('yes-required', `would drop ${what}`);
-  const { confirm } = await import('../report/prompts.ts');
-  return confirm(`Drop ${what}? The history stays.`);
+/** `2 old runs of 1 change (7 checkpoints, prompts and logs)` */
+const describe = (old: readonly OldRuns[]): string => {
+  const runs = old.reduce((sum, { runs: ids }) => sum + ids.length, 0);
+  const checkpoints = old.reduce((sum, each) => sum + each.checkpoints.length, 0);
+  const contents = `${pluralise(checkpoints, 'checkpoint')}, prompts and logs`;
+  return `${pluralise(runs, 'old run')} of ${pluralise(old.length, 'change')} (${contents})`;
 };

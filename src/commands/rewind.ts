@@ -17,103 +17,121 @@ import type { Terminal } from '../report/terminal.ts';
 import type { Invocation } from './command.ts';
 import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
-import { keptOf } from './kept.ts';
+import { checkpointsFor } from './checkpoints.ts';
 
-/** How many files are named. */
-const mostNamed = 20;
+/** How many files are listed. */
+const maxListed = 20;
 
-export const run = (call: Invocation): Promise<number> =>
-  rewindOrShow(call).catch((error: unknown) => {
-    throw blockedOr(error);
-  });
-
-const rewindOrShow = async (call: Invocation): Promise<number> => {
-  const kept = await keptOf(call);
-  const { project, tree, change, workspace } = kept;
-  if (!existsSync(workspace)) throw userError('workspace-gone', workspace);
-  const target = (await treeOf(tree, checkpointNamed(kept, call.second!).commit))!;
-  if (call.rawFlags.dryRun) {
-    show(await planOf(kept, target, call), call.terminal);
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { args, rawFlags, env, terminal } = invocation;
+  try {
+    const saved = await checkpointsFor(invocation);
+    if (!existsSync(saved.workspace)) throw userError('workspace-gone', saved.workspace);
+    const name = args[1]!;
+    const treeId = (await treeOf(saved.tree, checkpointNamed(saved, name).commit))!;
+    const request = { saved, target: { name, treeId }, env, terminal };
+    if (rawFlags.dryRun) show(await planFor(request), terminal);
+    else await rewindLocked(request);
     return 0;
+  } catch (error) {
+    throw blockedOr(error);
   }
-  await checkRepository({ project, change, env: call.env });
+};
+
+interface RewindRequest {
+  readonly saved: RunCheckpoints;
+  readonly target: { readonly name: string; readonly treeId: string };
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
+}
+
+const rewindLocked = async (request: RewindRequest): Promise<void> => {
+  const { project, change, tree } = request.saved;
+  await checkRepository({ project, change, env: request.env });
   const lock = lockChange(project, change, { treeFolder: tree.gitDir });
   try {
-    return await rewindTo(kept, target, call);
+    await rewindFiles(request);
   } finally {
     lock.release();
   }
 };
 
-const rewindTo = async (kept: RunCheckpoints, target: string, call: Invocation): Promise<number> => {
-  const { terminal, second } = call;
-  const { tree, change, run: runId } = kept;
-  const planned = await planOf(kept, target, call);
+const rewindFiles = async (request: RewindRequest): Promise<void> => {
+  const { saved, target, terminal } = request;
+  const { tree, change, run: runOfChange } = saved;
+  const planned = await planFor(request);
   const { plan, leftOut, redactor } = planned;
   if (plan.changes.length === 0) {
     show(planned, terminal);
-    terminal.print(`${subjectOf(planned)} is as it was at ${second} already.\n`);
-    return 0;
+    const isPartial = skippedSome(planned);
+    terminal.print(`${isPartial ? 'The other files are already' : 'Already'} at ${nameOf(target)}; nothing to do.\n`);
+    return;
   }
   const blocked = await inTheWay(
     tree,
     plan,
-    [...kept.checkpoints.values()].map(({ commit }) => commit),
+    [...saved.checkpoints.values()].map(({ commit }) => commit),
   );
-  if (blocked.length > 0) throw userError('in-the-way', listed(blocked));
+  if (blocked.length > 0) throw userError('rewind-blocked', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
-  const present = await keepPresent(tree, { change, run: runId, leftOut, redactor, names, record: kept.record });
-  if (present === null) throw userError('no-git', tree.root, 'the present could not be kept, so nothing was changed');
-  const missed = await rewind(tree, target, { plan, leftOut, redactor });
+  const backup = await keepPresent(tree, { change, run: runOfChange, leftOut, redactor, names, record: saved.record });
+  if (backup === null)
+    throw userError('no-git', tree.root, 'the current files could not be saved, so nothing was changed');
+  const missed = await rewind(tree, target.treeId, { plan, leftOut, redactor });
   show(planned, terminal);
-  terminal.print(
-    `${subjectOf(planned)} is as it was at ${second}; branch and index are as they were. Back again with: ${commandLine('spool', 'rewind', change, present.name)}\n`,
-  );
-  if (missed.length === 0) return 0;
-  throw userError('half-rewound', listed(missed), commandLine('spool', 'rewind', change, present.name));
+  const undo = commandLine('spool', 'rewind', change, backup.name);
+  const what = skippedSome(planned) ? 'the other files' : 'files';
+  terminal.print(`Restored ${what} to ${nameOf(target)} (branch and index unchanged). Undo: ${undo}\n`);
+  if (missed.length > 0) throw userError('rewind-incomplete', listed(missed), undo);
 };
 
-const subjectOf = ({ plan: { left }, lost }: Planned) =>
-  left.length + lost.length === 0 ? 'The work tree' : 'The rest of the work tree';
+/** `iteration 4`, or `r1` for the files before a rewind. */
+const nameOf = ({ name }: RewindRequest['target']): string => (/^\d+$/.test(name) ? `iteration ${name}` : name);
 
-const listed = (names: readonly string[]): string => someOf(names, names.length, mostNamed);
+const skippedSome = ({ plan: { left }, lost }: Planned): boolean => left.length + lost.length > 0;
+
+const listed = (names: readonly string[]): string => someOf(names, names.length, maxListed);
 
 interface Planned {
   readonly plan: RewindPlan;
   readonly leftOut: readonly SkippedPath[];
   readonly redactor: Redactor;
-  /** What the target had, and no checkpoint holds. */
+  /** Files that existed at the target and are in no checkpoint. */
   readonly lost: readonly SkippedPath[];
 }
 
-const planOf = async (kept: RunCheckpoints, target: string, call: Invocation): Promise<Planned> => {
-  const { project, tree, change, run: runId, checkpoints } = kept;
-  const notes = openNotes({ run: runId, folder: runFolder(project, change, runId), record: kept.recordFolder });
+const planFor = async ({ saved, target, env }: RewindRequest): Promise<Planned> => {
+  const { project, tree, change, run: runOfChange, checkpoints } = saved;
+  const notes = openNotes({
+    run: runOfChange,
+    folder: runFolder(project, change, runOfChange),
+    record: saved.recordFolder,
+  });
   const list = parseSkipped(notes.read('skipped.json'));
-  const redactor = createRedactor(call.env);
+  const redactor = createRedactor(env);
   const present = await snapshotTree(tree, { leftOut: stillSkipped(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
-  const plan = await planRewind(tree, present, target);
-  if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the two');
+  const plan = await planRewind(tree, present, target.treeId);
+  if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the work tree with the checkpoint');
   const leftOut = present.leftOut();
   const there = new Set(leftOut.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
   const gone = list.filter((each) => each.kind !== 'output' && !there.has(each.name));
-  const lost = await missingFromCheckpoints(tree, gone, { name: call.second!, treeId: target, checkpoints });
+  const lost = await missingFromCheckpoints(tree, gone, { ...target, checkpoints });
   return { plan, leftOut, redactor, lost };
 };
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
 const show = ({ plan: { changes, left }, lost }: Planned, terminal: Terminal): void => {
-  for (const { status, name } of changes.slice(0, mostNamed))
+  for (const { status, name } of changes.slice(0, maxListed))
     terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
-  if (changes.length > mostNamed) terminal.print(`and ${pluralise(changes.length - mostNamed, 'file')} more\n`);
+  if (changes.length > maxListed) terminal.print(`and ${pluralise(changes.length - maxListed, 'file')} more\n`);
   for (const why of new Set(left.map((each) => each.why))) {
     const names = left.filter((each) => each.why === why).map(({ name }) => toUtf8(name));
     terminal.print(`Skipped: ${listed(names)} (${why})\n`);
   }
   for (const kind of new Set(lost.map((each) => each.kind))) {
     const names = lost.filter((each) => each.kind === kind).map(({ name }) => toUtf8(name));
-    terminal.print(`Not brought back: ${listed(names.toSorted())} (${reasons[kind]})\n`);
+    terminal.print(`Not restored: ${listed(names.toSorted())} (${reasons[kind]})\n`);
   }
 };

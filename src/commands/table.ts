@@ -1,41 +1,41 @@
-import { type Flag, flagNames, flagOf, flags } from '../config/flags.ts';
-import type { Command, CommandOption } from './command.ts';
+import { type Flag, flagNames, flags, isNegated, isRepeatable } from '../config/flags.ts';
+import type { Command, CommandOption, Positional } from './command.ts';
 
 const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
-  const flag: Flag = flags[name];
+  const { help, placeholder, aliases, ...flag }: Flag = flags[name];
   return {
-    ...flag,
     name,
-    repeats: flag.kind === 'commands' || flag.kind === 'names',
-    flags: flag.value ? `${flagOf(name)} ${flag.value}` : flagOf(name),
+    help,
+    ...(placeholder === undefined ? {} : { placeholder }),
+    ...(aliases === undefined ? {} : { aliases }),
+    ...(typeof flag.default === 'string' ? { default: flag.default } : {}),
+    negated: isNegated(flags[name]),
+    repeatable: isRepeatable(flags[name]),
   };
 });
 
 const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'];
 
-const json: CommandOption = { name: 'json', flags: '--json', help: 'print JSON for programs' };
-const runOption: CommandOption = { name: 'run', flags: '--run <id>', help: 'of this run; the last one without it' };
-const moduleOption: CommandOption = {
-  name: 'module',
-  flags: '--module <id>',
-  help: 'the module the change belongs to',
-};
+const json: CommandOption = { name: 'json', help: 'Output JSON' };
+const yes: CommandOption = { name: 'yes', help: 'Skip the confirmation' };
+const run: CommandOption = { name: 'run', placeholder: 'id', help: 'Run to use (default: latest)' };
+const onlyChange: CommandOption = { name: 'change', placeholder: 'id', help: 'Only for this change' };
 
-const sectionOption: CommandOption = { name: 'change', flags: '--change <id>', help: 'for this change only' };
-const keyArgument = { name: 'key', help: 'such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>' };
+const change: Positional = { name: 'change', help: 'Change ID or unique prefix' };
+const key: Positional = { name: 'key', help: 'Such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>' };
 
-/** The first words of commands with two. */
+/** Summaries of the commands that have subcommands. */
 export const groups: Readonly<Record<string, string>> = {
-  create: 'make a module or a change',
-  config: 'read and change the settings of the project',
+  create: 'Create a module or a change',
+  config: 'Read and change the settings of the project',
 };
 
 export const commands: readonly Command[] = [
   {
     name: 'ralph',
     alias: 'loop',
-    summary: 'run an agent on a change, again and again, until it is done',
-    argument: { name: 'prompt', help: 'what to do; without it the proposal is the task', optional: true },
+    summary: 'Run a coding agent in a loop until a change is done',
+    positionals: [{ name: 'prompt', help: 'What to do (default: the proposal of the change)', optional: true }],
     options: ralphOptions,
     examples: [
       'spool ralph --change 002-01_add-ralph-loop',
@@ -51,33 +51,33 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'init',
-    summary: 'make this folder a Spool project',
+    summary: 'Set up Spool in this folder',
+    positionals: [],
     options: [],
     examples: ['spool init'],
     load: () => import('./init.ts'),
   },
   {
     name: 'create module',
-    summary: 'make a module: a group of changes with a purpose in common',
-    argument: { name: 'slug', help: 'its name, such as user-accounts' },
+    summary: 'Create a module, a group of related changes',
+    positionals: [{ name: 'slug', help: 'Name, such as user-accounts' }],
     options: [],
     examples: ['spool create module user-accounts'],
     load: () => import('./create-module.ts'),
   },
   {
     name: 'create change',
-    summary: 'make a change with a proposal to fill in',
-    argument: { name: 'slug', help: 'its name, such as add-password-reset' },
-    options: [moduleOption],
+    summary: 'Create a change with a proposal to fill in',
+    positionals: [{ name: 'slug', help: 'Name, such as add-password-reset' }],
+    options: [{ name: 'module', placeholder: 'id', help: 'Module of the change: its ID or a unique prefix' }],
     examples: ['spool create change add-password-reset --module 002'],
     load: () => import('./create-change.ts'),
   },
   {
     name: 'config set',
-    summary: 'write a setting into .spool/config.json; what it runs is trusted by that',
-    argument: keyArgument,
-    second: { name: 'value', help: 'as for the flag; a list of commands as JSON' },
-    options: [sectionOption],
+    summary: 'Change a setting in .spool/config.json and trust what it runs',
+    positionals: [key, { name: 'value', help: 'Same form as for the flag; a list of commands as JSON' }],
+    options: [onlyChange],
     examples: [
       'spool config set verify "npm test"',
       `spool config set verify '["npm test", "npm run lint"]'`,
@@ -89,47 +89,50 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'config unset',
-    summary: 'take a setting out of .spool/config.json',
-    argument: keyArgument,
-    options: [sectionOption],
+    summary: 'Remove a setting from .spool/config.json',
+    positionals: [key],
+    options: [onlyChange],
     examples: ['spool config unset verify', 'spool config unset maxCost --change 002-01'],
     load: () => import('./config/unset.ts'),
   },
   {
     name: 'config get',
-    summary: 'print what .spool/config.json says',
-    argument: { ...keyArgument, optional: true },
-    options: [sectionOption, json],
+    summary: 'Print settings from .spool/config.json',
+    positionals: [{ ...key, optional: true }],
+    options: [onlyChange, json],
     examples: ['spool config get', 'spool config get verify', 'spool config get maxCost --change 002-01 --json'],
     load: () => import('./config/get.ts'),
   },
   {
     name: 'list',
-    summary: 'list the active changes with their tasks and last run',
+    summary: 'List active changes with their tasks and last run',
+    positionals: [],
     options: [json],
     examples: ['spool list', 'spool list --json'],
     load: () => import('./list.ts'),
   },
   {
     name: 'show',
-    summary: 'show a change or a module',
-    argument: { name: 'id', help: 'its id, or a prefix that only it has' },
+    summary: 'Show a change or a module',
+    positionals: [{ name: 'id', help: 'ID of a change or module, or a unique prefix' }],
     options: [],
     examples: ['spool show 002-01', 'spool show 002'],
     load: () => import('./show.ts'),
   },
   {
     name: 'harnesses',
-    summary: 'list the agents that Spool can run, and which of them are installed',
+    summary: 'List supported agents and show which are installed',
+    positionals: [],
     options: [json],
     examples: ['spool harnesses', 'spool harnesses --json'],
     load: () => import('./harnesses.ts'),
   },
   {
     name: 'doctor',
-    summary: 'check that everything a loop needs is there and works',
+    summary: 'Check your setup',
+    positionals: [],
     options: [
-      { name: 'probe', flags: '--probe', help: 'also run each agent twice for real, on a tiny task' },
+      { name: 'probe', help: 'Also run each agent twice on a tiny task' },
       ...ralphOptions.filter(({ name }) => ['harness', 'model', 'allowAll', ...sandboxFlags].includes(name)),
       json,
     ],
@@ -138,60 +141,66 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'trust',
-    summary: 'show what this project runs on your machine, and trust it',
+    summary: 'Show what this project runs on your machine, and trust it',
+    positionals: [],
     options: [
-      { name: 'show', flags: '--show', help: 'only show what is trusted and since when, and what is not' },
-      { name: 'yes', flags: '--yes', help: 'do not ask' },
-      { ...json, help: 'like --show, as JSON for programs' },
+      { name: 'show', help: 'Only list what is trusted, since when, and what is not' },
+      yes,
+      { ...json, help: 'Output the same as --show as JSON' },
     ],
     examples: ['spool trust', 'spool trust --show', 'spool trust --yes'],
     load: () => import('./trust.ts'),
   },
   {
     name: 'untrust',
-    summary: 'forget what you have trusted in this project',
+    summary: 'Revoke trust in this project',
+    positionals: [],
     options: [],
     examples: ['spool untrust'],
     load: () => import('./untrust.ts'),
   },
   {
     name: 'accept',
-    summary: 'accept edits made to the goal of a change during a run',
-    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    summary: 'Accept edits to the goal of a change made during a run',
+    positionals: [change],
     options: [],
     examples: ['spool accept 002-01'],
     load: () => import('./accept.ts'),
   },
   {
     name: 'diff',
-    summary: 'show what an iteration changed',
-    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
-    second: { name: 'n', help: 'an iteration, or "a..b" for several; the last one without it', optional: true },
-    options: [runOption, { name: 'stat', flags: '--stat', help: 'only the files, and how many lines' }],
+    summary: 'Show what an iteration changed',
+    positionals: [
+      change,
+      { name: 'n', help: 'Iteration, or a range such as 3..7 (default: latest iteration)', optional: true },
+    ],
+    options: [run, { name: 'stat', help: 'Show only file names and line counts' }],
     examples: ['spool diff 002-01', 'spool diff 002-01 7', 'spool diff 002-01 0..7 --stat'],
     load: () => import('./diff.ts'),
   },
   {
     name: 'rewind',
-    summary: 'put the work tree back to where it was after an iteration',
-    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
-    second: { name: 'n', help: 'after iteration n; 0 is before the first, r1 before the first rewind' },
-    options: [runOption, { name: 'dryRun', flags: '--dry-run', help: 'only show what would change' }],
+    summary: 'Restore files to the state after an iteration',
+    positionals: [
+      change,
+      { name: 'n', help: 'Iteration; 0 is the state before the first one, r1 the state before the first rewind' },
+    ],
+    options: [run, { name: 'dryRun', help: 'Only show what would change' }],
     examples: ['spool rewind 002-01 6 --dry-run', 'spool rewind 002-01 6', 'spool rewind 002-01 r1'],
     load: () => import('./rewind.ts'),
   },
   {
     name: 'land',
-    summary: 'bring the branch of a change to where it began: rebased, verified, moved ahead',
-    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
+    summary: "Rebase, verify and merge a change's branch",
+    positionals: [change],
     options: [
-      { name: 'onto', flags: '--onto <branch>', help: 'land on this branch; the one it began from without it' },
-      { name: 'force', flags: '--force', help: 'land even if the last run is not complete' },
-      { name: 'keepBranch', flags: '--keep-branch', help: 'do not delete the branch that has landed' },
+      { name: 'onto', placeholder: 'branch', help: 'Branch to land on (default: the branch the change started from)' },
+      { name: 'force', help: 'Land even if the last run is not complete' },
+      { name: 'keepBranch', help: 'Do not delete the branch after landing' },
       ...ralphOptions
         .filter(({ name }) => ['verify', 'verifyTimeout', ...sandboxFlags].includes(name))
         .map((option) =>
-          option.name === 'verify' ? { ...option, help: 'run this before landing; repeatable' } : option,
+          option.name === 'verify' ? { ...option, help: 'Run this command before landing (repeatable)' } : option,
         ),
     ],
     examples: [
@@ -203,19 +212,17 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'prune',
-    summary: 'drop the checkpoints, prompts and logs of old runs; the history stays',
-    options: [
-      { name: 'keep', flags: '--keep <n>', help: 'how many runs of each change stay', fallback: '3' },
-      { name: 'yes', flags: '--yes', help: 'do not ask' },
-    ],
+    summary: 'Delete checkpoints, prompts and logs of old runs',
+    positionals: [],
+    options: [{ name: 'keep', placeholder: 'n', help: 'Number of runs to keep per change', default: '3' }, yes],
     examples: ['spool prune', 'spool prune --keep 1 --yes'],
     load: () => import('./prune.ts'),
   },
   {
     name: 'archive',
-    summary: 'put a finished change away',
-    argument: { name: 'change', help: 'its id, or a prefix that only it has' },
-    options: [{ name: 'force', flags: '--force', help: 'also with open tasks' }],
+    summary: 'Archive a finished change',
+    positionals: [change],
+    options: [{ name: 'force', help: 'Archive even if tasks are open' }],
     examples: ['spool archive 002-01_add-ralph-loop', 'spool archive 002-01 --force'],
     load: () => import('./archive.ts'),
   },

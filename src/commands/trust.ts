@@ -11,7 +11,6 @@ import type { Invocation } from './command.ts';
 import { introduction, question } from '../run/require-trust.ts';
 import { confirmOn } from './consent.ts';
 
-/** Shows what a project runs, and remembers that the user trusts it. */
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
   const settings = settingsOf(project, await readConfig(project));
@@ -31,7 +30,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   }
   const open = judged.filter(({ since }) => since === null);
   if (open.length === 0) {
-    terminal.print(`All of it is trusted already; "spool trust --show" lists it.\n`);
+    terminal.print(`Everything is already trusted; "spool trust --show" lists it.\n`);
     return 0;
   }
   if (isInsideIteration()) throw userError('in-iteration', 'trust');

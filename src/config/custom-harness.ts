@@ -7,33 +7,34 @@ import { field, textAt } from '../harness/json.ts';
 interface ConfigFile {
   /** The folder of the project. */
   readonly root: string;
-  /** How the file is called in messages. */
+  /** The name of the file in messages. */
   readonly file: string;
 }
 
-/** Turns what `harnesses` in .spool/config.json declares into harnesses; they may use the decoders of the known ones. */
+/** Parses `harnesses` in .spool/config.json. A custom harness may use the decoder of a known one. */
 export const readCustomHarnesses = (
   declared: unknown,
   known: readonly Harness[],
   { root, file }: ConfigFile,
 ): Harness[] => {
   if (typeof declared !== 'object' || declared === null || Array.isArray(declared))
-    throw userError('bad-config', file, '"harnesses" takes an object: a name, and what to run, for each');
+    throw userError('bad-config', file, '"harnesses" must be an object that maps names to what to run');
   return Object.entries(declared).map(([name, value]) => {
     const where = `"harnesses.${name}"`;
     const bad = (problem: string) => userError('bad-config', file, `${where} ${problem}`);
     if (known.some((harness) => harness.name === name)) throw bad('is built in; choose another name');
-    if (!/^[^\s:,]+$/.test(name)) throw bad('has a name with a blank, a colon or a comma in it, or none');
-    const alike = namesAlike(name, known, Object.keys(declared));
-    if (alike !== null) throw bad(`reads like "${alike}"; choose another name`);
-    if (!isName(name) || /\p{C}/u.test(name)) throw bad('has a name that starts with "-" or holds what cannot be seen');
-    if (/[^\x20-\x7e]/.test(name)) throw bad('has a name with letters that are not plain ASCII');
-    return ownHarness(name, value, { root, known, bad });
+    if (!/^[^\s:,]+$/.test(name)) throw bad('must have a name without spaces, colons and commas');
+    const alike = lookalikeOf(name, known, Object.keys(declared));
+    if (alike !== null) throw bad(`looks like "${alike}"; choose another name`);
+    if (!isName(name) || /\p{C}/u.test(name))
+      throw bad('must not have a name that starts with "-" or contains invisible characters');
+    if (/[^\x20-\x7e]/.test(name)) throw bad('must have a name of ASCII characters');
+    return customHarness(name, value, { root, known, bad });
   });
 };
 
-/** The name or title of another agent for which a person could take this one; null when there is none. */
-const namesAlike = (name: string, known: readonly Harness[], declared: readonly string[]): string | null => {
+/** Returns the name or title of another agent that this name could be mistaken for, or null. */
+const lookalikeOf = (name: string, known: readonly Harness[], declared: readonly string[]): string | null => {
   const others = [
     ...known.flatMap((harness) => [harness.name, harness.title]),
     ...declared.filter((one) => one !== name),
@@ -41,7 +42,7 @@ const namesAlike = (name: string, known: readonly Harness[], declared: readonly 
   return others.find((other) => skeleton(other) === skeleton(name)) ?? null;
 };
 
-/** What is left of a name for a quick reader: no capitals, wide or invisible characters, blanks or dashes. */
+/** Removes what a quick reader overlooks: case, width, invisible characters, spaces and dashes. */
 const skeleton = (name: string): string =>
   name
     .normalize('NFKC')
@@ -51,78 +52,81 @@ const skeleton = (name: string): string =>
 
 const keys = ['command', 'args', 'allowAllArgs', 'prompt', 'decoder', 'trailer', 'install'];
 
-interface Declaring {
+interface Declaration {
   readonly root: string;
   readonly known: readonly Harness[];
   readonly bad: (problem: string) => Error;
 }
 
-const ownHarness = (name: string, value: unknown, { root, known, bad }: Declaring): Harness => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('takes an object');
+const customHarness = (name: string, value: unknown, { root, known, bad }: Declaration): Harness => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('must be an object');
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown) throw bad(`has an unknown key "${unknown}". Keys: ${keys.join(', ')}`);
   const command = textAt(value, 'command');
   if (!command) throw bad('needs a "command"');
-  const args = texts(field(value, 'args'), () => bad('takes a list of texts as "args"'));
-  const allowAllArgs = texts(field(value, 'allowAllArgs'), () => bad('takes a list of texts as "allowAllArgs"'));
-  const trailer = texts(field(value, 'trailer'), () => bad('takes a list of texts as "trailer"'));
+  const args = texts(value, 'args', bad);
+  const allowAllArgs = texts(value, 'allowAllArgs', bad);
+  const trailer = texts(value, 'trailer', bad);
   if (trailer.some((start) => start.trim() === ''))
-    throw bad('has a blank text in its "trailer": every line begins so');
-  const place = field(value, 'prompt') ?? 'stdin';
-  if (place !== 'stdin' && place !== 'argument' && place !== 'file')
-    throw bad('takes "stdin", "argument" or "file" as "prompt"');
-  const placeholder = { stdin: null, argument: '{prompt}', file: '{promptFile}' }[place];
-  if (placeholder && !args.some((arg) => arg.includes(placeholder)))
-    throw bad(`needs "${placeholder}" among its "args"`);
+    throw bad('has an empty text in "trailer", which would match every line');
+  const promptVia = field(value, 'prompt') ?? 'stdin';
+  if (promptVia !== 'stdin' && promptVia !== 'argument' && promptVia !== 'file')
+    throw bad('must have "stdin", "argument" or "file" as "prompt"');
+  const placeholder = { stdin: null, argument: '{prompt}', file: '{promptFile}' }[promptVia];
+  if (placeholder && !args.some((arg) => arg.includes(placeholder))) throw bad(`needs "${placeholder}" in "args"`);
   if (args.some((arg) => arg.includes('{model}') && /\{prompt(File)?\}/.test(arg)))
-    throw bad(
-      'has "{model}" and the prompt in one of its "args": without --model the prompt would be left out with it',
-    );
+    throw bad('has "{model}" and the prompt in the same argument, so the prompt would be dropped without --model');
   return {
     name,
     title: name,
-    // With a slash in it, it is a file of the project; otherwise it is looked up on PATH.
-    binary: /[\\/]/.test(command) ? resolve(root, command) : command,
-    install: textAt(value, 'install') ?? 'however it is installed',
-    capabilities: reportsOf(field(value, 'decoder'), known),
+    install: textAt(value, 'install') ?? 'see its documentation',
+    launch: {
+      // A command with a slash is a file of the project; others are looked up on PATH.
+      binary: /[\\/]/.test(command) ? resolve(root, command) : command,
+      args: (job) => [
+        ...(job.model === null ? withoutModel(args) : args).map((arg) =>
+          arg
+            .replaceAll('{model}', () => job.model ?? '')
+            .replaceAll('{promptFile}', () => job.promptFile)
+            .replaceAll('{prompt}', () => job.prompt),
+        ),
+        ...(job.allowAll ? allowAllArgs : []),
+      ],
+      ...(promptVia === 'stdin' ? {} : { promptVia }),
+      ...(args.some((arg) => arg.includes('{model}')) ? {} : { choosesOwnModel: true }),
+    },
+    output: {
+      decoder: decoderOf(field(value, 'decoder') ?? 'plain', known, bad),
+      ...(trailer.length === 0 ? {} : { trailer: trailer.map((start) => start.trim()) }),
+    },
+    capabilities: capabilitiesOf(field(value, 'decoder'), known),
     custom: { command, args, allowAllArgs },
-    ...(args.some((arg) => arg.includes('{model}')) ? {} : { choosesOwnModel: true }),
-    ...(place === 'stdin' ? {} : { prompt: place }),
-    ...(trailer.length === 0 ? {} : { trailer: trailer.map((start) => start.trim()) }),
-    args: (job) => [
-      ...(job.model === null ? withoutModel(args) : args).map((arg) =>
-        arg
-          .replaceAll('{model}', () => job.model ?? '')
-          .replaceAll('{promptFile}', () => job.promptFile)
-          .replaceAll('{prompt}', () => job.prompt),
-      ),
-      ...(job.allowAll ? allowAllArgs : []),
-    ],
-    decoder: decoderOf(field(value, 'decoder') ?? 'plain', known, bad),
   };
 };
 
-const reportsOf = (decoder: unknown, known: readonly Harness[]): Harness['capabilities'] =>
+const capabilitiesOf = (decoder: unknown, known: readonly Harness[]): Harness['capabilities'] =>
   known.find(({ name }) => name === decoder)?.capabilities ?? ['text'];
 
-const texts = (value: unknown, problem: () => Error): string[] => {
-  if (value === undefined) return [];
-  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) throw problem();
-  return value;
+const texts = (value: unknown, key: string, bad: Declaration['bad']): string[] => {
+  const list = field(value, key);
+  if (list === undefined) return [];
+  if (!Array.isArray(list) || !list.every((item) => typeof item === 'string'))
+    throw bad(`must have a list of texts as "${key}"`);
+  return list;
 };
 
-/** Leaves out what mentions the model, and the flag before it. */
+/** Drops the arguments that contain the model, and the flag before each. */
 const withoutModel = (args: readonly string[]): string[] =>
   args.filter(
     (arg, index) => !arg.includes('{model}') && !(arg.startsWith('-') && args[index + 1]?.includes('{model}')),
   );
 
-const decoderOf = (name: unknown, known: readonly Harness[], bad: (problem: string) => Error): Harness['decoder'] => {
+const decoderOf = (name: unknown, known: readonly Harness[], bad: Declaration['bad']): Harness['output']['decoder'] => {
   if (name === 'plain') return () => plainDecoder;
   const harness = known.find((candidate) => candidate.name === name);
   if (!harness)
-    throw bad(`takes "plain" or the name of a harness as "decoder": ${known.map((one) => one.name).join(', ')}`);
-  return harness.decoder;
+    throw bad(`must have "plain" or the name of a harness as "decoder": ${known.map((one) => one.name).join(', ')}`);
+  return harness.output.decoder;
 };
 
 const plainDecoder: Decoder = { stdout: () => null, end: () => [] };

@@ -1,303 +1,316 @@
 import type { ValueKind } from './values.ts';
 
 /**
- * The flags of `spool ralph`, once. Parsing, `--help`, the keys of .spool/config.json and their schema,
- * and the SPOOL_* variables all derive from this table.
+ * The flags of `spool ralph`. Parsing, `--help`, the keys of .spool/config.json, its schema and the SPOOL_* variables are
+ * all derived from this table.
  */
 
 export interface Flag {
   readonly kind: ValueKind;
-  /** The placeholder in the help, for flags that take a value. */
-  readonly value?: string;
+  /** What stands for the value in the help: `n` in `--max-iterations <n>`. Boolean flags have none. */
+  readonly placeholder?: string;
   readonly help: string;
   readonly aliases?: readonly string[];
-  /** Switches only: on unless `--no-<name>` is given. */
-  readonly on?: true;
-  /** Written as the user would write it. */
-  readonly fallback?: string;
+  /** As the user would type it. `true` is for boolean flags that are on unless `--no-<name>` is given. */
+  readonly default?: string | true;
   /**
-   * Where else the value may come from. A project's config file is written by whoever wrote the project,
-   * so what widens an agent's permissions is taken from the user's own hands only.
+   * Where the value may come from. The author of a project writes its config file, so a setting that widens what an
+   * agent may do is never read from there.
    */
-  readonly from: 'flag' | 'flag, env' | 'flag, env, config';
+  readonly sources: readonly Source[];
 }
+
+export type Source = 'flag' | 'env' | 'config';
 
 export const flags = {
   change: {
     kind: 'names',
-    value: '<id>',
-    help: 'the change to work on: its id, or a prefix that only it has; several one after the other',
-    from: 'flag, env',
+    placeholder: 'id',
+    help: 'Change to work on: its ID or a unique prefix (repeatable)',
+    sources: ['flag', 'env'],
   },
-  module: { kind: 'name', value: '<id>', help: 'work on the changes of this module', from: 'flag, env' },
-  all: { kind: 'switch', help: 'work on all active changes', from: 'flag' },
+  module: { kind: 'name', placeholder: 'id', help: 'Work on the changes of this module', sources: ['flag', 'env'] },
+  all: { kind: 'boolean', help: 'Work on all active changes', sources: ['flag'] },
   parallel: {
     kind: 'count',
-    value: '<n>',
-    help: 'work on so many changes at the same time, each in a worktree',
-    fallback: '1',
-    from: 'flag, env, config',
+    placeholder: 'n',
+    help: 'Run up to n changes in parallel, each in its own worktree',
+    default: '1',
+    sources: ['flag', 'env', 'config'],
   },
-  interactive: { kind: 'switch', on: true, help: 'never ask; without --change that is an error', from: 'flag, env' },
-  promptFile: { kind: 'text', value: '<path>', help: 'read the prompt from a file', from: 'flag' },
+  interactive: { kind: 'boolean', default: true, help: 'Never prompt', sources: ['flag', 'env'] },
+  promptFile: { kind: 'text', placeholder: 'path', help: 'Read the prompt from a file', sources: ['flag'] },
   harness: {
     kind: 'agents',
-    value: '<name>',
-    help: 'the agent to run; several as "opencode:some/model,claude": the next one when one cannot work',
-    fallback: 'opencode',
-    from: 'flag, env, config',
+    placeholder: 'name',
+    help: 'Agent to run, or a fallback list such as "opencode:some/model,claude"',
+    default: 'opencode',
+    sources: ['flag', 'env', 'config'],
   },
   model: {
     kind: 'name',
-    value: '<model>',
-    help: 'passed to the harness as it is, such as anthropic/claude-sonnet',
-    from: 'flag, env, config',
+    placeholder: 'model',
+    help: 'Model name, passed to the agent unchanged, such as anthropic/claude-sonnet',
+    sources: ['flag', 'env', 'config'],
   },
   allowAll: {
-    kind: 'switch',
+    kind: 'boolean',
     aliases: ['yolo', 'dangerously-allow-all'],
-    help: 'let the agent use every tool without asking',
-    from: 'flag, env',
+    help: 'Let the agent use every tool without asking',
+    sources: ['flag', 'env'],
   },
   sandbox: {
-    kind: 'switch',
-    help: 'run the agent, --verify, the setup and commit hooks in a sandbox',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    help: 'Run the agent, --verify, the worktree setup and commit hooks in a sandbox',
+    sources: ['flag', 'env', 'config'],
   },
   sandboxAllow: {
     kind: 'names',
-    value: '<host>',
-    help: 'let the sandbox reach this host, such as registry.npmjs.org or "*.example.com"; several with commas',
-    from: 'flag, env',
+    placeholder: 'host',
+    help: 'Let the sandbox reach this host, such as registry.npmjs.org or "*.example.com" (repeatable)',
+    sources: ['flag', 'env'],
   },
   sandboxWrite: {
     kind: 'names',
-    value: '<path>',
-    help: 'let the sandbox write to this file or folder outside of the project; several with commas',
-    from: 'flag, env',
+    placeholder: 'path',
+    help: 'Let the sandbox write to this file or folder outside the project (repeatable)',
+    sources: ['flag', 'env'],
   },
   completionPromise: {
-    kind: 'word',
-    value: '<text>',
-    help: 'the text that the agent puts into <promise>…</promise> when all is done',
-    fallback: 'COMPLETE',
-    from: 'flag, env, config',
+    kind: 'line',
+    placeholder: 'text',
+    help: 'Text the agent prints in <promise>…</promise> when the change is done',
+    default: 'COMPLETE',
+    sources: ['flag', 'env', 'config'],
   },
   minIterations: {
     kind: 'count',
-    value: '<n>',
-    help: 'a promise before iteration n does not end the loop',
-    fallback: '1',
-    from: 'flag, env, config',
+    placeholder: 'n',
+    help: 'Run at least n iterations',
+    default: '1',
+    sources: ['flag', 'env', 'config'],
   },
   maxIterations: {
-    kind: 'limit',
-    value: '<n>',
-    help: 'stop after n iterations, or "unlimited"',
-    fallback: '50',
-    from: 'flag, env, config',
+    kind: 'count-or-unlimited',
+    placeholder: 'n',
+    help: 'Stop after n iterations, or "unlimited"',
+    default: '50',
+    sources: ['flag', 'env', 'config'],
   },
   maxDuration: {
-    kind: 'span',
-    value: '<time>',
-    help: 'stop after this time at work, such as 8h',
-    fallback: 'unlimited',
-    from: 'flag, env, config',
+    kind: 'duration-or-unlimited',
+    placeholder: 'time',
+    help: 'Stop after this much running time, such as 8h',
+    default: 'unlimited',
+    sources: ['flag', 'env', 'config'],
   },
   until: {
-    kind: 'clock',
-    value: '<hh:mm>',
-    help: 'stop at this local time, today or tomorrow, or "none"',
-    from: 'flag, env',
+    kind: 'time-of-day',
+    placeholder: 'hh:mm',
+    help: 'Stop at this local time, today or tomorrow, or "none"',
+    sources: ['flag', 'env'],
   },
   maxCost: {
-    kind: 'money',
-    value: '<usd>',
-    help: 'stop when this much is spent, as far as the agent says it',
-    fallback: 'unlimited',
-    from: 'flag, env, config',
+    kind: 'money-or-unlimited',
+    placeholder: 'usd',
+    help: 'Stop when this much is spent (needs an agent that reports cost)',
+    default: 'unlimited',
+    sources: ['flag', 'env', 'config'],
   },
   maxTokens: {
-    kind: 'limit',
-    value: '<n>',
-    help: 'stop when this many tokens are used, in and out, such as 500k or 2m',
-    fallback: 'unlimited',
-    from: 'flag, env, config',
+    kind: 'count-or-unlimited',
+    placeholder: 'n',
+    help: 'Stop when this many input and output tokens are used, such as 500k or 2m',
+    default: 'unlimited',
+    sources: ['flag', 'env', 'config'],
   },
   iterationTimeout: {
-    kind: 'span',
-    value: '<time>',
-    help: 'end an agent that works on one iteration for longer',
-    fallback: '2h',
-    from: 'flag, env, config',
+    kind: 'duration-or-unlimited',
+    placeholder: 'time',
+    help: 'Stop the agent if one iteration takes longer than this',
+    default: '2h',
+    sources: ['flag', 'env', 'config'],
   },
   idleTimeout: {
-    kind: 'span',
-    value: '<time>',
-    help: 'end an agent that prints nothing for this long',
-    fallback: '30m',
-    from: 'flag, env, config',
+    kind: 'duration-or-unlimited',
+    placeholder: 'time',
+    help: 'Stop the agent after this long without output',
+    default: '30m',
+    sources: ['flag', 'env', 'config'],
   },
   maxFailures: {
-    kind: 'limit',
-    value: '<n>',
-    help: 'stop when n iterations in a row have failed',
-    fallback: '10',
-    from: 'flag, env, config',
+    kind: 'count-or-unlimited',
+    placeholder: 'n',
+    help: 'Stop after n failed iterations in a row',
+    default: '10',
+    sources: ['flag', 'env', 'config'],
   },
   maxStalled: {
-    kind: 'limit',
-    value: '<n>',
-    help: 'stop when n iterations in a row have changed nothing',
-    fallback: '10',
-    from: 'flag, env, config',
+    kind: 'count-or-unlimited',
+    placeholder: 'n',
+    help: 'Stop after n iterations in a row without changes',
+    default: '10',
+    sources: ['flag', 'env', 'config'],
   },
   maxWait: {
-    kind: 'span',
-    value: '<time>',
-    help: 'wait at most this long for a usage limit of the provider to end',
-    fallback: '12h',
-    from: 'flag, env, config',
+    kind: 'duration-or-unlimited',
+    placeholder: 'time',
+    help: "Wait at most this long for the provider's usage limit to reset",
+    default: '12h',
+    sources: ['flag', 'env', 'config'],
   },
   verify: {
     kind: 'commands',
-    value: '<command>',
-    help: 'believe a promise only when this command passes; may be given more than once',
-    from: 'flag, env, config',
+    placeholder: 'command',
+    help: 'Accept the completion promise only if this command passes (repeatable)',
+    sources: ['flag', 'env', 'config'],
   },
   verifyEach: {
-    kind: 'switch',
-    help: 'run the --verify commands after every iteration, promise or not',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    help: 'Run the --verify commands after every iteration',
+    sources: ['flag', 'env', 'config'],
   },
   verifyTimeout: {
     kind: 'duration',
-    value: '<time>',
-    help: 'how long each --verify command may take',
-    fallback: '10m',
-    from: 'flag, env, config',
+    placeholder: 'time',
+    help: 'Time limit for each --verify command',
+    default: '10m',
+    sources: ['flag', 'env', 'config'],
   },
   requireTasks: {
-    kind: 'switch',
-    help: 'believe a promise only when no task in tasks.md is open',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    help: 'Accept the completion promise only if all tasks are done',
+    sources: ['flag', 'env', 'config'],
   },
   allowTampering: {
-    kind: 'switch',
-    help: 'accept a promise although the agent changed its own tasks, proposal or gate',
-    from: 'flag, env',
+    kind: 'boolean',
+    help: 'Accept the completion promise even if the agent edited its tasks, proposal or checks',
+    sources: ['flag', 'env'],
   },
   blockedPromise: {
-    kind: 'word',
-    value: '<text>',
-    help: 'the text in <promise>…</promise> with which the agent gives up',
-    fallback: 'BLOCKED',
-    from: 'flag, env, config',
+    kind: 'line',
+    placeholder: 'text',
+    help: 'Text the agent prints in <promise>…</promise> to report that it is blocked',
+    default: 'BLOCKED',
+    sources: ['flag', 'env', 'config'],
   },
   notify: {
     kind: 'text',
-    value: '<command>',
-    help: 'run this command when the run has ended; it gets the summary as JSON on stdin',
-    from: 'flag, env, config',
+    placeholder: 'command',
+    help: 'Run this command when the run ends, with the summary as JSON on stdin',
+    sources: ['flag', 'env', 'config'],
   },
-  failFast: { kind: 'switch', help: 'stop at the first iteration that fails', from: 'flag, env, config' },
+  failFast: { kind: 'boolean', help: 'Stop at the first failed iteration', sources: ['flag', 'env', 'config'] },
   retryDelay: {
     kind: 'duration',
-    value: '<time>',
-    help: 'wait this long after a failed iteration, doubling up to a minute',
-    fallback: '1s',
-    from: 'flag, env, config',
+    placeholder: 'time',
+    help: 'Wait this long after a failed iteration, doubling up to one minute',
+    default: '1s',
+    sources: ['flag', 'env', 'config'],
   },
   commit: {
-    kind: 'switch',
-    on: true,
-    help: 'do not commit what an iteration changed',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    default: true,
+    help: 'Do not commit after each iteration',
+    sources: ['flag', 'env', 'config'],
   },
   worktree: {
-    kind: 'switch',
-    help: 'work in .spool/worktrees/<change>, on a branch of its own',
-    from: 'flag, env',
+    kind: 'boolean',
+    help: 'Work in .spool/worktrees/<change> on a separate branch',
+    sources: ['flag', 'env'],
   },
   branch: {
     kind: 'name',
-    value: '<name>',
-    help: 'work on this branch, which is made when there is none; ralph/<change> with --worktree',
-    from: 'flag, env',
+    placeholder: 'name',
+    help: 'Branch to work on, created if missing (with --worktree the default is ralph/<change>)',
+    sources: ['flag', 'env'],
   },
   worktreeSetup: {
     kind: 'text',
-    value: '<command>',
-    help: 'run this command in a new worktree before the first iteration',
-    from: 'flag, env, config',
+    placeholder: 'command',
+    help: 'Run this command in a new worktree before the first iteration',
+    sources: ['flag', 'env', 'config'],
   },
   commitMessage: {
     kind: 'text',
-    value: '<text>',
-    help: 'the message of a commit; {change}, {iteration}, {run} and {summary} are filled in',
-    fallback: 'ralph({change}): iteration {iteration}\n\n{summary}\n\nSpool-Run: {run}',
-    from: 'flag, env, config',
+    placeholder: 'text',
+    help: 'Commit message; {change}, {iteration}, {run} and {summary} are filled in',
+    default: 'ralph({change}): iteration {iteration}\n\n{summary}\n\nSpool-Run: {run}',
+    sources: ['flag', 'env', 'config'],
   },
   stream: {
-    kind: 'switch',
-    on: true,
-    help: 'do not show the output of the agent while it works',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    default: true,
+    help: "Do not show the agent's output while it is working",
+    sources: ['flag', 'env', 'config'],
   },
   verbose: {
-    kind: 'switch',
-    help: 'show more: what the agent thinks, and why a mention of the promise was not counted',
-    from: 'flag, env, config',
+    kind: 'boolean',
+    help: 'Also show reasoning, and why a mention of the promise was ignored',
+    sources: ['flag', 'env', 'config'],
   },
   stopGrace: {
     kind: 'duration',
-    value: '<time>',
-    help: 'how long an interrupted agent may take to end before it is killed',
-    fallback: '5s',
-    from: 'flag, env, config',
+    placeholder: 'time',
+    help: 'Grace period before an interrupted agent is killed',
+    default: '5s',
+    sources: ['flag', 'env', 'config'],
   },
-  json: { kind: 'switch', help: 'print events (or the status) as JSON, one a line', from: 'flag, env' },
-  fresh: { kind: 'switch', help: 'start a new run even if the last one was interrupted', from: 'flag' },
-  status: { kind: 'switch', help: 'show the last run and its iterations, then exit', from: 'flag' },
+  json: {
+    kind: 'boolean',
+    help: 'Output newline-delimited JSON: the events of the run, or with --status the status',
+    sources: ['flag', 'env'],
+  },
+  fresh: { kind: 'boolean', help: 'Start a new run even if the last one was interrupted', sources: ['flag'] },
+  status: { kind: 'boolean', help: 'Show the last run and its iterations, then exit', sources: ['flag'] },
   addContext: {
     kind: 'text',
-    value: '<text>',
-    help: 'add to the context that the next iterations are given, then exit',
-    from: 'flag',
+    placeholder: 'text',
+    help: 'Add text to the context of the next iterations, then exit',
+    sources: ['flag'],
   },
-  clearContext: { kind: 'switch', help: 'empty that context, then exit', from: 'flag' },
+  clearContext: { kind: 'boolean', help: 'Clear the added context, then exit', sources: ['flag'] },
 } as const satisfies Record<string, Flag>;
 
 export type FlagName = keyof typeof flags;
 
-type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'word' | 'clock'
+type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'line' | 'time-of-day'
   ? string
-  : K extends 'switch'
+  : K extends 'boolean'
     ? boolean
     : K extends 'commands' | 'names'
       ? readonly string[]
       : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'switch' | 'commands' | 'names'
+type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names'
   ? ValueOf<F['kind']>
-  : F extends { fallback: string }
+  : F extends { default: string }
     ? ValueOf<F['kind']>
     : ValueOf<F['kind']> | null;
 
-/** All flags with their values. What was not given and has no default is null; "unlimited" is Infinity; durations are ms. */
+/** The value of every flag: null if it was not given and has no default, Infinity for "unlimited", durations in ms. */
 export type Options = { readonly [Name in FlagName]: OptionOf<(typeof flags)[Name]> };
 
-/** `maxIterations` → `--max-iterations`; a switch that is on by default is turned off with `--no-…`. */
-export const flagOf = (name: FlagName): string => {
-  const flag: Flag = flags[name];
-  return `--${flag.on ? 'no-' : ''}${kebab(name)}`;
-};
+/** `maxIterations` → `--max-iterations`, `commit` → `--no-commit`. */
+export const flagOf = (name: FlagName): string => optionFlag({ name, negated: isNegated(flags[name]) });
 
-export const envOf = (name: FlagName): string => `SPOOL_${kebab(name).replaceAll('-', '_').toUpperCase()}`;
+export const envOf = (name: FlagName): string => `SPOOL_${kebabCase(name).replaceAll('-', '_').toUpperCase()}`;
+
+/** How an option is typed. */
+export const optionFlag = ({ name, negated }: { readonly name: string; readonly negated?: boolean }): string =>
+  `--${negated ? 'no-' : ''}${kebabCase(name)}`;
+
+/** The flag turns off what is on by default. */
+export const isNegated = (flag: Flag): boolean => flag.default === true;
+
+/** The flag may be given several times. */
+export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean => kind === 'commands' || kind === 'names';
 
 export const flagNames = Object.keys(flags) as FlagName[];
 
-/** The flags that may stand in .spool/config.json. */
-export const configKeys = flagNames.filter((name) => flags[name].from.includes('config'));
+export const canComeFrom = (source: Source, name: FlagName): boolean => (flags[name] as Flag).sources.includes(source);
 
-const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+/** The flags that can be set in .spool/config.json. */
+export const configKeys = flagNames.filter((name) => canComeFrom('config', name));
+
+const kebabCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

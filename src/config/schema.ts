@@ -1,4 +1,4 @@
-import { configKeys, type Flag, flags } from './flags.ts';
+import { configKeys, type Flag, flags, isNegated, isRepeatable } from './flags.ts';
 import type { ValueKind } from './values.ts';
 
 /** The JSON schema of .spool/config.json; scripts/build.mjs writes it into the package. */
@@ -23,24 +23,27 @@ export const configSchema = () => ({
         pass: {
           type: 'array',
           items: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]{0,200}\\*?$' },
-          description: 'variables that reach agents, commands and hooks besides a few that always do: "CI", "AWS_*"',
+          description:
+            'Variables passed to agents, commands and hooks, such as "CI" or "AWS_*"; a few are always passed',
         },
       },
     },
     changes: {
       type: 'object',
-      description: 'settings for single changes, by their ids',
-      additionalProperties: { type: 'object', additionalProperties: false, properties: settings() },
+      description: 'Settings for single changes, by change ID',
+      additionalProperties: { type: 'object', additionalProperties: false, properties: sameSettings() },
     },
-    harnesses: { type: 'object', description: 'agents of your own, by name', additionalProperties: ownHarness },
+    harnesses: { type: 'object', description: 'Custom agents, by name', additionalProperties: customHarness },
   },
 });
 
 const settings = () => Object.fromEntries(configKeys.map((name) => [name, property(flags[name])]));
 
+const sameSettings = () => Object.fromEntries(configKeys.map((name) => [name, { $ref: `#/properties/${name}` }]));
+
 const texts = { type: 'array', items: { type: 'string' } };
 
-const ownHarness = {
+const customHarness = {
   type: 'object',
   additionalProperties: false,
   required: ['command'],
@@ -48,34 +51,34 @@ const ownHarness = {
     command: {
       type: 'string',
       minLength: 1,
-      description: 'looked up on PATH, or a file of the project when it has a slash in it',
+      description: 'Program on PATH, or a file of the project if it contains a slash',
     },
-    args: { ...texts, description: 'may hold {model}, {prompt} and {promptFile}' },
-    allowAllArgs: { ...texts, description: 'added with --allow-all' },
+    args: { ...texts, description: 'May contain {model}, {prompt} and {promptFile}' },
+    allowAllArgs: { ...texts, description: 'Added with --allow-all' },
     prompt: { enum: ['stdin', 'argument', 'file'], default: 'stdin' },
-    decoder: { type: 'string', default: 'plain', description: '"plain", or the harness whose output it prints' },
+    decoder: { type: 'string', default: 'plain', description: '"plain", or the harness whose output format it uses' },
     trailer: {
       type: 'array',
       items: { type: 'string', pattern: '\\S' },
-      description: 'how lines begin that the CLI itself prints after the words of the agent, with the decoder "plain"',
+      description: 'Prefixes of lines that the CLI prints after the message of the agent, with the decoder "plain"',
     },
-    install: { type: 'string', description: 'how to install it' },
+    install: { type: 'string', description: 'How to install it' },
   },
 };
 
 const property = (flag: Flag) => ({
   ...shapes[flag.kind],
-  description: flag.on ? `false: ${flag.help}` : flag.help,
+  description: isNegated(flag) ? `false: ${flag.help}` : flag.help,
   default: defaultOf(flag),
 });
 
 const defaultOf = (flag: Flag) => {
-  if (flag.kind === 'switch') return flag.on ?? false;
-  if (flag.kind === 'commands' || flag.kind === 'names') return [];
-  return flag.kind === 'count' || /^\d+$/.test(flag.fallback ?? '') ? Number(flag.fallback) : flag.fallback;
+  if (flag.kind === 'boolean') return isNegated(flag);
+  if (isRepeatable(flag)) return [];
+  return typeof flag.default === 'string' && /^\d+$/.test(flag.default) ? Number(flag.default) : flag.default;
 };
 
-/** A name, and maybe a model. */
+/** A name with an optional model. */
 const agent = '\\s*[^\\s:,-][^:,]*(:\\s*([^\\s,-][^,]*)?)?';
 
 const count = { type: 'integer', minimum: 1 };
@@ -84,19 +87,19 @@ const shapes: Record<ValueKind, object> = {
   text: { type: 'string', minLength: 1 },
   name: { type: 'string', pattern: '^\\s*[^\\s-]' },
   agents: { type: 'string', pattern: `^${agent}(,${agent})*$` },
-  word: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
+  line: { type: 'string', pattern: '^[^<>\\x00-\\x1f]*\\S[^<>\\x00-\\x1f]*$' },
   count,
-  limit: { anyOf: [count, { type: 'string', pattern: '^(\\d+(\\.\\d+)?[kKmM]?|unlimited)$' }] },
-  money: {
+  'count-or-unlimited': { anyOf: [count, { type: 'string', pattern: '^(\\d+(\\.\\d+)?[kKmM]?|unlimited)$' }] },
+  'money-or-unlimited': {
     anyOf: [
       { type: 'number', exclusiveMinimum: 0 },
       { type: 'string', pattern: '^(\\$?\\d+(\\.\\d+)?|unlimited)$' },
     ],
   },
   duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
-  span: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
-  clock: { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
+  'duration-or-unlimited': { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
+  'time-of-day': { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
   names: texts,
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
-  switch: { type: 'boolean' },
+  boolean: { type: 'boolean' },
 };

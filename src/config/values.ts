@@ -1,49 +1,47 @@
 import { hasControls, isName, nameRule } from '../text/names.ts';
 
 /**
- * What a value must look like. A `name` cannot be taken for a flag, and neither can the parts of `agents`, which are
- * names with a model each. A `limit` is a count, a `span` a duration, `money`
- * an amount of dollars, each of them or the word "unlimited". A `clock` is a time of day or the word "none". `names` and
- * `commands` may be given more than once.
+ * The form of a value. A `name` cannot be mistaken for a flag, and neither can the parts of `agents`: names, each with
+ * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names` and `commands` are lists.
  */
 export type ValueKind =
   | 'text'
+  | 'line'
   | 'name'
-  | 'agents'
-  | 'word'
-  | 'count'
-  | 'limit'
-  | 'money'
-  | 'duration'
-  | 'span'
-  | 'clock'
   | 'names'
+  | 'agents'
   | 'commands'
-  | 'switch';
+  | 'count'
+  | 'count-or-unlimited'
+  | 'money-or-unlimited'
+  | 'duration'
+  | 'duration-or-unlimited'
+  | 'time-of-day'
+  | 'boolean';
 
 export type Value = string | number | boolean | readonly string[];
 
-/** The `clock` that never comes. */
+/** The `time-of-day` that stands for no time at all. */
 export const noTime = 'none';
 
-/** What a value of each kind must be, as it is said to a user. */
+/** What a value of each kind must be, for error messages. */
 export const expects: Record<ValueKind, string> = {
-  text: 'takes some text',
+  text: 'must be some text',
+  line: 'must be one line of text without < and >',
   name: nameRule,
-  agents: 'takes names such as "opencode:some/model,claude", none of which starts with "-"',
-  word: 'takes one line of text without < and >',
-  count: 'takes a whole number from 1 on',
-  limit: 'takes a whole number from 1 on, or "unlimited"',
-  money: 'takes an amount of dollars such as 5 or 2.50, or "unlimited"',
-  duration: 'takes a time such as 500ms, 30s, 5m, 2h or 1d',
-  span: 'takes a time such as 30s, 5m, 2h or 1d, or "unlimited"',
-  clock: 'takes a time of day such as 07:00, or "none"',
   names: nameRule,
-  commands: 'takes a command, or a list of commands',
-  switch: 'takes true or false',
+  agents: 'must be a list of names such as "opencode:some/model,claude", none of which starts with "-"',
+  commands: 'must be a command or a list of commands',
+  count: 'must be a positive whole number',
+  'count-or-unlimited': 'must be a positive whole number or "unlimited"',
+  'money-or-unlimited': 'must be an amount in dollars such as 5 or 2.50, or "unlimited"',
+  duration: 'must be a duration such as 500ms, 30s, 5m, 2h or 1d',
+  'duration-or-unlimited': 'must be a duration such as 30s, 5m, 2h or 1d, or "unlimited"',
+  'time-of-day': 'must be a time of day such as 07:00, or "none"',
+  boolean: 'must be true or false',
 };
 
-/** Reads a value as it is typed. null when it is not of that kind. */
+/** Parses a value as the user types it. Returns null if it is not of that kind. */
 export const parseValue = (kind: ValueKind, raw: string): Value | null => {
   const text = raw.trim();
   switch (kind) {
@@ -53,25 +51,25 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return isName(text) ? text : null;
     case 'agents':
       return isAgents(text) ? text : null;
-    case 'word':
+    case 'line':
       return text === '' || /[<>]/.test(text) || hasControls(text) ? null : text;
     case 'count':
       return parseCount(text);
-    case 'limit':
+    case 'count-or-unlimited':
       return text === 'unlimited' ? Infinity : parseCount(text);
-    case 'money':
+    case 'money-or-unlimited':
       return text === 'unlimited' ? Infinity : parseMoney(text);
     case 'duration':
       return parseDuration(text);
-    case 'span':
+    case 'duration-or-unlimited':
       return text === 'unlimited' ? Infinity : parseDuration(text);
-    case 'clock':
+    case 'time-of-day':
       return text === noTime || /^([01]?\d|2[0-3]):[0-5]\d$/.test(text) ? text : null;
     case 'names':
       return parseNames(text);
     case 'commands':
       return parseCommands(raw);
-    case 'switch':
+    case 'boolean':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
 };
@@ -98,7 +96,7 @@ const parseMoney = (text: string): number | null => {
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Ten years: no date goes wrong with it. */
+/** Ten years: adding it to the current time gives a valid date. */
 const longestMs = 3650 * units.d;
 
 const parseDuration = (text: string): number | null => {
@@ -112,7 +110,7 @@ const parseNames = (text: string): string[] | null => {
   return names.every((name) => parseValue('name', name) !== null) ? names : null;
 };
 
-/** One a line, as a variable or a list in the config file has them. */
+/** One command per line, as in an environment variable. */
 const parseCommands = (text: string): string[] | null => {
   const commands = text
     .split('\n')

@@ -1,4 +1,4 @@
 import { readFile } from 'node:fs/promises';
 
-/** A file that the user names in a command: it may be a pipe or a link as well. */
+/** Reads a file that the user names in a command. Pipes and links are allowed. */
 export const readGiven = (path: string): Promise<string> => readFile(path, 'utf8');

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** Where Spool keeps what no project and no agent in a sandbox can write: what the user trusts, and what Spool has written. */
+/** The folder for trust and records, which no project and no sandboxed agent can write to. */
 export const userFolder = (env: NodeJS.ProcessEnv): string => join(stateHome(env), 'spool');
 
 const stateHome = (env: NodeJS.ProcessEnv): string => {

@@ -29,12 +29,12 @@ import { dirname, join, sep } from 'node:path';
 import { atPath, systemProblem, userError } from '../errors.ts';
 
 /*
- * The one way to files below `.spool`, where agents and clones can write as well. No link is followed from `.spool`
- * down. A file is a regular one, and one that is written to is our own and has no second name. Nothing blocks, whatever
- * somebody has put there. A lint rule keeps the rest of Spool from opening, writing and deleting such files by itself.
+ * Safe access to files below `.spool`, where agents and clones can write too. Links below `.spool` are not followed. Only
+ * regular files are read, and only files of the user without a second hard link are written. No call blocks on a pipe or
+ * device. A lint rule prevents other modules from accessing such files directly.
  */
 
-/** Missing on Windows, where making a link needs rights that agents seldom have. */
+/** The last two are missing on Windows, where creating a link needs a privilege that agents rarely have. */
 const {
   O_RDONLY,
   O_WRONLY,
@@ -47,7 +47,7 @@ const {
   O_NONBLOCK = 0,
 } = constants;
 
-/** For reading: texts that people and agents write are much shorter. */
+/** Maximum size of a file that is read; real texts are much shorter. */
 export const longestText = 16 * 1024 * 1024;
 
 const privateFile = 0o600;
@@ -65,7 +65,7 @@ const flagsFor: Readonly<Record<Access, number>> = {
   create: O_WRONLY | O_CREAT | O_EXCL,
 };
 
-/** The descriptor of a file; it is not truncated. Fails like `openSync` when it is missing or out of reach. */
+/** Returns a file descriptor, without truncating the file. Throws like `openSync` if it is missing or not accessible. */
 export const openOwn = (path: string, access: Access): number => openWithSize(path, access).file;
 
 const openWithSize = (path: string, access: Access): { readonly file: number; readonly size: number } => {
@@ -106,11 +106,11 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
   if (access !== 'read' && stats.nlink > 1) throw unsafe(path, 'has a second name elsewhere (a hard link)');
 };
 
-/** What a file holds; null when there is none. One that is longer than `limit` is an error. */
+/** Returns the contents of a file; null if it does not exist. Throws if it is larger than `limit`. */
 export const readOwn = (path: string, limit = longestText): Buffer | null => {
   let opened: { readonly file: number; readonly size: number };
   try {
-    // An error takes much longer than a question.
+    // A stat is much faster than an exception.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path))) return null;
     opened = openWithSize(path, 'read');
   } catch (error) {
@@ -126,8 +126,8 @@ export const readOwn = (path: string, limit = longestText): Buffer | null => {
 };
 
 /**
- * What a file of the user's, or of git's, holds from a byte on; null when there is none, or something that is no regular
- * file, or more than `limit`. Links are followed.
+ * Reads a file of the user or of git, from a byte offset. Returns null if it does not exist, is not a regular file, or is
+ * larger than `limit`. Follows links.
  */
 export const readRegular = (path: string | Buffer, { from = 0, limit = Infinity } = {}): Buffer | null => {
   let file: number;
@@ -151,7 +151,7 @@ const readFrom = (file: number, from: number, size: number): Buffer => {
   return bytes.subarray(0, readSync(file, bytes, 0, size, from));
 };
 
-/** Asks for the size no second time, as `readFileSync` does. */
+/** Unlike `readFileSync`, does not stat the file again. */
 const readUpTo = (file: number, size: number): Buffer => {
   const bytes = Buffer.allocUnsafe(size);
   let length = 0;
@@ -160,13 +160,13 @@ const readUpTo = (file: number, size: number): Buffer => {
   return bytes.subarray(0, length);
 };
 
-/** All that an open file holds. */
+/** Reads an open file to its end. */
 export const readAll = (file: number): Buffer => readFileSync(file);
 
-/** Writes all of it where the file stands. */
+/** Writes all data at the current position of an open file. */
 export const writeAll = (file: number, data: string | Uint8Array): void => writeFileSync(file, data);
 
-/** Writes a file, over what it held before. */
+/** Writes a file, replacing its contents. */
 export const writeOwn = (path: string, data: string | Uint8Array, access: 'write' | 'create' = 'write'): void => {
   const file = openOwn(path, access);
   try {
@@ -179,13 +179,13 @@ export const writeOwn = (path: string, data: string | Uint8Array, access: 'write
   }
 };
 
-/** Replaces a file as a whole: a reader, or a crash, sees the old or the new one. What was there may be anything. */
+/** Replaces a file atomically: a reader, or a crash, sees the old or the new file. The old one may be anything. */
 export const replaceOwn = (path: string, data: string | Uint8Array): void => {
   const draft = `${path}.${crypto.randomUUID()}`;
   const file = openOwn(draft, 'create');
   try {
     writeFileSync(file, data);
-    keepMode(file, path);
+    copyMode(file, path);
     fsyncSync(file);
     renameSync(draft, path);
   } catch (error) {
@@ -196,8 +196,8 @@ export const replaceOwn = (path: string, data: string | Uint8Array): void => {
   }
 };
 
-/** A file of the user's keeps the mode that it had. */
-const keepMode = (file: number, path: string): void => {
+/** Preserves the mode of a file of the user. */
+const copyMode = (file: number, path: string): void => {
   const before = isPrivate(path) ? undefined : lstatSync(path, { throwIfNoEntry: false });
   if (before?.isFile()) fchmodSync(file, before.mode & 0o777);
 };
@@ -208,14 +208,14 @@ export const renameOwn = (from: string, to: string): void => {
   renameSync(from, to);
 };
 
-/** Gives a file a second name; fails with EEXIST when that is taken. */
+/** Creates a hard link; throws EEXIST if the target exists. */
 export const linkOwn = (from: string, to: string): void => {
   checkFolder(dirname(from));
   checkFolder(dirname(to));
   linkSync(from, to);
 };
 
-/** Shows that a file is still in use. */
+/** Updates the modification time. */
 export const touchOwn = (path: string): void => {
   checkFolder(dirname(path));
   if (isLink(path)) throw unsafe(path, 'is a symbolic link');
@@ -223,13 +223,13 @@ export const touchOwn = (path: string): void => {
   utimesSync(path, now, now);
 };
 
-/** Removes a file or a folder with all that is in it, but nothing behind a link. */
+/** Deletes a file, or a folder recursively, without following links. */
 export const removeOwn = (path: string): void => {
   checkFolder(dirname(path));
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 };
 
-/** Creates a folder and those above it; says whether it had to. Below `.state` nobody else may look into them. */
+/** Creates a folder and its parents. Returns whether it was missing. Folders below `.state` are private to the user. */
 export const createFolder = (path: string): boolean => {
   if (created.has(path) && isThere(path)) return false;
   created.add(path);
@@ -247,7 +247,7 @@ export const createPrivateFolder = (parent: string, prefix: string): string => {
   return mkdtempSync(join(parent, prefix));
 };
 
-/** Folders that this process has created, or given their mode. */
+/** Folders that this process has created, or whose mode it has set. */
 const created = new Set<string>();
 
 const isThere = (folder: string): boolean => {
@@ -270,8 +270,8 @@ const createOne = (path: string): boolean => {
 };
 
 /**
- * Copies a file or a folder over what is there. A link is copied as a link, and none on the way to the target is
- * followed, also not in a worktree; what is neither file nor folder is left out.
+ * Copies a file or folder, replacing the target. Links are copied as links; none on the path to the target is followed,
+ * not even in a worktree. Anything but files, folders and links is skipped.
  */
 export const copyOwn = (from: string, to: string): void => {
   const stats = lstatSync(from);
@@ -286,7 +286,7 @@ export const copyOwn = (from: string, to: string): void => {
   else if (stats.isFile()) copyFileSync(from, to, COPYFILE_EXCL);
 };
 
-/** Creates a folder and those above it, none of them a link. */
+/** Creates a folder and its parents, none of which may be a link. */
 const createReal = (path: string): void => {
   const names = path.split(sep);
   const first = names.indexOf('.spool');
@@ -294,7 +294,7 @@ const createReal = (path: string): void => {
   else for (let end = first + 1; end <= names.length; end++) createOne(names.slice(0, end).join(sep));
 };
 
-/** What is in a folder; empty when there is none. */
+/** Returns the entries of a folder; empty if it does not exist. */
 export const entriesOf = (folder: string): Dirent[] => {
   if (!checkFolder(folder)) return [];
   try {
@@ -305,7 +305,7 @@ export const entriesOf = (folder: string): Dirent[] => {
   }
 };
 
-/** The files below a folder, as paths relative to it with `/`, sorted. Links are left out, and nothing behind them is. */
+/** Returns the sorted paths of all files below a folder, relative to it, with `/`. Links are skipped. */
 export const filesBelow = (folder: string): string[] =>
   entriesOf(folder)
     .flatMap((entry) => {
@@ -317,10 +317,10 @@ export const filesBelow = (folder: string): string[] =>
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Folders that were looked at from `.spool` down, by the identity that they had then. */
+/** Folders that were checked from `.spool` down, with their identity at that time. */
 const checked = new Map<string, string>();
 
-/** False when a folder below `.spool` is not there. Fails when it, or one above it, is not what it should be. */
+/** Returns false if a folder below `.spool` does not exist. Throws if it or a parent is not a folder of the user. */
 const checkFolder = (folder: string): boolean => {
   if (isOutside(folder)) return true;
   const identity = identityOf(folder);
@@ -359,8 +359,8 @@ const checkOneFolder = (path: string, stats: Stats): void => {
 };
 
 /**
- * The folders and files on the way from the first `.spool` on; empty for what is not below one. What a worktree holds
- * is the user's own code, and may have links in it, but for a `.spool` there.
+ * Returns the paths from the first `.spool` down; empty for a path outside of `.spool`. The contents of a worktree are the
+ * user's code, which may contain links, except for a `.spool` there.
  */
 const partsOf = (path: string): string[] => {
   const names = path.split(sep);
@@ -374,7 +374,7 @@ const partsOf = (path: string): string[] => {
 const spoolFolder = `${sep}.spool${sep}`;
 const worktrees = `worktrees${sep}`;
 
-/** Whether a file is Spool's, and not one of the user's code in a worktree. */
+/** Whether a file belongs to Spool, rather than to the user's code in a worktree. */
 const isBelow = (path: string): boolean => {
   const start = `${path}${sep}`.lastIndexOf(spoolFolder);
   if (start === -1) return false;
@@ -382,19 +382,19 @@ const isBelow = (path: string): boolean => {
   return !path.startsWith(worktrees, below) || !path.includes(sep, below + worktrees.length);
 };
 
-/** Nobody but the user has to read the state, and what is outside of projects. */
+/** The state, and files outside of projects, are private to the user. */
 const isPrivate = (path: string): boolean => path.includes(`${spoolFolder}.state`) || isOutside(path);
 
 const isOutside = (path: string): boolean => !`${path}${sep}`.includes(spoolFolder);
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
-const own = process.getuid?.();
+const uidOfProcess = process.getuid?.();
 
-/** Root can do anything anyway; whoever became root by sudo is still the one who uses Spool. */
+/** Files of root are accepted, as root can do anything anyway, and with sudo those of the original user. */
 export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
-  if (own === undefined || uid === own || uid === 0) return true;
-  const others = [process.env.SPOOL_OWNER, own === 0 ? process.env.SUDO_UID : undefined];
+  if (uidOfProcess === undefined || uid === uidOfProcess || uid === 0) return true;
+  const others = [process.env.SPOOL_OWNER, uidOfProcess === 0 ? process.env.SUDO_UID : undefined];
   return others.some((other) => other !== undefined && other === String(uid));
 };
 

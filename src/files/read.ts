@@ -3,11 +3,11 @@ import { systemProblem, UserError, userError } from '../errors.ts';
 import { copyOwn, entriesOf, readOwn } from './own.ts';
 import { parseJson } from '../text/shape.ts';
 
-/** The text of a file, null when there is no such file. They are small: going through the thread pool takes longer than reading. */
+/** Returns the text of a file; null if it does not exist. Reads synchronously, which is faster for small files. */
 export const readIfThere = async (path: string, limit?: number): Promise<string | null> =>
   readOwn(path, limit)?.toString('utf8') ?? null;
 
-/** What is in a JSON file; undefined when it cannot be read, or is damaged. */
+/** Parses a JSON file; returns undefined if it cannot be read or is invalid. */
 export const readJson = (path: string): unknown => {
   try {
     return parseJson(readOwn(path)?.toString('utf8') ?? '');
@@ -17,13 +17,13 @@ export const readJson = (path: string): unknown => {
 };
 
 /** The names of the folders in a folder, sorted; empty when it is not there. Hidden ones and links are left out. */
-export const folderNames = async (path: string): Promise<string[]> =>
+export const folderNames = (path: string): string[] =>
   entriesOf(path)
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
     .map((entry) => entry.name)
     .toSorted();
 
-/** What lstat tells of a path; undefined when nothing is there, or it is out of reach. */
+/** Like lstat; returns undefined if the path does not exist or is not accessible. */
 export const statsOf = (path: string): Stats | undefined => {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -32,7 +32,7 @@ export const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-/** Copies a file or a folder over what is there. */
+/** Copies a file or folder, replacing the target. */
 export const copy = (from: string, to: string): void => {
   try {
     copyOwn(from, to);

@@ -19,7 +19,7 @@ const againMs = 60_000;
 /** What git reads in any folder of a work tree, and what it reads at the top. */
 const readByGit = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap']);
 
-/** By the top folder of the work tree: the named pipe on which git has waited there. */
+/** By the top folder of the work tree: the named pipe on which git has waited there. Per process, as it is a fact about the disk, and checked again each time. */
 const pipes = new Map<string, string>();
 
 /** Why git would wait for ever in this folder; null while nothing is known to block it. */
@@ -40,7 +40,7 @@ const reasonAt = (top: string): string | null => {
 /** What fails because git was blocked has that as its reason. */
 export const blockedOr = (error: unknown): unknown => {
   const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
-  return why === undefined || why === null ? error : userError('blocked-git', why);
+  return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
 /** Calls `end` when git is found to be blocked; the function that it answers with is called when git has ended. */

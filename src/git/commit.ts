@@ -161,7 +161,7 @@ const longestReason = 2000;
 const saysNothing = /^(?:fatal: failed to write commit object|husky - .*|)$/;
 
 /** Of what git and a hook said, the line that tells why there is no commit. */
-export const tellingLine = (why: string): string => {
+export const findErrorLine = (why: string): string => {
   const lines = why.split('\n').map((line) => line.trim());
   const telling = lines.filter((line) => !saysNothing.test(line));
   const errors = telling.filter((line) => /^(?:error|gpg): /.test(line));

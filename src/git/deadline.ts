@@ -1,46 +1,36 @@
-/** When git has to come to an end, because what it works for does. */
-export interface GitDeadline {
-  /** Aborted when there is no time left: git may finish what it does, if that does not take long. */
-  readonly stop: AbortSignal;
-  /** Aborted when what runs is not waited for any more. */
-  readonly kill: AbortSignal;
-  /** How long a command may take from then on. */
-  graceMs(): number;
-}
+import { currentGitScope, type GitDeadline } from './scope.ts';
 
-const hurries = new Set<GitDeadline>();
-let longestMs = 0;
-let isGivenUp = false;
-
-/** How long a command may take that begins afterwards: what was done is still recorded. */
+/** How long a command may take that starts after `kill`: what was done is still recorded. */
 const afterKillMs = 2000;
 
-/** A hook of the user's may check a commit with all tests: it has at least this long. */
+/** What a hook of the user gets at least: it may run all tests. */
 const hookGraceMs = 60_000;
 
-/** Holds for every git command until the function that it answers with is called. */
-export const limitGit = (hurry: GitDeadline): (() => void) => {
-  hurries.add(hurry);
+/** Applies to every git command of the run or command that calls this, until the function that it returns is called. */
+export const limitGit = (deadline: GitDeadline): (() => void) => {
+  const scope = currentGitScope();
+  scope.deadlines.add(deadline);
   return () => {
-    hurries.delete(hurry);
-    if (hurries.size === 0) isGivenUp = false;
+    scope.deadlines.delete(deadline);
+    if (scope.deadlines.size === 0) scope.isUnresponsive = false;
   };
 };
 
-/** The reason why git is not asked any more; null while it is. */
-export const whyUnresponsive = (): string | null => (isGivenUp ? 'git does not answer' : null);
+/** The reason why git is no longer called; null while it is. */
+export const whyUnresponsive = (): string | null => (currentGitScope().isUnresponsive ? 'git does not answer' : null);
 
 /**
- * Calls `end` when a command that begins now must be ended; the function that it answers with is called at its end.
- * Where several runs have an end of their own, the last one counts. A slow repository is given more time.
+ * Calls `end` when a command that starts now must be ended. The function that it returns is called when the command has
+ * ended. Of several deadlines the last one counts. A slow repository gets more time.
  */
 export const watchDeadline = ({ hooks, end }: { hooks: boolean; end: () => void }): (() => void) => {
+  const scope = currentGitScope();
   const began = performance.now();
-  const watched = [...hurries];
+  const watched = [...scope.deadlines];
   let timer: NodeJS.Timeout | undefined;
   const giveUp = () => {
-    // What hangs then is the hook, and not git.
-    isGivenUp ||= !hooks;
+    // Otherwise it is the hook that hangs, and not git.
+    if (!hooks) scope.isUnresponsive = true;
     end();
   };
   const isKilled = () => watched.some(({ kill }) => kill.aborted);
@@ -52,14 +42,14 @@ export const watchDeadline = ({ hooks, end }: { hooks: boolean; end: () => void 
       return;
     }
     if (watched.length === 0 || !watched.every(({ stop }) => stop.aborted)) return;
-    const graceMs = Math.max(...watched.map((hurry) => hurry.graceMs()), hooks ? hookGraceMs : 0);
-    timer ??= setTimeout(giveUp, graceMs === 0 ? 0 : graceMs + 2 * longestMs);
+    const graceMs = Math.max(...watched.map((deadline) => deadline.graceMs()), hooks ? hookGraceMs : 0);
+    timer ??= setTimeout(giveUp, graceMs === 0 ? 0 : graceMs + 2 * scope.longestMs);
   };
   for (const signal of watched.flatMap(({ stop, kill }) => [stop, kill])) signal.addEventListener('abort', look);
   look();
   return () => {
     clearTimeout(timer);
-    if (!isGivenUp) longestMs = Math.max(longestMs, performance.now() - began);
+    if (!scope.isUnresponsive) scope.longestMs = Math.max(scope.longestMs, performance.now() - began);
     for (const signal of watched.flatMap(({ stop, kill }) => [stop, kill])) signal.removeEventListener('abort', look);
   };
 };

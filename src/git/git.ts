@@ -13,6 +13,7 @@ import { watchDeadline, whyUnresponsive } from './deadline.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
 import { safePager } from './pager.ts';
 import { gitProgram, outsideEnvironment } from './program.ts';
+import { currentGitScope, type GitGuard } from './scope.ts';
 
 export type { GitArguments } from './inert.ts';
 
@@ -44,19 +45,14 @@ const endGraceMs = 2000;
 /** How long a child of a hook may keep the output open. */
 const pipeGraceMs = 500;
 
-/** Answers with the reason why git must not be run any more; null while it may. */
-export type GitGuard = () => Promise<string | null>;
-
-const guards: GitGuard[] = [];
-
-/** Asked before every git command from now on. */
-export const guardGit = (guard: GitGuard): void => void guards.push(guard);
+/** Asked before every git command of this run or command from now on. */
+export const guardGit = (guard: GitGuard): void => void currentGitScope().guards.push(guard);
 
 /** The reason why git is not run any more in this folder; null while it is. */
 export const whyNoGit = async (cwd: string): Promise<string | null> => {
   const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
   if (givenUp !== null) return givenUp;
-  for (const guard of guards) {
+  for (const guard of currentGitScope().guards) {
     const why = await guard();
     if (why !== null) return why;
   }
@@ -187,6 +183,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   }
 };
 
+/** Per process, as signals are: one that ends Spool ends the git of every run. */
 const running = new Set<() => void>();
 let fatal: NodeJS.Signals | null = null;
 
@@ -224,7 +221,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   const unblock = watchBlocked(cwd, () => void child.kill());
   const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];
   const why = code === null ? whyBlocked(cwd) : null;
-  if (why !== null) throw userError('blocked-git', why);
+  if (why !== null) throw userError('git-blocked', why);
   return code ?? 1;
 };
 

@@ -14,6 +14,7 @@ export const gitProgram = (cwd: string): string => {
   return found;
 };
 
+/** Per process: what is found depends on nothing but the key and `distrusted`. */
 const programs = new Map<string, string>();
 
 /** The environment of what is run in a folder outside of a sandbox: nothing that agents can write to is on its PATH. */
@@ -26,10 +27,12 @@ export const outsideEnvironment = (env: NodeJS.ProcessEnv, cwd: string): NodeJS.
   return { ...env, PATH };
 };
 
+/** Per process, like `programs`. */
 const paths = new Map<string, string>();
 
 const writableFrom = (cwd: string): string[] => [...untrustedAround(cwd), ...distrusted];
 
+/** Per process: where the agent of one run can write, no other run may take its git from. */
 const distrusted = new Set<string>();
 
 /** From now on, nothing is looked up for git in these folders, which agents can write to. */

@@ -4,6 +4,7 @@ import { readRegular } from '../files/own.ts';
 import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from './outside-rules.ts';
+import { currentGitScope } from './scope.ts';
 import { signOfDotGit, type WorkTree } from './worktree.ts';
 
 /**
@@ -21,14 +22,16 @@ interface Settings {
 }
 
 /**
- * From now on, git is not run any more in this process once one of these settings is new or has another value. An agent
- * can write to the config of the repository; what it puts there must not run with the rights of Spool.
+ * From now on this run, and the batch that it is a part of, no longer call git once one of these settings is new or has
+ * another value. An agent can write to the config of the repository; what it puts there must not run with the rights of
+ * Spool. A second run of a batch in the same work tree keeps to what the first one found, before any agent worked there.
  */
 export const holdSettings = async (tree: WorkTree): Promise<void> => {
-  if (held.has(tree.root)) return;
+  const { guardedTrees } = currentGitScope();
+  if (guardedTrees.has(tree.root)) return;
   const before = await readSettings(tree);
   if (before === null) return;
-  held.add(tree.root);
+  guardedTrees.add(tree.root);
   guardGit(() => {
     const now = signOfDotGit(tree.root);
     const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
@@ -47,9 +50,6 @@ export const holdSettings = async (tree: WorkTree): Promise<void> => {
     return (why = problemIn(before, now));
   });
 };
-
-/** Work trees; a second run in one of them comes after agents have worked there. */
-const held = new Set<string>();
 
 const problemIn = (before: Settings, now: Settings): string | null => {
   const changed = [...now.decisive].filter(([key, { value }]) => before.decisive.get(key)?.value !== value);

@@ -1,29 +1,30 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
-import { changeFolder } from '../changes/changes.ts';
+import { join, resolve } from 'node:path';
+import { isPlanning } from '../changes/planning-paths.ts';
+import type { DocumentKind } from '../changes/source.ts';
+import { changeOf, isTasksFile } from '../changes/sources.ts';
+import { taskTitles } from '../changes/tasks.ts';
+import { wordingOf } from '../changes/wording.ts';
+import { entriesOf, readOwn } from '../files/own.ts';
+import { configPath, type Project } from '../store/project.ts';
+import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
 import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
-import { entriesOf, filesBelow, readOwn } from '../files/own.ts';
-import { configFile, modulesFolder, type Project } from '../store/project.ts';
-import { moduleOf } from '../changes/ids.ts';
-import { moduleFolderName } from '../changes/modules.ts';
-import { taskTitles } from '../changes/tasks.ts';
-import { wordingOf } from '../changes/wording.ts';
 
-/** Hashes by key (a path relative to the project, or a part of that file); null for what is not there. */
+/** Hashes by key: a path relative to the root, or a part of that file. null if it does not exist. */
 export type Hashes = Readonly<Record<string, string | null>>;
 
-/** The goal of a change: all that says what is to be done, and what decides whether it is. */
+/** The goal of a change: the files that define what to do, and those that decide whether it is done. */
 export interface Goal {
   readonly tasksKey: string;
-  /** The keys of all that is there now, and of what must not be added. */
+  /** The keys of everything that exists now, and of files that must not be added. */
   keys(): string[];
-  /** Of these only what decides the commands. */
+  /** Whether a key decides the outcome of a command, and is not a document of the change. */
   isDecider(key: string): boolean;
   hashes(keys: Iterable<string>): Hashes;
-  /** The hash of a key in a version of its file; null for one that is not there. */
+  /** The hash of a key in a version of its file; null if it is not in that version. */
   hashIn(key: string, bytes: Buffer | null): string | null;
   taskTitles(): string[];
   /** Short names of what is guarded. */
@@ -31,53 +32,42 @@ export interface Goal {
 }
 
 export interface GoalRequest {
+  /** The folder in which the agents work. */
   readonly project: Project;
   readonly change: string;
   /** The verify commands. */
   readonly commands: readonly string[];
 }
 
-export const openGoal = async ({ project, change, commands }: GoalRequest): Promise<Goal> => {
+export const openGoal = ({ project, change: id, commands }: GoalRequest): Goal => {
   const { root } = project;
-  const folder = changeFolder(project, change);
-  const moduleId = moduleOf(change);
-  const moduleName = moduleId === null ? null : await moduleFolderName(project, moduleId);
-  const keyOf = (path: string) => relative(root, path);
-  const tasksKey = keyOf(join(folder, 'tasks.md'));
-  const settings = keyOf(configFile(project));
+  const change = changeOf(project, id);
   const files = filesAt(root);
-  const specsFolder = join(folder, 'specs');
-  const fixed = [join(folder, 'proposal.md'), join(folder, 'design.md'), join(folder, 'tasks.md')];
-  if (moduleName !== null) fixed.push(join(modulesFolder(project), moduleName, 'module.md'));
-  const fixedKeys = new Map(fixed.map((path) => [path, keyOf(path)]));
-  const own = () => [
-    ...fixed.filter(isThere).map((path) => fixedKeys.get(path)!),
-    ...filesBelow(specsFolder).map((name) => keyOf(join(specsFolder, name))),
-    settings,
-  ];
-  const isOwn = (key: string) => key.startsWith('.spool/') || key.startsWith('.spool\\');
+  const exists = (path: string) => pathExists(join(root, path));
+  const documents = () => change.documents(root).filter(({ path }) => exists(path));
   const hashIn = createHasher();
   const hashOf = (key: string) => hashOfFile(key, root, hashIn);
   const isGuarded = (command: string) => decidersOf([command], files).some((key) => hashOf(key) !== null);
-  const titlesIn = createLast(taskTitles);
-  const titles = () => titlesIn(files.read(tasksKey) ?? '');
+  const titlesIn = cacheLast(taskTitles);
+  const titles = () => titlesIn(files.read(change.tasksFile) ?? '');
   return {
-    tasksKey,
-    keys: () => [...new Set([...own(), ...decidersOf(commands, files)])],
-    isDecider: (key) => !isOwn(key),
+    tasksKey: change.tasksFile,
+    keys: () => [...new Set([...documents().map(({ path }) => path), configPath, ...decidersOf(commands, files)])],
+    isDecider: (key) => !isPlanning(key),
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
     taskTitles: titles,
     names() {
-      const specs = own().filter((key) => key.startsWith(`${keyOf(specsFolder)}/`)).length;
-      const tasks = titles().length;
+      const present = documents();
+      const named = (kind: DocumentKind) => present.filter((each) => each.kind === kind).map(({ name }) => name);
+      const count = (number: number, what: string) => (number === 0 ? [] : [pluralise(number, what)]);
       return [
-        ...(isThere(fixed[0]!) ? ['proposal.md'] : []),
-        ...(specs === 0 ? [] : [`${specs} ${specs === 1 ? 'file' : 'files'} in specs/`]),
-        ...(tasks === 0 ? [] : [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`]),
-        ...(isThere(fixed[1]!) ? ['design.md'] : []),
-        ...(fixed[3] !== undefined && isThere(fixed[3]) ? ['module.md'] : []),
-        ...(isThere(configFile(project)) ? ['config.json'] : []),
+        ...named('proposal'),
+        ...count(named('spec').length, 'spec'),
+        ...count(titles().length, 'task'),
+        ...named('design'),
+        ...named('module'),
+        ...(exists(configPath) ? ['config.json'] : []),
         ...decidersOf(commands, files)
           .filter((key) => hashOf(key) !== null)
           .map(keyName),
@@ -87,25 +77,25 @@ export const openGoal = async ({ project, change, commands }: GoalRequest): Prom
   };
 };
 
-/** A function of a text that is not called again for the text of the last call. */
-const createLast = <Result>(read: (text: string) => Result): ((text: string) => Result) => {
+/** Remembers the result for the text of the last call. */
+const cacheLast = <Result>(read: (text: string) => Result): ((text: string) => Result) => {
   let last: { readonly text: string; readonly result: Result } | null = null;
   return (text) => (last?.text === text ? last : (last = { text, result: read(text) })).result;
 };
 
-/** What the keys of a project stand for now. */
+/** The current hashes of keys in a root. */
 export const hashesIn = (root: string, keys: Iterable<string>): Hashes =>
   Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, root, createHasher())]));
 
 const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);
 
-/** The hash of what a key stands for, in a version of its file. */
+/** The hash of a key in a version of its file; null if the version does not have it. */
 export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
   const { path, part } = splitKey(key);
   const text = bytes.toString('utf8');
   if (part !== null) return hash(partOf(text, part));
-  if (!path.startsWith('.spool') || path.endsWith('tasks.md')) return hash(bytes);
-  // Ticking a box, and what a formatter does, changes no goal.
+  if (!isPlanning(path) || isTasksFile(path)) return hash(bytes);
+  // Ticked boxes and reformatted text do not change the goal.
   if (path.endsWith('.md')) return hash(wordingOf(text));
   const json = path.endsWith('.json') ? parseJson(text) : null;
   return json === null ? hash(bytes) : hash(JSON.stringify(json));
@@ -114,7 +104,7 @@ export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
 const hash = (content: string | Buffer | null): string | null =>
   content === null ? null : createHash('sha256').update(content).digest('hex');
 
-/** A version that is the same as the last one is not hashed again. */
+/** Does not hash a version again that equals the last one. */
 const createHasher = (): Goal['hashIn'] => {
   const known = new Map<string, { readonly bytes: Buffer; readonly hash: string | null }>();
   return (key, bytes) => {
@@ -127,19 +117,19 @@ const createHasher = (): Goal['hashIn'] => {
   };
 };
 
-/** The hash of what a key stands for now. */
+/** The current hash of a key. */
 const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {
   try {
     return hashIn(key, readOwn(resolve(root, splitKey(key).path)));
   } catch (error) {
-    // What cannot be read is not what it was.
+    // A file that became unreadable counts as changed.
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
   }
 };
 
-/** What may not be looked at is there as well. */
-const isThere = (path: string): boolean => {
+/** A path that may not be accessed exists. */
+const pathExists = (path: string): boolean => {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
@@ -147,7 +137,7 @@ const isThere = (path: string): boolean => {
   }
 };
 
-/** Larger files are no scripts. */
+/** Larger files are not scripts. */
 const largest = 1_000_000;
 
 export const filesAt = (root: string): Files => ({

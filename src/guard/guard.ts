@@ -8,67 +8,67 @@ import { parseJson } from '../text/shape.ts';
 import { missingTasks } from '../changes/tasks.ts';
 
 export interface GuardRequest extends GoalRequest {
-  /** Where it is kept what the goal should be, so that it outlives this process. */
+  /** Where the expected goal is saved between processes. */
   readonly folder: string;
-  /** Whether what is at a path now was committed when no agent of the run that was cut off was there any more. */
+  /** Whether the current version of a path was committed after the last agent of a crashed run had ended. */
   readonly committedSince?: (path: string) => Promise<boolean>;
 }
 
-/** Something of the goal that is not as it should be. */
+/** A part of the goal that differs from the expected one. */
 export type Tampering =
   | { readonly kind: 'changed' | 'deleted' | 'added'; readonly key: string }
   | { readonly kind: 'task'; readonly title: string };
 
 /**
- * Sees when the goal is moved instead of reached: tasks deleted or reworded, the proposal, design, scenarios, module or
- * settings changed, or what decides the verify commands. What a person changes between two iterations, or accepts, is
- * as it should be. What first appeared while an agent worked is its own to change, until a person changes it.
+ * Detects an agent that changes the goal instead of reaching it: deleted or reworded tasks, edits to the proposal, the
+ * design, specs, the module or settings, or to files that decide the verify commands. Edits that a user makes between
+ * two iterations, or accepts, become the expected goal. Files that appear while an agent runs are its own to change until
+ * a user changes them.
  */
 export interface Guard {
-  /** Nothing was guarded before, or for other commands: what decides these is taken as it is. */
+  /** Nothing was guarded before, or only for other commands: the current version of what decides these is expected. */
   readonly isNew: boolean;
-  /** What was not as it should be when it was opened. */
+  /** What differed when the guard was opened. */
   readonly unsettled: readonly Tampering[];
   /** Short names of what is guarded. */
   names(): string[];
-  /** Whether a version of a file is what it should be, or what a person has left since the last agent ended. */
+  /** Whether a version of a file is the expected one, or an edit of the user since the last agent ended. */
   isExpected(key: string, bytes: Buffer | null): boolean;
   /** Called before an agent starts. */
   before(): void;
-  /** Called when it has ended: all that is not as it should be. */
+  /** Called after the agent has ended. Returns all differences. */
   after(): Tampering[];
-  /** The same while the work is verified, right before each command: nothing is written down. */
-  look(): Tampering[];
-  /** Lets a person's edits in, which come as files; what was not as it should be before stays so. */
-  takeOver<Brought extends { readonly taken: readonly string[] }>(bringIn: () => Promise<Brought>): Promise<Brought>;
-  /** Whether a version of the goal is the one that is expected: hashes of a key, or titles of tasks. */
-  expects(moved: Tampering): Expectation;
+  /** Called before each verify command. Returns all differences without saving anything. */
+  check(): Tampering[];
+  /** Expects the edits of the user that `sync` brings in. Differences from before remain. */
+  acceptSync<Synced extends { readonly taken: readonly string[] }>(sync: () => Promise<Synced>): Promise<Synced>;
+  /** What a version of the file must have to undo a difference. */
+  expects(difference: Tampering): Expectation;
 }
 
-/** What a version of a file must have to be put back. */
 export type Expectation =
   | { readonly kind: 'hash'; readonly key: string; readonly hash: string | null }
   | { readonly kind: 'tasks'; readonly key: string; readonly titles: readonly string[] };
 
 interface Memory {
   readonly v: 2;
-  /** An agent is at work, or was when its Spool was killed: what has changed since may be its doing. */
+  /** An agent is running, or was when Spool was killed: it may have made any edit since. */
   readonly working: boolean;
   readonly commands: readonly string[];
   readonly expected: Hashes;
   readonly seen: Hashes;
   readonly expectedTasks: readonly string[];
-  /** Keys of what agents have created. */
+  /** Keys that agents have created. */
   readonly created: readonly string[];
 }
 
-/** What a person has accepted as the goal. */
+/** The goal that a user has accepted. */
 type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
 
 const guardFile = (folder: string) => join(folder, 'guard.json');
 const acceptedFile = (folder: string) => join(folder, 'accepted.json');
 
-/** The goal may be anything again. */
+/** The next guard expects the goal that it finds. */
 export const forgetGoal = (folder: string): void => {
   removeOwn(guardFile(folder));
   removeOwn(acceptedFile(folder));
@@ -76,11 +76,11 @@ export const forgetGoal = (folder: string): void => {
 
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   const { folder, commands } = request;
-  const goal = await openGoal(request);
-  const before = await load(folder);
-  const isNew = before === null || JSON.stringify(before.commands) !== JSON.stringify(commands);
-  let memory = withCommands(before, commands, goal);
-  const keep = (next: Memory) => {
+  const goal = openGoal(request);
+  const saved = await load(folder);
+  const isNew = saved === null || JSON.stringify(saved.commands) !== JSON.stringify(commands);
+  let memory = withCommands(saved, commands, goal);
+  const save = (next: Memory) => {
     memory = next;
     overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
   };
@@ -96,10 +96,10 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
   accept();
   if (memory?.working && request.committedSince) memory = await withCommits(memory, goal, request.committedSince);
 
-  const isPersons = (key: string, now: Hashes) =>
+  const isUsers = (key: string, now: Hashes) =>
     !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
 
-  /** The goal as it should be, now that no agent is there. */
+  /** The expected goal, while no agent runs. */
   const settled = (working: boolean): Memory => {
     accept();
     const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {}), ...(memory?.created ?? [])]);
@@ -107,28 +107,28 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
     const isKnown = (key: string) => memory !== null && (key in memory.seen || key in memory.expected);
     const before = new Set(memory?.created);
     const created = [...keys].filter((key) =>
-      before.has(key) ? !isPersons(key, now) : memory?.working && !isKnown(key),
+      before.has(key) ? !isUsers(key, now) : memory?.working && !isKnown(key),
     );
     const isAgents = new Set(created);
     const guarded = [...keys].filter((key) => !isAgents.has(key));
     const expected = Object.fromEntries(
-      guarded.map((key) => [key, isPersons(key, now) ? now[key]! : memory!.expected[key]!]),
+      guarded.map((key) => [key, isUsers(key, now) ? now[key]! : memory!.expected[key]!]),
     );
-    const expectedTasks = isPersons(goal.tasksKey, now) ? goal.taskTitles() : memory!.expectedTasks;
+    const expectedTasks = isUsers(goal.tasksKey, now) ? goal.taskTitles() : memory!.expectedTasks;
     return { v: 2, working, commands, expected, seen: now, expectedTasks, created };
   };
 
   return {
     isNew,
-    unsettled: memory ? movedSince(memory.working ? memory : settled(false), goal) : [],
+    unsettled: memory ? differencesFrom(memory.working ? memory : settled(false), goal) : [],
     names: goal.names,
     isExpected(key, bytes) {
       accept();
       if (!memory || !(key in memory.expected)) return true;
       const hash = goal.hashIn(key, bytes);
-      return hash === memory.expected[key] || isPersons(key, { [key]: hash });
+      return hash === memory.expected[key] || isUsers(key, { [key]: hash });
     },
-    before: () => keep(settled(true)),
+    before: () => save(settled(true)),
     after() {
       if (!memory) return [];
       accept();
@@ -136,73 +136,73 @@ export const openGuard = async (request: GuardRequest): Promise<Guard> => {
       const appeared = goal.keys().filter((key) => !(key in expected));
       const created = [...new Set([...memory.created, ...appeared])];
       const seen = goal.hashes([...Object.keys(expected), ...created]);
-      keep({ ...memory, working: false, seen, created });
-      return movedSince(memory, goal, seen);
+      save({ ...memory, working: false, seen, created });
+      return differencesFrom(memory, goal, seen);
     },
-    look() {
+    check() {
       accept();
-      return memory ? movedSince(memory, goal) : [];
+      return memory ? differencesFrom(memory, goal) : [];
     },
-    async takeOver(bringIn) {
-      const before = memory && movedSince(memory, goal);
+    async acceptSync(sync) {
+      const before = memory && differencesFrom(memory, goal);
       const createdBefore = goal.hashes(memory?.created ?? []);
-      const brought = await bringIn();
-      const taken = new Set(brought.taken);
-      if (!memory || !before || taken.size === 0) return brought;
-      const isMoved = (key: string) => before.some((each) => each.kind !== 'task' && each.key === key);
+      const synced = await sync();
+      const taken = new Set(synced.taken);
+      if (!memory || !before || taken.size === 0) return synced;
+      const differed = (key: string) => before.some((each) => each.kind !== 'task' && each.key === key);
       const keys = [...new Set([...goal.keys(), ...Object.keys(memory.expected)])].filter((key) =>
         taken.has(splitKey(key).path),
       );
       const now = goal.hashes(keys);
       const created = memory.created.filter((key) => !(key in now) || now[key] === createdBefore[key]);
-      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !isMoved(key) && !created.includes(key)));
+      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !differed(key) && !created.includes(key)));
       const tasksAreClean = taken.has(goal.tasksKey) && before.every(({ kind }) => kind !== 'task');
-      keep({
+      save({
         ...memory,
         expected: { ...memory.expected, ...clean },
         seen: { ...memory.seen, ...now },
         expectedTasks: tasksAreClean ? goal.taskTitles() : memory.expectedTasks,
         created,
       });
-      return brought;
+      return synced;
     },
-    expects: (moved) =>
-      moved.kind === 'task'
+    expects: (difference) =>
+      difference.kind === 'task'
         ? { kind: 'tasks', key: goal.tasksKey, titles: memory?.expectedTasks ?? [] }
-        : { kind: 'hash', key: moved.key, hash: memory?.expected[moved.key] ?? null },
+        : { kind: 'hash', key: difference.key, hash: memory?.expected[difference.key] ?? null },
   };
 };
 
-/** Records the goal as it is now as the one that is meant; answers with what has changed. */
+/** Saves the current goal as the expected one and returns what differed. */
 export const acceptGoal = async (request: GuardRequest): Promise<Tampering[]> => {
   const { folder, commands } = request;
-  const goal = await openGoal(request);
-  // A loop that runs may be writing it just now.
+  const goal = openGoal(request);
+  // Twice, because a run may be writing the file.
   const memory = withCommands((await load(folder)) ?? (await load(folder)), commands, goal);
-  const moved = memory ? movedSince(memory, goal) : [];
-  if (!memory || moved.length === 0) return [];
+  const differences = memory ? differencesFrom(memory, goal) : [];
+  if (!memory || differences.length === 0) return [];
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
   replaceOwn(acceptedFile(folder), JSON.stringify(accepted));
-  return moved;
+  return differences;
 };
 
-/** In one line each. */
-export const describeTampering = (moved: Tampering): string => {
-  switch (moved.kind) {
+/** One line. */
+export const describeTampering = (tampering: Tampering): string => {
+  switch (tampering.kind) {
     case 'task':
-      return `the task "${shorten(moved.title)}" was deleted or reworded instead of ticked`;
+      return `the task "${shorten(tampering.title)}" was deleted or reworded instead of ticked`;
     case 'changed':
     case 'deleted':
     case 'added':
-      return `${keyName(moved.key)} was ${moved.kind}`;
+      return `${keyName(tampering.key)} was ${tampering.kind}`;
   }
 };
 
 const shorten = (title: string) => (title.length > 80 ? `${title.slice(0, 79)}…` : title);
 
-const movedSince = (
+const differencesFrom = (
   { expected, expectedTasks }: Memory,
   goal: Goal,
   now: Hashes = goal.hashes(Object.keys(expected)),
@@ -217,7 +217,7 @@ const movedSince = (
   return [...changed, ...missing.map((title): Tampering => ({ kind: 'task', title }))];
 };
 
-/** What decides other commands than those before is not held against anybody, and is guarded as it is now. */
+/** For other commands than before, the current version of what decides them is expected. */
 const withCommands = (memory: Memory | null, commands: readonly string[], goal: Goal): Memory | null => {
   if (memory === null || JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
   const wanted = new Set(goal.keys());
@@ -234,21 +234,21 @@ const withCommits = async (
   goal: Goal,
   committedSince: (path: string) => Promise<boolean>,
 ): Promise<Memory> => {
-  const moved = movedSince(memory, goal);
+  const differences = differencesFrom(memory, goal);
   const expected: Record<string, string | null> = { ...memory.expected };
   let { expectedTasks } = memory;
-  for (const each of moved) {
+  for (const each of differences) {
     if (each.kind === 'task') continue;
     if (await committedSince(splitKey(each.key).path)) expected[each.key] = goal.hashes([each.key])[each.key] ?? null;
   }
-  if (moved.some(({ kind }) => kind === 'task') && (await committedSince(goal.tasksKey)))
+  if (differences.some(({ kind }) => kind === 'task') && (await committedSince(goal.tasksKey)))
     expectedTasks = goal.taskTitles();
   return { ...memory, expected, expectedTasks };
 };
 
 /**
- * In place, twice in each iteration: a new file takes five times as long, and only the owner of the lock writes this one.
- * Blanks cover what a longer text before has left, so that there is no moment in which the rest of it is still there.
+ * Overwrites in place: this happens twice per iteration, a new file takes five times as long, and only the owner of the
+ * lock writes this one. Blanks cover the rest of a longer text, so that a reader never sees that rest.
  */
 const overwrite = (file: string, bytes: Buffer): void => {
   const descriptor = openOwn(file, 'update');

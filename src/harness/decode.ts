@@ -2,13 +2,13 @@ import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../ralph/events.ts';
 import type { Decoder } from './harness.ts';
 
-/** No event of an agent is longer; what is longer is plain text and is passed on in pieces. */
+/** In characters. No event is longer; a longer line is plain text and is passed on in pieces. */
 const longestLine = 16 * 1024 * 1024;
 const longestPlainLine = 32 * 1024;
 
 /**
- * Bytes of a process in, events out: characters cut apart by a chunk are joined, and lines end at "\n" only.
- * Plain lines of one chunk come as one event.
+ * Turns the bytes of a process into events. Characters split between chunks are joined, lines end only at "\n", and the
+ * plain lines of one chunk become one event.
  */
 export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => void) => {
   const seeAll = (events: readonly AgentEvent[]) => events.forEach(see);
@@ -57,7 +57,7 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
       if (understood && notUnderstood > 0)
         see({
           type: 'stderr',
-          text: `Of its output, ${notUnderstood} ${notUnderstood === 1 ? 'line was' : 'lines were'} not understood; is Spool up to date?`,
+          text: `${notUnderstood} ${notUnderstood === 1 ? 'line' : 'lines'} of its output could not be decoded. Is Spool up to date?`,
         });
       seeAll(decoder.end());
     },
@@ -67,16 +67,16 @@ export const createEventStream = (decoder: Decoder, see: (event: AgentEvent) => 
 interface LineSink {
   /** A whole line without its "\n". */
   line(line: string): void;
-  /** A part of a line that is too long to be held. */
+  /** A part of a line that is too long to be kept in memory. */
   piece(text: string): void;
-  /** When given: whole lines of which none begins with "{", as every event does, all at once. */
+  /** Optional: receives several whole lines at once, none of which starts with "{" as every event does. */
   plain?(lines: string): void;
 }
 
 const createLineSplitter = (sink: LineSink) => {
   const decoder = new StringDecoder('utf8');
   let held = '';
-  /** The longest line that is held. Known from its first character: looking at it later would copy all that is held. */
+  /** Set from the first character of a line: inspecting `held` later would copy it. */
   let longest = longestLine;
   let overlong = false;
   let first = true;
@@ -85,11 +85,11 @@ const createLineSplitter = (sink: LineSink) => {
     for (let at = 0; at < text.length;) at = takePlain(text, at) ?? takeLine(text, at);
   };
 
-  /** The place behind the plain lines that begin here; null when there are none. */
+  /** Returns the position after the plain lines that start here, or null if there are none. */
   const takePlain = (text: string, start: number): number | null => {
     if (!sink.plain || held !== '' || overlong || text[start] === '{') return null;
     if (!text.includes('\n', start)) return null;
-    // There are fewer braces than lines: most often one look is enough.
+    // Braces are rare in plain text, so usually one search is enough.
     const event = text.includes('{', start) ? text.indexOf('\n{', start) : -1;
     const end = (event === -1 ? text.lastIndexOf('\n') : event) + 1;
     sink.plain(text.slice(start, end));
@@ -118,7 +118,7 @@ const createLineSplitter = (sink: LineSink) => {
   return {
     write: (chunk: Uint8Array) => {
       const text = decoder.write(asBuffer(chunk));
-      // A mark of the byte order is not a part of the first line.
+      // A byte order mark is not part of the first line.
       take(first && text.startsWith('\uFEFF') ? text.slice(1) : text);
       first &&= text === '';
     },

@@ -1,16 +1,16 @@
 import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/events.ts';
-import { tellingLine } from './error-line.ts';
+import { findErrorLine } from './error-line.ts';
 import type { Harness } from './harness.ts';
 import { notAllowed, problemEvent } from './problem.ts';
 
-/** How many of the last lines are looked at when an agent failed without a word in its events. */
+/** How many of the last lines are searched for the reason if the events do not report an error. */
 const keptLines = 20;
 const keptLength = 4000;
 const longestLine = 500;
 
 /**
- * Passes the events of one process on, and says what went wrong where they do not: agents that are not signed in, or
- * that do not trust the folder, often say so only on stderr and by their exit code. Every error gets the way out.
+ * Passes on the events of one process, adds an error if the process failed and no event says why, and adds advice to every
+ * error. Agents that are not signed in, or that do not trust the folder, often report it only on stderr and by exit code.
  */
 export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event: AgentEvent) => void) => {
   const stderr: string[] = [];
@@ -18,7 +18,7 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
   let explained = false;
   let truncated: AgentEvent | null = null;
 
-  // An agent without events says there what others say on stderr.
+  // Agents without structured output print their errors on stdout.
   let stdoutEnd = '';
   let hasEvents = false;
 
@@ -31,7 +31,7 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       if (event.type === 'denied') return see({ ...event, message: denials.add(event) });
       if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
       if (event.type !== 'error') return see(event);
-      // That it was cut off is the last thing to say: it does not tell why.
+      // Reported only if there is no other error: it does not explain why the output stopped.
       if (event.kind === 'truncated') {
         truncated ??= event;
         return;
@@ -61,36 +61,36 @@ const linesOf = (text: string): string[] =>
     .filter(Boolean)
     .slice(-keptLines);
 
-interface Said {
+interface LastLines {
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
-  /** It speaks in events: plain lines on stdout are hardly its own words. */
+  /** It has structured output, so plain lines on stdout are probably not its own. */
   readonly hasEvents: boolean;
 }
 
-const exitProblem = (harness: Harness, exitCode: number, { stdout, stderr, hasEvents }: Said) => {
-  const telling = tellingLine(stderr, { own: true }) ?? tellingLine(stdout, { own: !hasEvents });
-  const line = telling?.line ?? stderr.at(-1);
+const exitProblem = (harness: Harness, exitCode: number, { stdout, stderr, hasEvents }: LastLines) => {
+  const found = findErrorLine(stderr, { own: true }) ?? findErrorLine(stdout, { own: !hasEvents });
+  const line = found?.line ?? stderr.at(-1);
   return problemEvent({
     message: `the agent exited with code ${exitCode}${line === undefined ? '' : `: ${line}`}`,
-    kind: harness.exitCodes?.[exitCode] ?? telling?.kind ?? 'crash',
+    kind: harness.output.exitCodes?.[exitCode] ?? found?.kind ?? 'crash',
   });
 };
 
 const withAdvice = <Event extends AgentError>(event: Event, harness: Harness, allowAll: boolean): Event => {
-  const advice = event.kind === 'permission' ? waysOut(harness, [], allowAll) : harness.advice?.[event.kind];
+  const advice = event.kind === 'permission' ? permissionAdvice(harness, [], allowAll) : harness.advice?.[event.kind];
   return advice ? { ...event, message: `${event.message}; ${advice}` } : event;
 };
 
-/** How to allow it: the flag, unless it was given or does not help, and the agent's own setting. */
-const waysOut = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
-  const setting = harness.advice?.permission?.(tools);
+/** `--allow-all`, unless it was given or does not help, and the agent's own setting. */
+const permissionAdvice = (harness: Harness, tools: readonly string[], allowAll: boolean): string => {
+  const setting = harness.permissions?.howToAllow?.(tools);
   return [...(allowAll ? [] : ['run with --allow-all']), ...(setting ? [setting] : [])].join(', or ');
 };
 
 const mostTools = 10;
 
-/** Gathers what was denied; the sentence that comes last says all of it. */
+/** Collects the denied tools. The message of each denial names all tools denied so far. */
 const createDenials = (harness: Harness, allowAll: boolean) => {
   const tools = new Set<string>();
   let flagHelps = !allowAll;
@@ -98,8 +98,8 @@ const createDenials = (harness: Harness, allowAll: boolean) => {
     add({ tool, byRule }: Denial): string {
       if (tools.size < mostTools) tools.add(tool);
       if (byRule) flagHelps = false;
-      const ways = waysOut(harness, [...tools], !flagHelps);
-      return `${notAllowed(harness.title, [...tools])}${ways === '' ? '' : `; ${ways}`}`;
+      const advice = permissionAdvice(harness, [...tools], !flagHelps);
+      return `${notAllowed(harness.title, [...tools])}${advice === '' ? '' : `; ${advice}`}`;
     },
   };
 };

@@ -1,24 +1,24 @@
 import type { AgentErrorKind } from '../ralph/events.ts';
 
-interface TellingLine {
+interface ErrorLine {
   readonly line: string;
   readonly kind: AgentErrorKind;
 }
 
 /**
- * The last line in which an agent CLI itself says why it failed, and what that means; null when there is none.
- * Beside its own words it prints what its tools print: names of tests, code, diffs and logs of the program it works on.
- * `own` says that everything is the CLI's own, as far as nothing speaks against it.
+ * Finds the last line in which an agent CLI says why it failed, and the kind of that error. Returns null if there is none.
+ * The lines also contain the output of its tools: names of tests, code, diffs, and logs of the program it works on.
+ * `own` means that the lines probably come from the CLI itself, unless they look like test output.
  */
-export const tellingLine = (lines: readonly string[], { own }: { own: boolean }): TellingLine | null => {
+export const findErrorLine = (lines: readonly string[], { own }: { own: boolean }): ErrorLine | null => {
   const words = lines.map(withoutDecoration);
-  const believed = own && !words.some(isOfTests);
+  const believed = own && !words.some(isTestOutput);
   const at = words.findLastIndex((line) => kindOfLine(line, believed) !== null);
   return at === -1 ? null : { line: lines[at]!, kind: kindOfLine(words[at]!, believed)! };
 };
 
 const kindOfLine = (line: string, believed: boolean): AgentErrorKind | null => {
-  if (isOfTests(line) || isOfCode(line)) return null;
+  if (isTestOutput(line) || isCode(line)) return null;
   const rest = line.replace(prefix, '');
   const unmistakable = unmistakables.find(([pattern]) => pattern.test(rest));
   if (unmistakable) return unmistakable[1];
@@ -27,7 +27,7 @@ const kindOfLine = (line: string, believed: boolean): AgentErrorKind | null => {
   return words.find(([pattern, first]) => pattern.test(unquoted(line)) && (isError || first?.test(rest)))?.[2] ?? null;
 };
 
-/** Colours, and the time that loggers put first. */
+/** Removes colours and the timestamp of a logger. */
 const withoutDecoration = (line: string): string =>
   line
     .replaceAll(colour, '')
@@ -45,7 +45,7 @@ const status =
 
 const again = String.raw`(?:\bresets?\b|try again|retry|\|\d{10})`;
 
-/** What nobody says but an agent CLI, as the beginning of a line. */
+/** Beginnings of lines that only an agent CLI prints. */
 const unmistakables: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [/^(?:[\w.-]+ ){0,3}(?:usage|session|weekly|\d+-hour) limit (?:reached|exceeded|hit)/i, 'rate-limit'],
   [
@@ -62,7 +62,7 @@ const unmistakables: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [/^(?:not logged in|invalid api key)\b.*\/login|^please (?:run \/login|set an auth method)/i, 'auth'],
 ];
 
-/** Words that mean it in an error, and those that mean it at the beginning of a line as well. */
+/** Patterns that count in a line marked as an error, and patterns that count in any line. */
 const words: readonly (readonly [RegExp, RegExp | null, AgentErrorKind])[] = [
   [
     /rate.?limit|too many requests|(?:usage|session|weekly|spend(?:ing)?) limit|quota (?:exceeded|reached)|(?:exceeded|exhausted) .{0,40}quota|resource.?(?:has been )?exhausted|insufficient.quota|(?:status(?: code)?|http|code["']?)\W{0,3}429\b/i,
@@ -84,12 +84,12 @@ const words: readonly (readonly [RegExp, RegExp | null, AgentErrorKind])[] = [
   ],
 ];
 
-/** A quotation is about something; JSON is what a provider has answered. */
+/** Removes quotations, which mention an error rather than report one. JSON is kept: it is the response of a provider. */
 const unquoted = (line: string): string =>
   /\{\s*"/.test(line) ? line : line.replaceAll(/"[^"]*"|`[^`]*`|(?<!\w)'[^']*'(?!\w)/g, '');
 
-/** What test runners print: vitest, jest, mocha, TAP, pytest, go test, cargo test. */
-const isOfTests = (line: string): boolean => testLines.some((pattern) => pattern.test(line)) || compares(line);
+/** Output of vitest, jest, mocha, TAP, pytest, go test or cargo test. */
+const isTestOutput = (line: string): boolean => testLines.some((pattern) => pattern.test(line)) || compares(line);
 
 /** "expected 1 to be 2", "Expected: 1, received: 2". */
 const compares = (line: string): boolean => {
@@ -108,8 +108,8 @@ const testLines: readonly RegExp[] = [
   / › | > .+ > /,
 ];
 
-/** Stack frames, code with and without its place, diffs, and what npm says of what it ran. */
-const isOfCode = (line: string): boolean => codeLines.some((pattern) => pattern.test(line));
+/** Stack frames, code with and without a location, diffs, and errors of npm scripts. */
+const isCode = (line: string): boolean => codeLines.some((pattern) => pattern.test(line));
 
 const codeLines: readonly RegExp[] = [
   /^at .+[:(]|^File ".+", line \d+|^(?:\w:)?[\w@./\\-]+\.\w+:\d+(?::\d+)?\b/,

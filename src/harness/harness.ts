@@ -1,99 +1,106 @@
 import type { SandboxNeeds } from '../process/sandbox.ts';
 import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
 
-/** An agent CLI, described as data. Adding one is a file like this one, a row in the registry and a test row. */
+/** An agent CLI, described as data. docs/adding-a-harness.md shows how to add one. */
 export interface Harness {
   readonly name: string;
-  /** How the agent is called in messages. */
+  /** The name of the agent in messages. */
   readonly title: string;
-  /** Looked up on PATH. */
-  readonly binary: string;
   /** The command that installs it. */
   readonly install: string;
-  /** What can be learnt from its output. */
+  readonly launch: Launch;
+  readonly output: Output;
+  /** What its output reports. `denials`: a refused tool is reported even if the agent continues and exits with 0. */
   readonly capabilities: readonly Capability[];
-  /** How it can be asked whether it is signed in. */
-  readonly signIn?: SignIn;
-  /** Variables that give it a database of its own in a folder, so that several can work at the same time. */
-  readonly isolationEnv?: (folder: string) => Readonly<Record<string, string>>;
-  /** It chooses its model itself. */
-  readonly choosesOwnModel?: true;
-  /** How lines begin that it prints of its own behind the agent's words, in plain output. */
-  readonly trailer?: readonly string[];
-  /** It is declared in config.json, and not asked for a version. */
-  readonly custom?: CustomCommand;
-  /** With --allow-all its flags depend on the version. */
-  readonly allowAllDependsOnVersion?: true;
-  /** What it cannot do without --allow-all, for the first lines of a run. */
-  readonly defaultRestrictions?: string;
-  /** Whether its settings allow it any edit or command without --allow-all. */
-  readonly isGranted?: (surroundings: HarnessEnvironment) => boolean;
-  /** The prompt is not among them: it goes in on stdin, but for agents of the user's own that want it elsewhere. */
-  readonly args: (job: Job) => string[];
-  readonly prompt?: 'argument' | 'file';
-  readonly advice?: Advice;
-  /** What it needs in a sandbox; agents of the user's own get nothing but the work tree. */
+  /** How to check whether the user is signed in. */
+  readonly auth?: Auth;
+  readonly permissions?: Permissions;
+  /** What the user can do about an error of each kind. Permission errors use `permissions.howToAllow`. */
+  readonly advice?: Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>>;
+  /** What it needs in a sandbox. Without this it gets only the work tree. */
   readonly sandbox?: SandboxNeeds;
-  /** Exit codes that say what was wrong. */
-  readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
-  /** `title` is how the agent is called in messages. */
+  /** Only for agents declared in config.json: what the project asks Spool to run. Their version is never queried. */
+  readonly custom?: CustomCommand;
+}
+
+interface Launch {
+  /** Looked up on PATH. */
+  readonly binary: string;
+  /** The arguments for one turn. The prompt is not among them unless `promptVia` says so. */
+  readonly args: (job: Job) => string[] | Promise<string[]>;
+  /** Where the prompt goes if not to stdin. Only custom agents use this. */
+  readonly promptVia?: 'argument' | 'file';
+  /** It has no option for the model. */
+  readonly choosesOwnModel?: true;
+  /** Variables that make it keep its database in this folder, so that several can run at the same time. */
+  readonly isolationEnv?: (folder: string) => Readonly<Record<string, string>>;
+}
+
+interface Output {
+  /** Called once per process with the title of the harness. */
   readonly decoder: (title: string) => Decoder;
+  /** Exit codes that identify the error. */
+  readonly exitCodes?: Readonly<Record<number, AgentErrorKind>>;
+  /** Prefixes of lines that the CLI prints after the message of the agent, in plain output. */
+  readonly trailer?: readonly string[];
 }
 
-/** What config.json says that is run. */
-interface CustomCommand {
-  readonly command: string;
+type Capability = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
+
+interface Auth {
+  /** The arguments that print whether the user is signed in. */
   readonly args: readonly string[];
-  readonly allowAllArgs: readonly string[];
+  /** Matches the output if the user is not signed in. */
+  readonly signedOut: RegExp;
+  /** It can work without signing in, with an API key or a custom provider. */
+  readonly optional?: true;
+  /** The command that signs in. */
+  readonly fix: string;
 }
 
-/** What the user can do about an error of that kind. */
-interface Advice extends Readonly<Partial<Record<Exclude<AgentErrorKind, 'permission'>, string>>> {
-  /** The way without --allow-all: the exact setting that allows these tools; without any, that allows it to work here. */
-  readonly permission?: (tools: readonly string[]) => string;
+interface Permissions {
+  /** What it cannot do without --allow-all, for the header of a run. */
+  readonly defaultRestrictions?: string;
+  /** Whether its settings allow any edit or command without --allow-all. */
+  readonly isGranted?: (environment: HarnessEnvironment) => boolean;
+  /** The setting that allows these tools without --allow-all; for no tools, the setting that lets it work at all. */
+  readonly howToAllow?: (tools: readonly string[]) => string;
 }
 
 export interface HarnessEnvironment {
   /** The folder in which it would work. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
-  /** What is in a file; null when it is not there or no JSON. */
+  /** Returns null if the file is missing or is not JSON. */
   readonly readJson: (file: string) => unknown;
 }
 
-interface SignIn {
+interface CustomCommand {
+  readonly command: string;
   readonly args: readonly string[];
-  /** Found in an answer that says no. */
-  readonly signedOut: RegExp;
-  /** It may work all the same, with a key or a provider of the user's own. */
-  readonly maybe: boolean;
-  /** The command that signs in. */
-  readonly fix: string;
+  readonly allowAllArgs: readonly string[];
 }
-
-/** `denials`: a tool that was refused is seen, also when the agent goes on and exits with 0. */
-type Capability = 'text' | 'tools' | 'tokens' | 'cost' | 'denials';
 
 export interface Job {
   readonly model: string | null;
-  /** Let the agent use every tool without asking; otherwise its own defaults hold. */
+  /** Let the agent use every tool without asking. Otherwise its own permission rules apply. */
   readonly allowAll: boolean;
-  /** Of the installed binary, for flags that not all versions have; null when it is not known. */
-  readonly version: string | null;
-  /** The agent will run as the superuser. */
+  /** Asks the installed binary for its version, for flags that not all versions have. Resolves to null if unknown. */
+  readonly version: () => Promise<string | null>;
+  /** The agent will run as root. */
   readonly asSuperuser: boolean;
   readonly prompt: string;
-  /** The file in which the prompt is kept. */
+  /** The file that contains the prompt. */
   readonly promptFile: string;
-  /** A name for the session, where the agent keeps a list of them. */
+  /** A name for the session, for agents that list them. */
   readonly title: string;
 }
 
-/** Turns the lines of one process into events. */
+/** Turns the output of one process into events. */
 export interface Decoder {
-  /** null for a line that it does not know: that is plain text then, never an error. */
+  /** Returns null for a line it does not know. Such a line is treated as plain text, never as an error. */
   stdout(line: string): readonly AgentEvent[] | null;
-  /** Events that a line on stderr stands for, in addition to the event for the line itself. */
+  /** Returns the events that a line on stderr implies, in addition to the `stderr` event for the line itself. */
   stderr?(line: string): readonly AgentEvent[];
   /** Called once, after the last line. */
   end(): readonly AgentEvent[];

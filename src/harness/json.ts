@@ -1,8 +1,8 @@
 import { parseJsonText } from '../text/json.ts';
 
-/** Looks into JSON that somebody else wrote, believing nothing about its shape. */
+/** Reads JSON of unknown shape. */
 
-/** The object in a line, null when the line is anything else. */
+/** Returns null if the line is not a JSON object. */
 export const parseObject = (line: string): Record<string, unknown> | null => {
   if (!line.startsWith('{')) return null;
   try {
@@ -25,13 +25,13 @@ export const numberAt = (value: unknown, ...path: string[]): number | null => {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 };
 
-/** The elements of an array; none when it is anything else. */
+/** Returns an empty list if the value is not an array. */
 export const listAt = (value: unknown, ...path: string[]): readonly unknown[] => {
   const list = field(value, ...path);
   return Array.isArray(list) ? list : [];
 };
 
-/** null when the first is not known; what else is not known counts as nothing. */
+/** Returns null if the first number is null. The others count as 0 if they are null. */
 export const sum = (first: number | null, ...others: (number | null)[]): number | null =>
   first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
 

@@ -3,18 +3,18 @@ import { resetTime } from './reset-time.ts';
 
 export interface Problem {
   readonly message: string;
-  /** The HTTP status of the provider, where the agent reports it. */
+  /** The HTTP status of the provider, if the agent reports it. */
   readonly status?: number | null;
-  /** Where the agent says it itself. */
+  /** Set if the agent reports the kind itself. */
   readonly kind?: AgentErrorKind | undefined;
 }
 
-/** What a provider answers may be a whole page. */
+/** In characters. The response of a provider can be a whole page. */
 const longestMessage = 2000;
 
 type ErrorEvent = AgentEvent & { readonly type: 'error' };
 
-/** An error event with its kind: as the agent says, by the status when there is one, or by the words. */
+/** Creates an error event. Its kind is the one reported by the agent, or follows from the status or the message. */
 export const problemEvent = ({ message, status = null, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
   const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
@@ -33,7 +33,7 @@ export const truncated = (agent: string, why: string): AgentEvent => ({
   message: `${agent} stopped in the middle of its work (${why})`,
 });
 
-/** The diagnosis adds the way out, and what was denied before. */
+/** The diagnosis adds the advice and the tools denied before. */
 export const denied = (agent: string, tool: string, facts: { byRule?: true } = {}): AgentEvent => ({
   type: 'denied',
   tool,
@@ -52,7 +52,7 @@ const kindOfStatus = (status: number, message: string): AgentErrorKind => {
   return kindOfWords(message);
 };
 
-/** The first that fits: a limit is a limit, also when its text says how to sign in for more. */
+/** The first match wins: a rate limit may also mention how to sign in. */
 const words: readonly (readonly [RegExp, AgentErrorKind])[] = [
   [
     /\b429\b|rate.?limit|(usage|session|weekly|spend(ing)?) limit|limit reached|hit your .{0,20}limit|(?<!disk )quota|too many requests|resource.?exhausted/i,

@@ -2,24 +2,25 @@ import { trustedProgram, untrustedAround, withTrustedPath } from '../git/program
 import { onPath } from '../process/which.ts';
 import type { Harness } from './harness.ts';
 
-/** Where an agent is looked up. */
+/** Where to look for an agent. */
 export interface Lookup {
   readonly env: NodeJS.ProcessEnv;
-  /** Where Spool was started, and where the agent works. */
+  /** The folder in which Spool was started, and the one in which the agent works. */
   readonly cwds: readonly string[];
 }
 
 /**
- * The file that is run as an agent; null when there is none. A built-in one is never taken from the project, or the
- * repository around it: nobody was asked whether what a clone or an agent has put there may run. One of the user's own
- * was trusted with its command.
+ * The executable of an agent, or null if it is not installed. A built-in agent is never taken from the project or the
+ * repository around it: a clone or an agent may have put a file there, and the user never agreed to run it. A custom agent
+ * was trusted together with its command.
  */
-export const agentProgram = ({ binary, custom }: Harness, { env, cwds }: Lookup): string | null =>
+export const agentProgram = ({ launch: { binary }, custom }: Harness, { env, cwds }: Lookup): string | null =>
   custom ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', cwds.flatMap(untrustedAround));
 
-/** The file that would be run if it were not in the project; null when there is none at all. */
-export const passedOver = ({ binary }: Harness, { env }: Lookup): string | null => onPath(binary, env.PATH ?? '');
+/** The executable on PATH, wherever it is; null if there is none. Finds those that `agentProgram` rejects. */
+export const passedOver = ({ launch: { binary } }: Harness, { env }: Lookup): string | null =>
+  onPath(binary, env.PATH ?? '');
 
-/** The environment in which an agent is only asked something: its interpreter is not looked up in the project either. */
+/** The environment for queries such as `--version`. The interpreter of the agent is not looked up in the project either. */
 export const askingEnvironment = ({ env, cwds }: Lookup): NodeJS.ProcessEnv =>
   withTrustedPath(env, cwds.flatMap(untrustedAround));

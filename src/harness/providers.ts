@@ -1,4 +1,4 @@
-/** Where the models of the usual providers are, for agents that can be used with any of them. */
+/** The hosts of common model providers, for agents that work with any of them. */
 export const providerHosts: readonly string[] = [
   'api.anthropic.com',
   'api.openai.com',

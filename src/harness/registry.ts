@@ -13,8 +13,9 @@ import { qwen } from './adapters/qwen.ts';
 
 export const harnesses: readonly Harness[] = [opencode, claude, codex, copilot, gemini, cursorAgent, pi, qwen, amp];
 
-export const findHarness = (name: string, own: readonly Harness[]): Harness => {
-  const all = [...harnesses, ...own];
+/** Throws a user error if no harness has this name. */
+export const findHarness = (name: string, custom: readonly Harness[]): Harness => {
+  const all = [...harnesses, ...custom];
   const harness = all.find((known) => known.name === name);
   if (harness) return harness;
   throw userError(
@@ -24,12 +25,12 @@ export const findHarness = (name: string, own: readonly Harness[]): Harness => {
   );
 };
 
-/** The error that says what is missing and what there is instead; null when the agent is there. */
+/** Returns the error for an agent that is not installed, or null if it is. */
 export const missingBinary = (harness: Harness, lookup: Lookup): UserError | null => {
   if (agentProgram(harness, lookup)) return null;
   const others = harnesses.filter((other) => other !== harness && agentProgram(other, lookup)).map(({ name }) => name);
   const inProject = passedOver(harness, lookup);
   return inProject === null
-    ? userError('missing-binary', harness.binary, harness.install, others)
+    ? userError('missing-binary', harness.launch.binary, harness.install, others)
     : userError('agent-in-project', inProject, harness.install, others);
 };

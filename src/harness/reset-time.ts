@@ -1,10 +1,11 @@
 /**
- * When a usage limit ends, as providers and agents put it: seconds since 1970 behind a bar, a date and time, a time of
- * day with or without a day and a zone, or a span of time. In milliseconds since 1970; null when nothing is said.
+ * Finds when a usage limit resets, in the forms that providers and agents use: a Unix timestamp after a bar, a date and
+ * time, a time of day with an optional day and time zone, or a duration. Returns Unix milliseconds, or null if the message
+ * has none.
  */
 export const resetTime = (message: string, now: Date): number | null => {
   const at = read(message, now);
-  // What lies further away than any limit lasts was misread.
+  // A time further away than any limit lasts was misread.
   return at === null || at > now.getTime() + longestMs ? null : at;
 };
 
@@ -53,7 +54,7 @@ const unitOf = (name: string) => units[/^m(?:s|illi)/i.test(name) ? 'ms' : name.
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** A time of day that has just passed is meant so: the clocks differ, or the message took its time. */
+/** A time of day that passed less than this ago is not tomorrow's: clocks differ, and messages arrive late. */
 const justNowMs = 10 * 60_000;
 
 /** `resets 2:30pm (Pacific/Auckland)`, `again at Nov 20th, 2026 2:51 PM`, `resets 16:21 on 19 May`. */
@@ -74,14 +75,14 @@ const timeOfDay = (text: string, now: Date): number | null => {
 
 interface Wall {
   readonly year: number;
-  /** From 0 on. */
+  /** 0 is January. */
   readonly month: number;
   readonly day: number;
   readonly hours: number;
   readonly minutes: number;
 }
 
-/** As people write them; the same name stands for summer and winter. */
+/** Common abbreviations. Summer and winter time share one zone. */
 const zones: Readonly<Record<string, string>> = {
   utc: 'UTC',
   gmt: 'UTC',
@@ -102,10 +103,10 @@ const zones: Readonly<Record<string, string>> = {
   jst: 'Asia/Tokyo',
 };
 
-/** `(Pacific/Auckland)`, `15:00 UTC`, `3pm PST`, `GMT+2`; undefined is the zone of this machine, also for a name that is none. */
+/** `(Pacific/Auckland)`, `15:00 UTC`, `3pm PST`, `GMT+2`. Returns undefined, the zone of this machine, for unknown names. */
 const zoneOf = (text: string): string | undefined => {
   const [, sign, hours] = /(?<![/\w])(?:UTC|GMT)\s?([+-])(\d{1,2})\b/.exec(text) ?? [];
-  // The names of these zones have the sign the other way round.
+  // The Etc/GMT zones have inverted signs.
   if (sign) return `Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}`;
   const name = /\(([A-Za-z][\w/+-]+)\)/.exec(text)?.[1] ?? /(?:[ap]\.?m\.?|\d)\s?([A-Z]{1,4})\b/.exec(text)?.[1];
   const known = name && (zones[name.toLowerCase()] ?? name);
@@ -116,7 +117,7 @@ const zoneOf = (text: string): string | undefined => {
   }
 };
 
-/** The day that the text names, in this year unless it states another. */
+/** The day that the text names, in the current year unless it names another. */
 const dayOf = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'> & { stated: boolean }) | null => {
   const name = months.join('|');
   const american = new RegExp(`\\b(${name})[a-z]*\\.?\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?`, 'i').exec(
@@ -139,7 +140,7 @@ const dayOf = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'>
   };
 };
 
-/** The next such day, or today. */
+/** Today or the next day with that name. */
 const weekdayOf = (text: string, today: Wall) => {
   const name = new RegExp(`\\b(${weekdays.join('|')})(?:[a-z]*day)?\\b`, 'i').exec(text)?.[1]?.toLowerCase();
   if (name === undefined) return null;
@@ -167,13 +168,13 @@ const wallClock = (at: number, timeZone: string | undefined): Wall => {
   };
 };
 
-/** The moment at which the clocks of a zone show this; found from the difference to UTC around it. */
+/** The Unix time at which clocks in the zone show this time. */
 const instant = ({ year, month, day, hours, minutes }: Wall, timeZone: string | undefined): number => {
   const asUtc = Date.UTC(year, month, day, hours, minutes);
   const offset = (at: number) => {
     const wall = wallClock(at, timeZone);
     return Date.UTC(wall.year, wall.month, wall.day, wall.hours, wall.minutes) - at;
   };
-  // Twice, because the first guess may lie on the other side of a change to or from summer time.
+  // Twice, because the first result may be on the other side of a daylight saving change.
   return asUtc - offset(asUtc - offset(asUtc));
 };

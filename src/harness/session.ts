@@ -5,26 +5,26 @@ import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';
 
 /**
- * A conversation with an agent: opened once in a run, prompted once in each iteration, closed when the run ends. Whether
- * there is a process for each turn, or one that stays, is a matter of the session.
+ * A conversation with an agent: opened once per run, prompted once per iteration, closed when the run ends. A session may
+ * start a process for each turn or keep one running.
  */
 export interface AgentSession {
-  /** One turn, from its prompt to its last event. Rejects only when its output cannot be recorded. */
+  /** Runs one turn, from its prompt to its last event. Rejects only if the output cannot be recorded. */
   prompt(turn: AgentTurn, observer: TurnObserver): Promise<TurnEnd>;
-  /** Ends what is left of it. Nothing is prompted afterwards. */
+  /** Ends all remaining processes. The session must not be prompted afterwards. */
   close(): Promise<void>;
 }
 
 export type OpenSession = (harness: Harness, scope: SessionScope) => AgentSession;
 
-/** What is the same for all turns. */
+/** What all turns of a session share. */
 export interface SessionScope {
-  /** Where the agent works. */
+  /** The folder in which the agent works. */
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** How long it may take to end when it is asked to. */
+  /** How long it may take to exit when asked to. */
   readonly stopGraceMs: number;
-  /** Aborted to end the turn cleanly, and to end it now. */
+  /** `stop` ends the turn cleanly, `kill` ends it immediately. */
   readonly stopSignals: { readonly stop: AbortSignal; readonly kill: AbortSignal };
   readonly redactor: Redactor;
   /** null for no sandbox. */
@@ -33,24 +33,24 @@ export interface SessionScope {
 
 export interface AgentTurn {
   readonly job: Omit<Job, 'asSuperuser' | 'version'>;
-  /** Unique for this turn: processes that it starts carry it. */
+  /** Unique for this turn. All processes of the turn carry it in their environment. */
   readonly tag: string;
-  /** All that the agent prints goes here, but for secrets. */
+  /** Receives all output of the agent, with secrets redacted. */
   readonly logFile: string;
   readonly deadlines: Deadlines;
 }
 
 export interface TurnObserver {
-  /** Answers when the turn must be ended, and why. */
+  /** Returns a reason to end the turn, or null to continue. */
   see(event: AgentEvent): AbortReason | null;
-  /** The next output is read when this has resolved, or at once. */
+  /** Back-pressure: the next output is read after this resolves, or immediately for null. */
   drained?(): Promise<void> | null;
 }
 
-/** The sessions of a run with its agents. */
+/** The sessions of one run. */
 export interface AgentSessions {
-  /** Opened when an agent is prompted for the first time. */
+  /** Opens the session on first use. */
   of(harness: Harness): AgentSession;
-  /** Closes all of them. */
+  /** Closes all sessions. */
   close(): Promise<void>;
 }

@@ -11,10 +11,10 @@ import { runProcess } from '../process/run.ts';
 import { knownVersion } from './version.ts';
 import { createWatchdog } from '../process/watchdog.ts';
 
-/** A session that starts the CLI of the agent for each turn. */
+/** A session that starts the agent CLI once per turn. */
 export const openSpawned: OpenSession = (harness, scope) => ({
   prompt: (turn, observer) => runTurn({ ...scope, ...turn, harness }, observer),
-  // What a turn has started ends with it.
+  // Each turn ends its own processes.
   close: async () => {},
 });
 
@@ -25,27 +25,26 @@ interface Turn extends SessionScope, AgentTurn {
 const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
   const { harness, job, env, stopSignals } = run;
   if (job.model !== null && !isName(job.model)) throw userError('bad-value', '--model', nameRule, job.model);
-  const binary = agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.custom && harness.binary);
-  // By its name alone, one in the project could be found.
+  const binary =
+    agentProgram(harness, { env, cwds: [process.cwd(), run.cwd] }) ?? (harness.custom && harness.launch.binary);
+  // Starting it by name could find one in the project.
   if (binary === undefined) return notFound(harness);
   const cleanEnv = childEnvironment(env);
-  const version =
-    harness.allowAllDependsOnVersion && job.allowAll
-      ? await knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: run.sandbox, harness })
-      : null;
-  const halting = new AbortController();
-  const halt = (why: AbortReason | null) => {
-    if (why) halting.abort(why);
+  const version = () => knownVersion({ binary, env: cleanEnv, stop: stopSignals.stop, sandbox: run.sandbox, harness });
+  const args = await harness.launch.args({ ...job, version, asSuperuser: process.getuid?.() === 0 });
+  const aborting = new AbortController();
+  const abort = (why: AbortReason | null) => {
+    if (why) aborting.abort(why);
   };
-  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => halt(observer.see(event)));
-  const events = createEventStream(harness.decoder(harness.title), (event) => diagnosis.see(event));
-  const watchdog = createWatchdog(run.deadlines, halt);
+  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => abort(observer.see(event)));
+  const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.see(event));
+  const watchdog = createWatchdog(run.deadlines, abort);
   const launch = {
     ...run,
     binary,
-    args: harness.args({ ...job, version, asSuperuser: process.getuid?.() === 0 }),
+    args,
     env: cleanEnv,
-    prompt: harness.prompt === undefined ? job.prompt : '',
+    prompt: harness.launch.promptVia === undefined ? job.prompt : '',
   };
   try {
     const ended = await runProcess(launch, {
@@ -55,27 +54,27 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
         const waiting = observer.drained?.() ?? null;
         return waiting && watchdog.busy(waiting);
       },
-      stop: AbortSignal.any([stopSignals.stop, halting.signal]),
+      stop: AbortSignal.any([stopSignals.stop, aborting.signal]),
       kill: stopSignals.kill,
     });
     events.end();
     diagnosis.end(ended);
-    return haltedOr(ended, halting.signal, stopSignals.stop);
+    return withAbortReason(ended, aborting.signal, stopSignals.stop);
   } finally {
     watchdog.dispose();
   }
 };
 
-const notFound = ({ binary }: Harness): TurnEnd => ({
+const notFound = ({ launch: { binary } }: Harness): TurnEnd => ({
   end: 'not-started',
   exitCode: null,
   signal: null,
-  problem: `${binary} is not on PATH any more`,
+  problem: `${binary} is no longer on PATH`,
 });
 
-/** Who ended the agent: the user comes first, and what was over before the halt was over. */
-const haltedOr = (ended: TurnEnd, halting: AbortSignal, stop: AbortSignal): TurnEnd => {
-  if (ended.end !== 'interrupted' || !halting.aborted || stop.aborted) return ended;
-  const { end, why } = halting.reason as AbortReason;
+/** Replaces an interruption by the reason of the abort, unless the user stopped the turn or the agent exited before. */
+const withAbortReason = (ended: TurnEnd, aborting: AbortSignal, stop: AbortSignal): TurnEnd => {
+  if (ended.end !== 'interrupted' || !aborting.aborted || stop.aborted) return ended;
+  const { end, why } = aborting.reason as AbortReason;
   return { ...ended, end, problem: why };
 };

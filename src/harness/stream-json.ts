@@ -5,19 +5,19 @@ import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';
 import { denied, problemEvent, truncated } from './problem.ts';
 
 /**
- * The `stream-json` of Claude Code, which others have taken over: one line for each message, a `result` at the end.
- * Messages of subagents have a parent; what the CLI itself writes into a message has the model `<synthetic>`.
+ * The `stream-json` format of Claude Code, which other agents use too: one line per message and a `result` at the end.
+ * Messages of subagents have a parent. Messages written by the CLI itself have the model `<synthetic>`.
  */
 export const createStreamJsonDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let started = false;
   let finished = false;
-  /** The ids of the calls that were denied. */
+  /** The IDs of denied tool calls. */
   const refused = new Set<string>();
   let lastResult: unknown = null;
   let resetsAtMs: number | null = null;
 
-  /** Said when it happens, and all together in the result. */
+  /** A denial is reported when it happens and once more in the result. */
   const refusal = (about: unknown): AgentEvent[] => {
     const tool = textAt(about, 'tool_name') ?? 'a tool';
     const id = textAt(about, 'tool_use_id') ?? tool;
@@ -106,7 +106,7 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    // With agents in the background there are several results, each with the sums so far.
+    // With background agents there are several results, each with the totals so far.
     end: () => [
       ...(lastResult === null ? [] : [usageEvent(lastResult)]),
       ...(started && !finished ? [truncated(title, 'no result')] : []),
@@ -114,7 +114,7 @@ export const createStreamJsonDecoder = (title: string): Decoder => {
   };
 };
 
-/** The one thing that Cursor says in its own way: a tool call under the name of the tool, when it starts and ends. */
+/** Cursor's own format for tool calls: an event at the start and at the end, keyed by the name of the tool. */
 const cursorTool = (event: unknown): AgentEvent[] => {
   const [name = 'tool', call] = Object.entries(field(event, 'tool_call') ?? {})[0] ?? [];
   const tool = name.replace(/ToolCall$/, '');
@@ -124,14 +124,15 @@ const cursorTool = (event: unknown): AgentEvent[] => {
 
 const failure = (event: unknown, resetsAtMs: number | null): AgentEvent => {
   const said = textAt(event, 'result') || textAt(event, 'error', 'message') || textAt(event, 'error');
-  const message = said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'it ended with an error';
+  const message =
+    said || textAt(event, 'terminal_reason') || textAt(event, 'subtype') || 'the agent ended with an error';
   const problem = problemEvent({ message, status: numberAt(event, 'api_error_status') });
   return problem.kind === 'rate-limit' && resetsAtMs !== null ? { ...problem, resetsAtMs } : problem;
 };
 
 /**
- * The sum of the whole iteration: by model where it is given, which has the subagents in it, else as one.
- * A price that the CLI made up for a model it does not know is not known.
+ * The totals of the whole iteration. The totals per model are preferred, since only they include subagents.
+ * The cost is null if the CLI guessed the price of a model.
  */
 const usageEvent = (event: unknown): AgentEvent => {
   const usage = field(event, 'usage');
@@ -144,7 +145,7 @@ const usageEvent = (event: unknown): AgentEvent => {
   const cacheWriteTokens =
     models.length > 0 ? over('cacheCreationInputTokens') : numberAt(usage, 'cache_creation_input_tokens');
   const input = models.length > 0 ? over('inputTokens') : numberAt(usage, 'input_tokens');
-  // Where a total is given, the input has the cached tokens in it already.
+  // If a total is given, the input already includes the cached tokens.
   const inclusive = numberAt(usage, 'total_tokens') !== null;
   return {
     type: 'usage',

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../ralph/events.ts';
 import { textAt } from './json.ts';
 
-/** What a tool call is about, in a few words. */
+/** A short title for a tool call, taken from its input. */
 export const toolTitle = (input: unknown): string => {
   const keys = [
     'command',
@@ -18,7 +18,7 @@ export const toolTitle = (input: unknown): string => {
   return keys.map((key) => textAt(input, key)).find((text) => text) ?? '';
 };
 
-/** A part of a message that the decoder does not know: shown, not searched, never lost. */
+/** A part of a message that the decoder does not know. It is shown but not searched for the promise. */
 export const unknownPart = (part: unknown): AgentEvent => ({
   type: 'text',
   text: `${JSON.stringify(part)}\n`,

@@ -12,22 +12,22 @@ export interface Question {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** The folder it is asked in; that of Spool when there is none. */
+  /** Defaults to the working directory of Spool. */
   readonly cwd?: string;
-  /** Aborted when nobody wants to know any more. */
+  /** Abort to cancel the query. */
   readonly stop?: AbortSignal | undefined;
-  /** Where it is asked, and as which agent: one in a project may have been changed by an agent. */
+  /** Runs the query in this sandbox, as this agent: an agent may have modified a binary in the project. */
   readonly sandbox?: Sandbox | null | undefined;
   readonly harness?: Harness;
 }
 
 export interface Answer {
   readonly code: number;
-  /** What it printed on stdout, then on stderr. */
+  /** stdout followed by stderr. */
   readonly text: string;
 }
 
-/** What a binary answers; null when it does not answer in time, or cannot be run. Nothing that it started is left. */
+/** Runs a binary and returns its output, or null if it times out or cannot be run. Ends every process it started. */
 export const ask = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
   if (!sandbox) return answerOf(question);
   const command = { ...question, cwd: question.cwd ?? process.cwd(), tag: 'version' };
@@ -76,7 +76,7 @@ const answerOf = (
     if (stop?.aborted) giveUp();
   });
 
-/** The first line with a number in it of what it answers to `--version`; null when that is no answer. */
+/** The first line of `--version` that contains a digit, or null if there is none. */
 export const versionOf = async (question: Omit<Question, 'args'>): Promise<string | null> => {
   const answer = await ask({ ...question, args: ['--version'] });
   if (answer?.code !== 0) return null;
@@ -88,21 +88,26 @@ export const versionOf = async (question: Omit<Question, 'args'>): Promise<strin
   );
 };
 
-/** By the file of a binary: agents take up to a second to answer. */
+/** Cached by file: agents take up to a second to print their version. */
 const answered = new Map<string, Promise<string | null>>();
 
 /**
- * The same, asked once for a file. It is remembered by this process only: it decides which flag lifts the permissions of
- * an agent, so it is never read from a file that somebody else could have written.
+ * Like `versionOf`, but queried once per file. The cache is in memory only: the version decides which flag lifts the
+ * permissions of an agent, so it is never read from a file that others can write.
  */
 export const knownVersion = async (question: Omit<Question, 'args'>): Promise<string | null> => {
   const key = await identityOf(question.binary);
-  const version = answered.get(key) ?? versionOf(question);
-  answered.set(key, version);
-  return version;
+  const asked = answered.get(key) ?? versionOf(question);
+  answered.set(key, asked);
+  const version = await asked;
+  if (version !== null) return version;
+  // A run that was stopped has not waited for the answer.
+  if (question.stop?.aborted && answered.get(key) === asked) answered.delete(key);
+  const isAsked = answered.get(key) === asked || question.stop?.aborted;
+  return isAsked ? null : knownVersion(question);
 };
 
-/** Of the file behind it; another one after an update. */
+/** Identifies the file behind a binary, and changes with an update. */
 const identityOf = async (binary: string): Promise<string> => {
   try {
     const path = await realpath(binary);

@@ -2,7 +2,7 @@ import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/git.ts';
-import { baseOf, bytesOf, filesAmong, keptWork, type Merged, mergeCopies } from '../changes/copies.ts';
+import { baseOf, bytesOf, filesAmong, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
 import { worktreePath } from '../store/project.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';
@@ -19,7 +19,7 @@ export interface Edits {
 export const planEdits = async (landing: Landing, holder: string, commit: string): Promise<Edits> => {
   const { project, change, prefix } = landing;
   if (holder !== (await topOf(project.root))) return { modified: [], merged: new Map() };
-  const plans = await planningPaths(project, change);
+  const plans = planningPaths(project, change);
   const work = await workRoot(landing);
   const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(toUtf8));
   const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
@@ -77,7 +77,7 @@ const withLooseWork = async (
 
 /** Where the copy of the run is: in its worktree, or kept since that is gone. */
 const workRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
-  hasWorktree ? join(worktreePath(project, change), prefix) : keptWork(project, change, tip);
+  hasWorktree ? join(worktreePath(project, change), prefix) : savedCopy(project, change, tip);
 
 export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
   for (const [path, bytes] of merged) {

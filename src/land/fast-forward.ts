@@ -74,7 +74,7 @@ interface Way {
  */
 const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Promise<DisplacedFiles> => {
   const { project, change, base, prefix, env, cwd, say } = landing;
-  const planning = (await planningPaths(project, change)).map((path) => `${prefix}${path}`);
+  const planning = planningPaths(project, change).map((path) => `${prefix}${path}`);
   const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
@@ -91,7 +91,7 @@ const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Prom
           record: checkpointRecorder(project, change, env),
         })
       : null;
-  if (kept === null) throw userError('not-kept', holder);
+  if (kept === null) throw userError('land-backup-failed', holder);
   const files = [...own.map(toUtf8), ...edits.modified];
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));

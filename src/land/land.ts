@@ -19,7 +19,7 @@ import {
 import { toUtf8 } from '../git/git.ts';
 import { findWorkTree, operationInProgress } from '../git/worktree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
-import { dropCopies } from '../changes/copies.ts';
+import { deleteCopies } from '../changes/copies.ts';
 import { dropFromContext } from '../store/context.ts';
 import { stagingWorktree, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
@@ -138,7 +138,7 @@ const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: s
   if (there !== branch) return `it is on ${there ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
-  const copies = (await planningPaths(project, change)).map((path) => `${prefix}${path}`);
+  const copies = planningPaths(project, change).map((path) => `${prefix}${path}`);
   const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
@@ -163,7 +163,7 @@ const tidy = async (landing: Landing, commit: string): Promise<string> => {
     if (removed.ok) for (const line of deleted) say(line);
   }
   if (!(await moveBranch(project.root, branch, [tip, commit]))) return 'Branch kept: it is checked out.';
-  dropCopies(project, change);
+  deleteCopies(project, change);
   if (landing.keepBranch) return 'Branch kept.';
   return (await deleteBranch(project.root, branch, commit))
     ? 'Branch deleted.'

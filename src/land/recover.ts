@@ -5,6 +5,7 @@ import { blobAt, commitsBeyond, worktreeOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/git.ts';
 import { gitDirOf } from '../git/worktree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';
+import { planningFolders } from '../changes/sources.ts';
 import { lockTree } from '../store/run-lock.ts';
 import { recordFolder } from '../store/record.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
@@ -16,7 +17,10 @@ export const recoverAside = async (landing: Landing): Promise<void> => {
   const { project, base, prefix } = landing;
   const holder = await worktreeOf(project.root, base);
   if (holder === null) return;
-  const left = await findLeftovers(holder, [`${prefix}.spool`]);
+  const left = await findLeftovers(
+    holder,
+    planningFolders.map((folder) => `${prefix}${folder}`),
+  );
   if (left.length === 0) return;
   await whileLocked(landing, holder, async () => {
     for (const each of left) if (!restoreDisplaced(holder, each)) await mergeBack(landing, holder, each);

@@ -7,7 +7,8 @@ import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
 import { passed } from '../process/scope.ts';
 import { addContext, dropFromContext, loadContext } from '../store/context.ts';
-import { mergeCopies, tasksFile } from '../changes/copies.ts';
+import { mergeCopies } from '../changes/copies.ts';
+import { changeOf } from '../changes/sources.ts';
 import { ralphFolder } from '../store/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
@@ -47,8 +48,9 @@ const resolveConflict =
   async (file: string, { base, upstream, own }: Conflict): Promise<Buffer | null> => {
     const [before, after] = [await blobAt(project.root, baseTip, file), await blobAt(project.root, tip, file)];
     if (before !== null && after?.equals(before)) return before;
-    if (file !== `${prefix}${tasksFile(change)}` || upstream === null || own === null) return null;
-    const merged = await mergeCopies(file, { base, mine: upstream, theirs: own });
+    const { tasksFile } = changeOf(project, change);
+    if (file !== `${prefix}${tasksFile}` || upstream === null || own === null) return null;
+    const merged = await mergeCopies(tasksFile, { base, mine: upstream, theirs: own });
     return merged.kind === 'merged' ? merged.bytes : null;
   };
 
@@ -132,9 +134,9 @@ const verify = async (landing: Landing): Promise<void> => {
         stopGraceMs: options.stopGrace,
       });
       if (!(await passes(result.then(({ outcome }) => outcome))))
-        throw userError('land-red', redactor.text(command), log);
+        throw userError('land-verify-failed', redactor.text(command), log);
       const [moved] = changedIn(root, deciding);
-      if (moved !== undefined) throw userError('land-moved', redactor.text(command), moved);
+      if (moved !== undefined) throw userError('land-gate-changed', redactor.text(command), moved);
     }
   };
   try {

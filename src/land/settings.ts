@@ -1,5 +1,5 @@
 import type { Options } from '../config/flags.ts';
-import { resolveOptions, type RawFlags } from '../config/resolve.ts';
+import { type FlagValues, resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { withSecrets, recognise, recordFolder } from '../store/record.ts';
@@ -15,7 +15,7 @@ import type { LandSettings } from './landing.ts';
 interface SettingsRequest {
   readonly project: Project;
   readonly change: string;
-  readonly typed: RawFlags;
+  readonly flagValues: FlagValues;
   readonly env: NodeJS.ProcessEnv;
   /** What paths in the settings are relative to. */
   readonly cwd: string;
@@ -26,12 +26,12 @@ interface SettingsRequest {
 export const trustLanding = async ({
   project,
   change,
-  typed,
+  flagValues,
   env,
   cwd,
   consentFor,
 }: SettingsRequest): Promise<LandSettings> => {
-  const { forChange, explicit, config, passLists } = await resolveOptions({ typed, env, project });
+  const { forChange, explicit, config, passLists } = await resolveOptions({ flagValues, env, project });
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);

@@ -6,13 +6,16 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export type StopSignalName = (typeof stopSignals)[number];
 
+/** What asked to stop: a signal, or a request of another process. */
+export type StopSource = StopSignalName | 'request';
+
 export interface StopSignals {
   /** Aborted by the first signal: end the agent in good order. */
   readonly stop: AbortSignal;
   /** Aborted by the second one: kill it now. */
   readonly kill: AbortSignal;
-  /** The first signal that came; null while none has. */
-  received(): StopSignalName | null;
+  /** What asked to stop first; null while nothing has. */
+  received(): StopSource | null;
   dispose(): void;
 }
 
@@ -48,5 +51,21 @@ export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSi
   };
 };
 
-/** 130 for SIGINT, 143 for SIGTERM, as shells have it. */
-export const exitCodeOf = (signal: StopSignalName): number => 128 + constants.signals[signal];
+/** 130 for SIGINT, 143 for SIGTERM, as shells have it; a request counts as SIGTERM. */
+export const exitCodeOf = (source: StopSource): number =>
+  128 + constants.signals[source === 'request' ? 'SIGTERM' : source];
+
+/** Requests to stop that come from an AbortSignal, in a program that handles the signals of its process itself. */
+export const stopSignalsOf = (signal: AbortSignal | undefined): StopSignals => {
+  const stop = new AbortController();
+  const disposed = new AbortController();
+  setMaxListeners(0, stop.signal);
+  if (signal?.aborted) stop.abort();
+  else signal?.addEventListener('abort', () => stop.abort(), { signal: disposed.signal });
+  return {
+    stop: stop.signal,
+    kill: new AbortController().signal,
+    received: () => (stop.signal.aborted ? 'request' : null),
+    dispose: () => disposed.abort(),
+  };
+};

@@ -38,8 +38,8 @@ export const createWatchdog = (deadlines: Deadlines, halt: (halt: AbortReason) =
   timer.unref();
 
   const reason = (): AbortReason | null => {
-    if (total >= leftMs) return { end: 'out-of-budget', why: 'the time of --max-duration is over' };
-    if (Date.now() >= untilMs) return { end: 'out-of-budget', why: 'the time of --until has come' };
+    if (total >= leftMs) return { end: 'out-of-budget', why: '--max-duration reached' };
+    if (Date.now() >= untilMs) return { end: 'out-of-budget', why: '--until reached' };
     if (total >= iterationMs) return { end: 'timed-out', why: 'it worked for longer than --iteration-timeout' };
     if (idle >= idleMs) return { end: 'timed-out', why: 'it printed nothing for as long as --idle-timeout' };
     return null;

@@ -1,36 +1,36 @@
 import type { Mention } from './promise.ts';
 
-/** What an agent did, in one language for every harness. */
+/** An event of an agent, in the same form for all harnesses. */
 export type AgentEvent =
-  /** The agent's own words. `plain` text is output without structure; otherwise it is one whole message. */
+  /** A whole message of the agent, or with `plain` a piece of unstructured output. */
   | { readonly type: 'text'; readonly text: string; readonly plain: boolean }
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'tool'; readonly tool: string; readonly title: string }
-  /** `denied`: the agent was not allowed to make this call. */
+  /** `denied`: the call was not permitted. */
   | { readonly type: 'tool-result'; readonly tool: string; readonly failed: boolean; readonly denied?: true }
   /**
-   * A tool, or a permission, that the agent was refused. Not an error: whether the agent stopped there shows in what
-   * follows. It may have been seen on stderr, so its place among the events means nothing.
+   * A tool or permission was denied. Not an error: the agent may continue. It may come from stderr, so its position among
+   * the events means nothing.
    */
   | ({ readonly type: 'denied' } & Denial)
-  /** What one step used, or the whole iteration; a number that the agent does not report is null. */
+  /** Usage of one step, or of the whole iteration. Values that the agent does not report are null. */
   | ({ readonly type: 'usage' } & Usage)
   | ({ readonly type: 'error' } & AgentError)
-  /** What the agent CLI itself said on stderr: shown and logged, never searched. */
+  /** stderr of the agent CLI: shown and logged, but not searched for the promise. */
   | { readonly type: 'stderr'; readonly text: string };
 
 export interface Denial {
   readonly tool: string;
-  /** A rule of the user's forbids it, which --allow-all does not lift. */
+  /** A rule of the user forbids it, which --allow-all does not override. */
   readonly byRule?: true;
-  /** All that was denied so far and the settings that allow it, in one sentence. */
+  /** One sentence with everything denied so far and the settings that allow it. */
   readonly message: string;
 }
 
 export interface AgentError {
   readonly kind: AgentErrorKind;
   readonly message: string;
-  /** When a usage limit ends, in milliseconds since 1970, where the provider says so. */
+  /** When a usage limit resets, in milliseconds since 1970, if the provider reports it. */
   readonly resetsAtMs?: number;
 }
 
@@ -44,15 +44,15 @@ export type AgentErrorKind =
   | 'permission'
   | 'transport'
   | 'truncated'
-  /** Spool ended it: it took too long, or nothing came from it any more. */
+  /** Spool stopped it: it took too long, or printed nothing for too long. */
   | 'timeout'
-  /** Spool ended it: a limit of the run was reached in the middle of its work. */
+  /** Spool stopped it: the run reached a limit during the iteration. */
   | 'budget'
   | 'crash'
   | 'start'
   | 'unknown';
 
-/** All input, cached or not, and all output, reasoning included; then the parts of them. */
+/** `inputTokens` includes cached input, `outputTokens` includes reasoning. */
 export interface Usage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
@@ -71,45 +71,45 @@ export const unknownUsage: Usage = {
   costUsd: null,
 };
 
-/** How the process of an iteration ended. */
+/** How the agent of an iteration ended. */
 export interface TurnEnd {
-  /** `answered`: a turn of an agent that goes on living, and so has no exit code. */
+  /** `answered`: the turn ended, but the process of the agent lives on and has no exit code. */
   readonly end: 'exited' | 'answered' | 'killed' | 'interrupted' | 'not-started' | AbortReason['end'];
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** Why it could not be started, or why Spool ended it. */
+  /** Why it could not be started, or why Spool stopped it. */
   readonly problem: string | null;
 }
 
-/** Why Spool ends an agent in the middle of its work. */
+/** Why Spool stops an agent during an iteration. */
 export interface AbortReason {
   readonly end: 'timed-out' | 'out-of-budget';
   readonly why: string;
 }
 
 export interface GitSummary {
-  /** All of them, also those that the lists leave out. */
+  /** The total, including files that are missing from the lists. */
   readonly filesChanged: number;
   readonly files: readonly string[];
   readonly insertions: number;
   readonly deletions: number;
   readonly changes: readonly FileChange[];
-  /** What the agent committed by itself, oldest first. */
+  /** Commits of the agent itself, oldest first. */
   readonly commits: readonly string[];
-  /** How many more files there are than `files` and `changes` name; not there when they name all. */
+  /** Number of files missing from `files` and `changes`; unset if they are complete. */
   readonly filesLeftOut?: number;
-  /** The same for `commits`. */
+  /** Number of commits missing from `commits`; unset if it is complete. */
   readonly commitsLeftOut?: number;
 }
 
 export interface FileChange {
   readonly status: 'added' | 'modified' | 'deleted' | 'renamed';
   readonly path: string;
-  /** Where a renamed file was before. */
+  /** Previous path of a renamed file. */
   readonly from?: string;
 }
 
-/** One line of history.jsonl. The names are a contract; what is not known is null. */
+/** One line of history.jsonl, a documented format. Unknown values are null. */
 export interface IterationRecord {
   readonly v: 2;
   readonly run: string;
@@ -122,40 +122,40 @@ export interface IterationRecord {
   readonly signal: string | null;
   readonly end: TurnEnd['end'];
   readonly completionFound: boolean;
-  /** The last words up to the promise that counts. */
+  /** The text up to the accepted promise. */
   readonly evidence: string | null;
-  /** Why a promise that was printed does not count. */
+  /** Why a printed promise was not accepted. */
   readonly rejected: string | null;
-  /** The last tags that were talk about the promise, and why they were taken for it. */
+  /** The last tags that only mention the promise. */
   readonly mentions: readonly Mention[];
   readonly git: GitSummary | null;
   readonly commit: string | null;
-  /** Why there is no commit of what it changed; null when there is one, or none was wanted. */
+  /** Why the changes could not be committed; null if they were, or if commits are disabled. */
   readonly commitProblem: string | null;
-  /** The commit that holds the work tree as the iteration left it. */
+  /** The commit with the work tree after the iteration. */
   readonly checkpoint: string | null;
   readonly usage: Usage | null;
-  /** Calls by tool; null when the harness does not report them. */
+  /** Number of calls by tool; null if the harness does not report them. */
   readonly tools: Readonly<Record<string, number>> | null;
   readonly error: AgentError | null;
-  /** What the agent was not allowed to use, also when it found another way; null when there was nothing. */
+  /** What the agent was not permitted to use, even if it continued without; null if nothing was denied. */
   readonly denied: Denials | null;
   /** Why the agent gave up, in its own words. */
   readonly blocked: string | null;
-  /** What was found when the promise, or with --verify-each the iteration, was looked into; null when it was not. */
+  /** Result of the gate, which runs for a promise or, with --verify-each, for every iteration; null if it did not run. */
   readonly gate: GateReport | null;
-  /** How many tasks were done when it ended; null when there are none. */
+  /** Task counts at the end; null if there are no tasks. */
   readonly tasks: TaskCount | null;
-  /** A tool call that was made over and over. */
+  /** A tool call that was repeated many times. */
   readonly repeated: RepeatedCall | null;
-  /** What was tried before under this number, and held up by a usage limit or an agent that did not start. */
+  /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
 }
 
 export interface Denials {
-  /** Each once; no more than ten. */
+  /** Each once; at most ten. */
   readonly tools: readonly string[];
-  /** What was denied and the settings that allow it, in one sentence. */
+  /** One sentence with what was denied and the settings that allow it. */
   readonly message: string;
 }
 
@@ -165,72 +165,72 @@ export interface RepeatedCall {
   readonly times: number;
 }
 
-/** An attempt that does not count as an iteration. What it changed and used is not lost. */
+/** An attempt that does not count as an iteration. Its changes and usage do count. */
 export type DeferredAttempt = Omit<IterationRecord, 'deferred'>;
 
-/** What must hold before a promise is believed, and whether it did. */
+/** The result of the checks on a promise. */
 export interface GateReport {
   readonly passed: boolean;
-  /** Sentences about what was changed that had to be left alone; at most as many as `mostListed`. */
+  /** Sentences about guarded files and settings that were changed; at most `maxListed`. */
   readonly tampering: readonly string[];
-  /** How many there are in all. */
+  /** The total number. */
   readonly tamperingCount?: number;
-  /** How to put the first of them back, from the folder in which the agent works. */
+  /** Commands that restore the first of them, to be run in the agent's folder. */
   readonly restore?: readonly string[];
-  /** The command with which a person accepts them; null when there are none. */
+  /** The command with which the user accepts them; null if there are none. */
   readonly accept?: string | null;
-  /** With --require-tasks; at most as many as `mostListed`. */
+  /** With --require-tasks; at most `maxListed`. */
   readonly openTasks: readonly string[];
-  /** How many there are in all. */
+  /** The total number. */
   readonly openTaskCount?: number;
-  /** Sentences about files of the change that a person and the agent have both changed; older records have none. */
+  /** Sentences about files of the change that both the user and the agent changed; missing in older records. */
   readonly conflicts?: readonly string[];
   readonly runs: readonly GateRun[];
 }
 
-/** How many of anything a record lists. */
-export const mostListed = 20;
+/** Maximum length of the lists in a record. */
+export const maxListed = 20;
 
 export interface GateRun {
   readonly command: string;
-  /** A command that was red is run once more; `flaky` is red, then green. */
+  /** A failing command is retried once; `flaky` means that it passed then. */
   readonly outcome: 'passed' | 'flaky' | 'failed' | 'timed-out' | 'interrupted';
   readonly exitCode: number | null;
   readonly durationMs: number;
-  /** The end of what it printed when it was red. */
+  /** The end of its output if it failed. */
   readonly tail: string;
 }
 
 export const failed = (record: IterationRecord): boolean => record.error !== null;
 
-/** An agent to run, with the model it is given; null for its own default. */
+/** An agent and its model; null for the agent's default model. */
 export interface AgentChoice {
   readonly harness: string;
   readonly model: string | null;
 }
 
-/** `claude:opus`: as it is written on the command line. */
+/** `claude:opus`, as on the command line. */
 export const agentKey = ({ harness, model }: AgentChoice): string => (model === null ? harness : `${harness}:${model}`);
 
 /** Where the agents of a run work. */
 export interface Workspace {
   /** The folder in which they are started. */
   readonly root: string;
-  /** The branch that was asked for, or made; null for whatever is checked out. */
+  /** The branch of the run; null for the branch that is checked out. */
   readonly branch: string | null;
-  /** The linked work tree; null for the project's own folder. */
+  /** The linked worktree; null for the project folder. */
   readonly worktree: string | null;
 }
 
-/** What a run is, fixed when it starts. */
+/** The settings of a run, fixed when it starts. */
 export interface RunPlan {
   readonly run: string;
   readonly change: string;
   readonly module: string | null;
-  /** In the order in which they are preferred. */
+  /** In order of preference. */
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
-  /** The agent and what runs its work are in a sandbox. */
+  /** The agent and the verify commands run in a sandbox. */
   readonly sandbox: boolean;
   readonly completionPromise: string;
   readonly blockedPromise: string;
@@ -238,26 +238,26 @@ export interface RunPlan {
   readonly maxIterations: number;
   readonly limits: Limits;
   readonly failFast: boolean;
-  /** What iterations change is committed. */
+  /** Changes are committed after each iteration. */
   readonly commit: boolean;
   readonly retryDelayMs: number;
   readonly firstIteration: number;
   readonly gate: GatePlan;
 }
 
-/** A command that a run executes, and where it is from. */
+/** A command that a run executes, and its origin. */
 export interface CommandOrigin {
   readonly key: 'harness' | 'verify' | 'worktreeSetup' | 'notify';
   readonly command: string;
   /** `--verify`, `SPOOL_VERIFY`, `config.json verify`, `the last run`. */
   readonly source: string;
-  /** Of what the project says; null when it is the user's own. */
+  /** Hash of the project's setting; null if the command comes from the user. */
   readonly hash: string | null;
   /** When the user trusted it, or `SPOOL_TRUST`. */
   readonly trusted: string | null;
 }
 
-/** What must hold before a promise is believed. */
+/** The checks that a promise must pass. */
 export interface GatePlan {
   readonly verify: readonly string[];
   readonly verifyEach: boolean;
@@ -265,7 +265,7 @@ export interface GatePlan {
   readonly allowTampering: boolean;
 }
 
-/** All but the number of iterations. Infinity is no limit. */
+/** All limits except the number of iterations. Infinity means unlimited. */
 export interface Limits {
   readonly maxDurationMs: number;
   /** In milliseconds since 1970. */
@@ -276,7 +276,7 @@ export interface Limits {
   readonly idleTimeoutMs: number;
   /** In a row. */
   readonly maxFailures: number;
-  /** In a row, without a change. */
+  /** Iterations in a row without changes. */
   readonly maxStalled: number;
   /** For a usage limit of the provider. */
   readonly maxWaitMs: number;
@@ -284,15 +284,15 @@ export interface Limits {
 
 export type StopReason = 'complete' | 'limit' | 'failed' | 'blocked' | 'interrupted';
 
-/** What a resumed run needs to see that the settings have changed since. */
+/** Lets a resumed run detect changed settings. */
 export interface SettingsAtStart {
-  /** What was asked for by flag or variable, in any call of this run. */
+  /** Settings passed by flag or variable in any call of this run. */
   readonly explicit: readonly string[];
-  /** What the config file said for this change, by key, as it was written there. */
+  /** Values of the config file for this change, by key, unparsed. */
   readonly file: Readonly<Record<string, unknown>>;
 }
 
-/** All there is that can end a run, and what that makes of it. */
+/** Everything that can end a run, and the resulting stop reason. */
 export const stopCauses = {
   promise: 'complete',
   'blocked-promise': 'blocked',
@@ -315,7 +315,7 @@ export interface TaskCount {
   readonly total: number;
 }
 
-/** Work of a run that is in no commit. */
+/** Work of a run that is not committed. */
 export interface Uncommitted {
   readonly why: string;
   /** The first of them. */
@@ -325,19 +325,19 @@ export interface Uncommitted {
 
 export interface Stop {
   readonly cause: keyof typeof stopCauses;
-  /** The same in words. */
+  /** `cause` in words. */
   readonly detail: string;
 }
 
-/** Everything that happens in a run. Terminal, state.json and status are readers of this one stream. */
+/** Everything that happens in a run. The terminal output, state.json and the status are derived from this stream. */
 export type RunEvent =
   | {
       readonly type: 'run-started';
       readonly plan: RunPlan;
       readonly workspace: Workspace;
-      /** What is run besides the built-in agents, and where it is from. */
+      /** Commands that are run besides the built-in agents. */
       readonly commands?: readonly CommandOrigin[];
-      /** Short names of what the agent must leave alone. */
+      /** Short names of what the agent must not change. */
       readonly guarded?: readonly string[];
       readonly at: string;
     }
@@ -345,7 +345,7 @@ export type RunEvent =
   | { readonly type: 'agent'; readonly event: AgentEvent }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'iteration-finished'; readonly record: IterationRecord; readonly at: string }
-  /** The agent cannot work now: the same iteration is tried again, with another agent or when this one is free. */
+  /** The agent is not available: the iteration is retried with another agent, or after the cooldown. */
   | {
       readonly type: 'attempt-deferred';
       readonly attempt: DeferredAttempt;
@@ -354,7 +354,7 @@ export type RunEvent =
       readonly at: string;
     }
   | { readonly type: 'waiting'; readonly untilMs: number; readonly why: string; readonly at: string }
-  /** The agent has ended and its gate follows: should that be cut off, the record so far is all that is needed to run it again. */
+  /** The agent has ended and the gate starts. If it is interrupted, the record is enough to run it again. */
   | { readonly type: 'iteration-pending'; readonly record: IterationRecord; readonly at: string }
   | { readonly type: 'gate-started'; readonly commands: readonly string[] }
   | ({

@@ -1,8 +1,8 @@
-/** The line that opens or closes a block of code in Markdown, also inside lists and quotes. */
+/** A line that opens or closes a Markdown code block, including in lists and quotes. */
 interface Fence {
   readonly char: string;
   readonly length: number;
-  /** It has a language, and so it cannot close another. */
+  /** It has a language, so it cannot close a block. */
   readonly named: boolean;
 }
 
@@ -11,7 +11,7 @@ export const fenceIn = (line: string): Fence | null => {
   return match && { char: match[1]![0]!, length: match[1]!.length, named: match[2] !== undefined };
 };
 
-/** How many fences are open behind these lines. One in another has a language; tildes that nothing closes are a rule. */
+/** Returns how many fences are open after these lines. A nested one has a language; unclosed tildes are a rule. */
 export const openFences = (lines: readonly string[]): number => {
   const fences = lines.map(fenceIn).filter((fence) => fence !== null);
   const open: Fence[] = [];

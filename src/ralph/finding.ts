@@ -9,38 +9,37 @@ export interface Promises {
   readonly blockedPromise: string;
 }
 
-/** How one kind of output is read. */
+/** How one kind of output is interpreted. */
 export interface Reading {
-  /** The tag, and the words before it, are those of the prompt. */
+  /** The tag and the words before it repeat the prompt. */
   readonly isEcho: (text: string, tag: Tag) => boolean;
-  /** A line that the agent CLI prints of its own behind the agent's words. */
+  /** A line that the agent CLI itself prints after the agent's message. */
   readonly isTrailer: (line: string) => boolean;
-  /** What can be done about a line that was taken for the agent's words; null when it is sure that it was. */
+  /** Advice for a line that may be from the CLI rather than the agent; null if that is impossible. */
   readonly hint: string | null;
 }
 
-/** How many tags that do not count are kept. */
-export const mentionsKept = 10;
+export const maxMentions = 10;
 
 export interface Finding {
-  /** The agent's words end with the completion promise, or did before it gave up. */
+  /** The message ends with the completion promise, or did before the agent gave up. */
   readonly found: boolean;
-  /** The words up to the promise that was found. */
+  /** The text up to the promise. */
   readonly evidence: string | null;
-  /** Why the agent gave up; null when it has not. */
+  /** Why the agent gave up; null if it did not. */
   readonly blocked: string | null;
   readonly mentions: readonly Mention[];
 }
 
-/** What a message comes to, from its end and its last tags. */
+/** Judges a message by its end and its last tags. */
 export const findIn = (tail: Tail, promises: Promises, reading: Reading): Finding => {
   if (tail.text === '') return { found: false, evidence: null, blocked: null, mentions: [] };
-  // Cleaned in two parts, so that the part that was not looked through yet begins where it did.
-  const context = cleanText(tail.text.slice(0, tail.lookedUpTo));
-  const text = context + cleanText(tail.text.slice(tail.lookedUpTo));
+  // Cleaned in two parts, to know where the part that was not scanned yet begins.
+  const context = cleanText(tail.text.slice(0, tail.scannedUpTo));
+  const text = context + cleanText(tail.text.slice(tail.scannedUpTo));
   const endings = endingsOf(text, promises, reading);
   const { done, gaveUp } = endings;
-  const tags = tagsFrom(text, context.length, promises).slice(-mentionsKept);
+  const tags = tagsFrom(text, context.length, promises).slice(-maxMentions);
   const nearMisses = Object.values(endings).flatMap((ending) => (ending?.nearMiss ? [ending.tag] : []));
   return {
     found: done?.counts ?? false,
@@ -58,7 +57,7 @@ export const findIn = (tail: Tail, promises: Promises, reading: Reading): Findin
 
 type Endings = Readonly<Record<'done' | 'gaveUp', Ending | null>>;
 
-/** An agent that prints both gave up: its completion promise may then stand before the other. */
+/** An agent that prints both promises gave up: the completion promise may then come before the other. */
 const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises, reading: Reading): Endings => {
   const judge = (upTo: number, promise: string, allowed: Allowed): Ending | null => {
     const ending = judgeEnding(text.slice(0, upTo), promise, allowed);
@@ -79,27 +78,27 @@ const endingsOf = (text: string, { completionPromise, blockedPromise }: Promises
 
 const repeatsPrompt = 'it repeats the prompt';
 
-/** In characters: a reason, not the work that follows. */
-const longestReason = 4000;
+/** A longer text is not a reason, but further work. */
+const maxReasonLength = 4000;
 
-/** Words that go on with a sentence which the tag is a part of. */
-const goesOn =
+/** Words that continue a sentence which contains the tag. */
+const continuesSentence =
   /^(?:and|as|but|can|cannot|could|does|if|is|may|might|only|or|should|though|unless|until|was|when|will|would|yet)\b/;
 
 const isReason: Allowed = {
   ...nothing,
   openWork: true,
-  below: (lines) => lines.join('\n').length <= longestReason && !goesOn.test(lines[0]?.trim() ?? ''),
+  below: (lines) => lines.join('\n').length <= maxReasonLength && !continuesSentence.test(lines[0]?.trim() ?? ''),
   onItsLine(prefix, rest) {
-    // An item of a list says what the tag is for.
+    // A list item explains what the tag is for.
     if (/^\s*(?:[-*+•]|\d+[.)])\s/.test(prefix)) return false;
-    const reason = behindColon.exec(rest)?.[1];
-    return reason !== undefined && reason.length <= longestReason && !goesOn.test(reason);
+    const reason = afterColon.exec(rest)?.[1];
+    return reason !== undefined && reason.length <= maxReasonLength && !continuesSentence.test(reason);
   },
 };
 
 /** A reason on the line of the tag: ": no key", " — no key". */
-const behindColon = /^[\s*_`]*(?:[:：–—]|-+\s)[\s*_`]*([\p{L}\p{N}"'(].*)$/u;
+const afterColon = /^[\s*_`]*(?:[:：–—]|-+\s)[\s*_`]*([\p{L}\p{N}"'(].*)$/u;
 
 const tagsFrom = (text: string, start: number, { completionPromise, blockedPromise }: Promises): Tag[] =>
   [...text.slice(start).matchAll(tagPattern(completionPromise, blockedPromise))].map(({ index, 0: tag }) => ({
@@ -114,7 +113,7 @@ const mentionBefore = ({ text, start, end }: Tail['earlier'][number], reading: R
   return mentionOf(whole, { start: before.length, end: upTo.length }, { reading, why: null });
 };
 
-/** The prompt at the start of an output is not worth a word. */
+/** An echo of the prompt at the start of the output is not a mention. */
 const mentionOf = (text: string, tag: Tag, { reading, why }: { reading: Reading; why: string | null }): Mention[] => {
   const words = wordsUpTo(text, tag);
   if (!reading.isEcho(text, tag))
@@ -122,20 +121,21 @@ const mentionOf = (text: string, tag: Tag, { reading, why }: { reading: Reading;
   return text.slice(tag.end).split('\n').every(saysNothing) ? [{ words, why: repeatsPrompt }] : [];
 };
 
-/** The first line behind the tag, or the last one before it. */
+/** Returns the first line after the tag, or else the last line before it. */
 const reasonAt = (
   text: string,
   { start, end }: Tag,
   { promises, reading }: { promises: Promises; reading: Reading },
 ) => {
-  const telling = (part: string): string[] =>
+  const meaningfulLines = (part: string): string[] =>
     part
       .replaceAll(tagPattern(promises.completionPromise, promises.blockedPromise), '')
       .split('\n')
       .map((line) => line.trim())
-      // A fence or a rule says nothing.
+      // Fences and rules have no words.
       .filter((line) => /[\p{L}\p{N}]/u.test(line) && !reading.isTrailer(line));
   const reason =
-    telling(text.slice(end).replace(/^[\s*_`]*[:：–—-]\s*/, ''))[0] ?? telling(text.slice(0, start)).at(-1);
+    meaningfulLines(text.slice(end).replace(/^[\s*_`]*[:：–—-]\s*/, ''))[0] ??
+    meaningfulLines(text.slice(0, start)).at(-1);
   return reason?.replace(/^\W*(?:reason|blocked)\W*:\W*/i, '') || 'it gave no reason';
 };

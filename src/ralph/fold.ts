@@ -3,7 +3,7 @@ import { addUsage } from './usage.ts';
 import { addDeferred, addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
-/** The view before the first event. `startedAt` is kept when a run is resumed. */
+/** Returns the view before the first event. */
 export const initialView = (
   plan: RunPlan,
   facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsAtStart | null },
@@ -46,7 +46,7 @@ export const initialView = (
   endedAt: null,
 });
 
-/** The view after one more event; the same object when the event changes nothing in it. */
+/** Returns the view after an event; the same object if the event does not change it. */
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
   switch (event.type) {
     case 'iteration-started':
@@ -83,14 +83,14 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
   }
 };
 
-/** The view with the records in it that were saved after it was written. */
+/** Adds the records that were saved after the view was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.run === view.run && record.iteration > view.finishedIterations);
   if (newer.length > 0)
     return { ...view, ...newer.reduce<RunTotals>(addRecord, view), currentUsage: null, pending: null };
   const { run, finishedIterations, pending } = view;
-  // What it cost is counted when it is recorded.
+  // Its usage is counted when it is recorded.
   if (pending?.run === run && pending.iteration === finishedIterations + 1) return { ...view, currentUsage: null };
-  // Nobody recorded the iteration that was cut off; what it cost was spent all the same.
+  // The interrupted iteration was never recorded, but its usage counts.
   return { ...view, usage: addUsage(view.usage, view.currentUsage), currentUsage: null, pending: null };
 };

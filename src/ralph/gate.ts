@@ -2,40 +2,39 @@ import type { GatePlan, GateReport, GateRun } from './events.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
 
-/** A promise that the gate does not let through is refused, with the reason. */
+/** Rejects the promise if the gate failed. */
 export const applyGate = (verdict: Verdict, gate: GateReport | null): Verdict =>
   gate === null || gate.passed || !verdict.completionFound
     ? verdict
     : { ...verdict, completionFound: false, evidence: null, rejected: refusalOf(gate) };
 
-/** After such an iteration there are commands to run, if the cheap questions are answered well. */
+/** Whether verify commands run after such an iteration, provided that the cheap checks pass. */
 export const runsCommands = (
   { verify, verifyEach }: GatePlan,
   { completionFound, error }: Pick<Verdict, 'completionFound' | 'error'>,
 ): boolean => verify.length > 0 && (completionFound || (verifyEach && error?.kind !== 'rate-limit'));
 
 export const passes = ({ tampering, openTasks, conflicts = [], runs }: Omit<GateReport, 'passed'>): boolean =>
-  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(isGreen);
+  tampering.length === 0 && openTasks.length === 0 && conflicts.length === 0 && runs.every(hasPassed);
 
-export const isGreen = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
+export const hasPassed = ({ outcome }: GateRun): boolean => outcome === 'passed' || outcome === 'flaky';
 
-/** How many of several are named. */
-const named = 3;
+const maxNamed = 3;
 
-/** Why the promise does not count, in one line. */
+/** Returns in one line why the promise is not accepted. */
 export const refusalOf = (gate: GateReport): string => {
   const { tampering, openTasks, conflicts = [], runs } = gate;
   const { tamperingCount = tampering.length, openTaskCount = openTasks.length } = gate;
   return [
-    ...tampering.slice(0, named),
-    ...(tamperingCount > named ? [`and ${grouped(tamperingCount - named)} more`] : []),
-    ...conflicts.slice(0, named),
+    ...tampering.slice(0, maxNamed),
+    ...(tamperingCount > maxNamed ? [`and ${grouped(tamperingCount - maxNamed)} more`] : []),
+    ...conflicts.slice(0, maxNamed),
     ...(openTaskCount === 0
       ? []
       : [
-          `${grouped(openTaskCount)} of the tasks ${openTaskCount === 1 ? 'is' : 'are'} open: ${some(openTasks, openTaskCount)}`,
+          `${grouped(openTaskCount)} open ${openTaskCount === 1 ? 'task' : 'tasks'}: ${some(openTasks, openTaskCount)}`,
         ]),
-    ...runs.filter((run) => !isGreen(run)).map(describeRun),
+    ...runs.filter((run) => !hasPassed(run)).map(describeRun),
   ].join('; ');
 };
 
@@ -44,18 +43,18 @@ const describeRun = ({ command, outcome, exitCode }: GateRun): string => {
     case 'passed':
       return `"${command}" passed`;
     case 'flaky':
-      return `"${command}" failed, and passed when it was run once more`;
+      return `"${command}" failed, and passed when retried`;
     case 'failed':
-      return `"${command}" failed twice${exitCode === null ? '' : `, with exit code ${exitCode}`}`;
+      return `"${command}" failed (${exitCode === null ? '' : `exit code ${exitCode}, `}retried once)`;
     case 'timed-out':
-      return `"${command}" took too long, twice`;
+      return `"${command}" timed out (retried once)`;
     case 'interrupted':
       return `"${command}" was interrupted`;
   }
 };
 
-const some = (titles: readonly string[], all: number) =>
+const some = (titles: readonly string[], total: number) =>
   `${titles
-    .slice(0, named)
+    .slice(0, maxNamed)
     .map((title) => `"${title}"`)
-    .join(', ')}${all > named ? ` and ${grouped(all - named)} more` : ''}`;
+    .join(', ')}${total > maxNamed ? ` and ${grouped(total - maxNamed)} more` : ''}`;

@@ -30,13 +30,13 @@ export type Verdict = Pick<
   | 'blocked'
 >;
 
-interface Watched extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
-  /** How lines begin that the agent CLI prints of its own behind the words of the agent. */
+interface Observed extends Pick<RunPlan, 'completionPromise' | 'blockedPromise'> {
+  /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
   readonly trailer?: readonly string[];
 }
 
-/** Watches the events of one iteration and judges them when its process has ended. */
-export const observeIteration = ({ trailer, ...promises }: Watched, prompt: string) => {
+/** Observes the events of one iteration and judges them after its process has ended. */
+export const observeIteration = ({ trailer, ...promises }: Observed, prompt: string) => {
   const inMessages = createSearch(promises, {
     isEcho: createEcho(prompt, 'at length'),
     isTrailer: () => false,
@@ -56,18 +56,18 @@ export const observeIteration = ({ trailer, ...promises }: Watched, prompt: stri
   let error: IterationRecord['error'] = null;
 
   return {
-    see(event: AgentEvent): void {
+    observe(event: AgentEvent): void {
       if (isStructure(event)) structured = true;
-      denials.see(event);
+      denials.observe(event);
       switch (event.type) {
         case 'text':
           if (event.plain) {
             inPlainText.feed(event.text);
             return;
           }
-          // An empty turn is no message, and nor is a lone check mark behind a tool.
+          // Neither an empty text nor a lone check mark after a tool call is a message.
           if (event.text.trim() === '' || (worked && saysNothingAtAll(event.text))) return;
-          // Parts between which it did nothing are one message.
+          // Texts without a tool call between them are one message.
           if (worked) inMessages.startMessage();
           worked = false;
           inMessages.feed(`${event.text}\n\n`);
@@ -75,7 +75,7 @@ export const observeIteration = ({ trailer, ...promises }: Watched, prompt: stri
         case 'tool':
           worked = true;
           tools.set(event.tool, (tools.get(event.tool) ?? 0) + 1);
-          calls.see(event);
+          calls.observe(event);
           return;
         case 'usage':
           usage = addUsage(usage ?? unknownUsage, event);
@@ -91,17 +91,17 @@ export const observeIteration = ({ trailer, ...promises }: Watched, prompt: stri
       }
     },
 
-    /** It has said its last word: the end of the iteration need not be hurried. */
+    /** The agent has printed the promise, so the iteration need not be stopped. */
     promised: () => inMessages.judge().found,
 
-    /** What was used so far; null while the agent has not said. */
+    /** Usage so far; null if the agent has not reported any. */
     usage: () => usage,
 
     judge(ended: TurnEnd): Verdict {
-      // From an agent that speaks in events, stray lines are not its words.
+      // If an agent prints events, stray lines are not its messages.
       const { found, mentions, evidence, blocked } = (structured ? inMessages : inPlainText).judge();
       const problem = processProblem(ended) ?? denials.problem(error ?? exitProblem(ended), structured);
-      const why = problem?.message ?? (blocked === null ? null : 'it gave up as well');
+      const why = problem?.message ?? (blocked === null ? null : 'it also gave up');
       return {
         completionFound: found && why === null,
         evidence: found && why === null ? evidence : null,
@@ -120,34 +120,34 @@ export const observeIteration = ({ trailer, ...promises }: Watched, prompt: stri
 
 const saysNothingAtAll = (text: string): boolean => cleanText(text).split('\n').every(saysNothing);
 
-/** What only an agent that speaks in events says. An error may come from its exit code as well. */
+/** Events that only structured output contains. An error may also be derived from the exit code. */
 const isStructure = (event: AgentEvent): boolean =>
   event.type !== 'stderr' && event.type !== 'error' && event.type !== 'denied' && !isPlainText(event);
 
 const isPlainText = (event: AgentEvent): boolean => event.type === 'text' && event.plain;
 
-const mostDenied = 10;
+const maxDeniedTools = 10;
 
-/** What was denied, and whether the agent stopped there. */
+/** Collects denied tools and whether the agent stopped because of them. */
 const createDenials = () => {
   const tools = new Set<string>();
   let message = '';
-  /** It has spoken since the last call that was denied, or at all when nobody knows which call that was. */
+  /** There was a message after the last denied call, or any message if that call is unknown. */
   let hasMessage = false;
   let hasPlainText = false;
   const wasDenied = () => tools.size > 0;
 
   return {
-    see(event: AgentEvent): void {
+    observe(event: AgentEvent): void {
       if (event.type === 'text' && event.plain) hasPlainText ||= event.text.trim() !== '';
       if (event.type === 'text' && !event.plain) hasMessage ||= event.text.trim() !== '';
       if (event.type === 'tool-result' && event.denied) hasMessage = hasPlainText = false;
       if (event.type !== 'denied') return;
-      if (tools.size < mostDenied) tools.add(event.tool);
+      if (tools.size < maxDeniedTools) tools.add(event.tool);
       message = event.message;
     },
     all: (): Denials | null => (wasDenied() ? { tools: [...tools], message } : null),
-    /** An end that nothing else explains is explained by the denial, unless the agent found another way. */
+    /** Attributes an otherwise unexplained end to the denial, unless the agent continued after it. */
     problem(problem: AgentError | null, structured: boolean): AgentError | null {
       const hasSpoken = structured ? hasMessage : hasPlainText;
       const unexplained = problem === null || problem.kind === 'truncated' || problem.kind === 'crash';
@@ -157,27 +157,27 @@ const createDenials = () => {
   };
 };
 
-/** From how many calls in a row on the same call is worth a word. */
-const oftenInARow = 15;
+/** Fewer identical calls in a row are not reported. */
+const minRepeats = 15;
 
-/** Finds the call that was made most often in a row. */
+/** Finds the call that was repeated most often in a row. */
 const createCallCounter = () => {
   let last = '';
   let inARow = 0;
   let most: RepeatedCall | null = null;
   return {
-    see({ tool, title }: { tool: string; title: string }): void {
+    observe({ tool, title }: { tool: string; title: string }): void {
       const call = `${tool} ${title}`;
       inARow = call === last ? inARow + 1 : 1;
       last = call;
-      if (inARow >= oftenInARow && inARow > (most?.times ?? 0))
+      if (inARow >= minRepeats && inARow > (most?.times ?? 0))
         most = { tool, title: title.slice(0, 200), times: inARow };
     },
     repeated: () => most,
   };
 };
 
-/** What was done to the process explains more than what its output then lacks. */
+/** The way the process ended explains more than what its output lacks. */
 const processProblem = (ended: TurnEnd): IterationRecord['error'] => {
   switch (ended.end) {
     case 'not-started':
@@ -187,16 +187,16 @@ const processProblem = (ended: TurnEnd): IterationRecord['error'] => {
     case 'killed':
       return { kind: 'crash', message: `the agent was killed by ${ended.signal}` };
     case 'timed-out':
-      return { kind: 'timeout', message: `the agent was ended: ${ended.problem}` };
+      return { kind: 'timeout', message: `the agent was stopped: ${ended.problem}` };
     case 'out-of-budget':
-      return { kind: 'budget', message: `the agent was ended: ${ended.problem}` };
+      return { kind: 'budget', message: `the agent was stopped: ${ended.problem}` };
     case 'exited':
     case 'answered':
       return null;
   }
 };
 
-/** The exit code comes last: the agent's own words say more. */
+/** Used last: the agent's own error says more than its exit code. */
 const exitProblem = ({ end, exitCode }: TurnEnd): IterationRecord['error'] =>
   end === 'answered' || exitCode === 0 ? null : { kind: 'crash', message: `the agent exited with code ${exitCode}` };
 

@@ -1,14 +1,14 @@
-/** The few words that are known of languages other than English. */
+/** Words of languages other than English. */
 
-/** All that is needed of a short label: "Fertig", "完成"; a longer one says that all of it is. */
+/** A short label that says that the work is done: "Fertig", "完成". A longer one must say that all of it is. */
 export const endsElsewhere = (text: string, words: number): boolean =>
-  words <= (all.test(text) ? longestStatement : longestLabel) && aboutTheEnd.test(text) && !putsOff.test(text);
+  words <= (all.test(text) ? maxStatementWords : maxLabelWords) && aboutTheEnd.test(text) && !putsOff.test(text);
 
-/** It says when something will be printed: "Wenn alle Tests grün sind, gebe ich aus". */
+/** Says when something will be printed: "Wenn alle Tests grün sind, gebe ich aus". */
 export const announcesElsewhere = (text: string): boolean => saying.test(text) && condition.test(text);
 
-const longestLabel = 3;
-const longestStatement = 8;
+const maxLabelWords = 3;
+const maxStatementWords = 8;
 
 const all =
   /全部|所有|すべて|全て|모든|(?<!\p{L})(?:alle|alles|toutes?|tous|tout|todas?|todos?|tutt[aeio]|все|всё|wszystk\p{L}*|alla)(?!\p{L})/iu;

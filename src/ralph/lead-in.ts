@@ -1,59 +1,59 @@
 import { announcesElsewhere, endsElsewhere } from './languages.ts';
 import { plainWords, qualifies, statesDone } from './statement.ts';
 
-export interface Place {
-  /** In a list, a heading or a table, where no sentence goes on. */
+interface SentencePosition {
+  /** In a list, a heading or a table, where a sentence cannot continue on the next line. */
   readonly listed?: boolean;
-  /** With a blank line behind it. */
-  readonly apart?: boolean;
+  /** Followed by a blank line. */
+  readonly separated?: boolean;
 }
 
 /**
- * Whether words that stand right before a promise are about it, so that it is part of what they say: "then output",
- * "when all is done I will print:". What an agent says of its work ("All tests pass", "It prints ok.") is not.
+ * Whether the words right before a promise are about it, so that the promise is part of their sentence: "then output",
+ * "when all is done I will print:". Statements about the work ("All tests pass", "It prints ok.") are not.
  */
-export const leadsUp = (sentence: string, { listed = false, apart = false }: Place = {}): boolean => {
+export const leadsUp = (sentence: string, { listed = false, separated = false }: SentencePosition = {}): boolean => {
   const words = plainWords(sentence);
   if (/[:：]$/.test(words)) return !introduces(words);
   if (/[,;、，；(（[{/=]$|[\s(]["'“‘«„]$/.test(words)) return true;
   if (openingTag.test(words)) return true;
   if (endsSentence(words)) return announces(words);
-  return dangles(words) || announces(words) || (!listed && isCondition(words) && !(apart && isWhole(words)));
+  return dangles(words) || announces(words) || (!listed && isCondition(words) && !(separated && isWhole(words)));
 };
 
-/** Of what is not known to be mere form: an example, a template. */
+/** A tag that may open an example or a template. */
 const openingTag = /^<[a-z][\w-]*>$/i;
 
 const isCondition = (words: string): boolean => /^(?:when|once|if|until|unless|as soon as)\b/i.test(words);
 
-/** A condition with what follows from it, neither of which has to do with the promise: "If in doubt, see the docs". */
+/** A complete conditional sentence that has nothing to do with the promise: "If in doubt, see the docs". */
 const isWhole = (words: string): boolean =>
   /, \S+ \S+/.test(words) &&
   !aboutTheEnd.test(words) &&
   !saying.test(words) &&
   !/\b(?:i|iteration|loop|we)\b/i.test(words);
 
-/** A short label, or a statement, that ends in a colon and does not put the promise off: "Final answer:", "All done:". */
+/** A short label or statement that ends with a colon and does not postpone the promise: "Final answer:", "All done:". */
 export const introduces = (words: string): boolean => {
   const label = plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '');
-  if (wordsIn(label) > longestIntroduction || /["”»]$/.test(label)) return false;
+  if (wordsIn(label) > maxIntroductionWords || /["”»]$/.test(label)) return false;
   if (statesDone(label) || obeys.test(label) || saysNow(label)) return true;
   if (dangles(label) || condition.test(label) || another.test(label)) return false;
   return isAboutTheEnd(label) && !putsOff(label);
 };
 
-/** A heading that says when the promise is printed: "On success:", "How I signal that all is done:". */
+/** A heading that says when the promise will be printed: "On success:", "How I signal that all is done:". */
 const condition =
   /^(?:at|by|during|for|how|in(?! (?:conclusion|short|summary|total))|on|to|upon|what|where|with)(?![-\w])/i;
 
-/** It names the output of something else, or what a word means: "Test output:", "Definition of done:". */
+/** A label for the output of something else, or a definition: "Test output:", "Definition of done:". */
 const another =
   /\b(?:build|command|console|last|log|previous|program|script|shell|terminal|tests?|tool) (?:answer|output|result|status)$|^(?:definition|meaning)\b/i;
 
 const obeys =
   /^as (?:agreed|asked|instructed|promised|requested|required)(?:,? (?:here (?:is|it is)|i(?:'m| am)?(?: now)? (?:emit|output|print|write|emitting|outputting|printing|writing))(?: (?:the|my))?(?: completion)?(?: promise| tag)?)?$/i;
 
-/** The promise is announced for this very moment, or as what follows from a statement that all is done. */
+/** Announces the promise for now, or as the consequence of a statement that all is done. */
 const saysNow = (words: string): boolean => {
   if (!speaker.test(words) || denied.test(words) || /\bthen\b|\?$/i.test(words)) return false;
   if (/\bnow\b/i.test(words)) return true;
@@ -61,31 +61,31 @@ const saysNow = (words: string): boolean => {
   return reason !== undefined && statesDone(reason);
 };
 
-/** It speaks of what is to do or not done. */
+/** Mentions work that is still to be done. */
 export const isPutOff = (words: string): boolean => putsOff(plainWords(words));
 
-/** A phrase that says, without a full stop, that all is done: "All done ✅". */
+/** A phrase without a full stop that says that all is done: "All done ✅". */
 export const declares = (words: string): boolean => {
   const phrase = plainWords(words);
-  return wordsIn(phrase) <= longestPhrase && !putsOff(phrase) && !dangles(phrase) && !saying.test(phrase);
+  return wordsIn(phrase) <= maxPhraseWords && !putsOff(phrase) && !dangles(phrase) && !saying.test(phrase);
 };
 
-/** The same, and it says so itself: "Status: COMPLETE". */
+/** Like `declares`, and the phrase is about the end of the work: "Status: COMPLETE". */
 export const declaresTheEnd = (words: string): boolean => declares(words) && isAboutTheEnd(plainWords(words));
 
-/** A full stop behind an abbreviation ends no sentence. */
+/** A full stop after an abbreviation does not end a sentence. */
 export const endsSentence = (words: string): boolean =>
   /[.!?…。！？．｡।؟۔][\s"'”’»)\]）】」』]*$/.test(words) && !/\b(?:e\.g|i\.e|cf|vs|viz|bzw|z\.\s?b)\.$/i.test(words);
 
-/** The last sentence of a paragraph. Where in doubt, it is longer rather than shorter. */
+/** Returns the last sentence of a paragraph. If in doubt, it returns more rather than less. */
 export const lastSentence = (paragraph: string): string =>
   paragraph
     .trim()
     .split(/(?<=[.!?…][\s"'”’»)\]]{0,20})(?<!\s)\s+(?=["'“‘«(]?[\p{Lu}\p{N}])|(?<=[。！？])|(?<=[।؟۔])\s+/u)
     .at(-1) ?? '';
 
-const longestIntroduction = 20;
-const longestPhrase = 12;
+const maxIntroductionWords = 20;
+const maxPhraseWords = 12;
 const wordsIn = (text: string): number => text.split(/\s+/).filter(Boolean).length;
 
 const isAboutTheEnd = (text: string): boolean => aboutTheEnd.test(text) || endsElsewhere(text, wordsIn(text));
@@ -93,7 +93,7 @@ const isAboutTheEnd = (text: string): boolean => aboutTheEnd.test(text) || endsE
 const aboutTheEnd =
   /\b(?:answer|assistant|closed|complet(?:e|ed|es|ion)|conclusion|confirm(?:ed|ation)?|done|final|finish(?:ed)?|fixed|good|green|hence|implemented|met|ok|output|pass(?:es|ed|ing)?|promise|ready|resolved|result|satisfied|signal|shipped|status|success(?:ful|fully)?|summary|tag|tested|therefore|thus|verdict|verified|working|works)\b/i;
 
-/** Words with which the promise is denied, announced, asked for or made to depend on something. */
+/** Denies, postpones or qualifies the promise. */
 const putsOff = (words: string): boolean => qualifies(words) || (toCome.test(words) && !statesDone(words));
 
 const toCome =
@@ -102,13 +102,13 @@ const toCome =
 const saying =
   /\b(?:print(?:s|ed|ing)?|output(?:s|ted|ting)?|emit(?:s|ted|ting)?|says?|said|saying|writ(?:e|es|ten|ing)|echo|(?:end|finish|close|conclude|reply|respond|answer)(?:s|ed|ing)? with)\b/i;
 
-/** It ends where something has to follow. */
+/** Ends where something has to follow. */
 const dangles = (words: string): boolean => dangling.test(words);
 
 const dangling =
   /(?<![-\w])(?:a|after|an|and|are|as|be|because|before|but|by|emit|exactly|finally|following|if|is|like|not|of|only|or|print|prints|says?|should|so|that|the|then|this|to|unless|until|when|which|will|with|would)$|(?:[,;]|(?<![-\w])(?:always|and|can|finally|i|just|must|never|not|now|only|or|please|shall|should|then|to|we|will|would|you)|n't)\s+(?:answer|output|reply|respond|write)$|\b(?:agent|i|it|iteration|they|we|you) (?:printed|said|wrote)$/i;
 
-/** It says of the promise itself that it comes later, under a condition, or not. */
+/** Says that the promise itself comes later, conditionally, or not at all. */
 const announces = (words: string): boolean => {
   if (/\bnow\b/i.test(words) && !words.endsWith('?') && !denied.test(words)) return false;
   if (announcesElsewhere(words)) return true;

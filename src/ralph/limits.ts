@@ -1,13 +1,13 @@
 import type { AbortReason, Limits, Stop, Usage } from './events.ts';
 
-/** What a run has used up so far. */
+/** What a run has used so far. */
 export interface Spent {
   readonly elapsedMs: number;
   readonly nowMs: number;
   readonly usage: Usage | null;
 }
 
-/** A value for each limit. */
+/** Builds limits from a function that returns the value of each. */
 export const mapLimits = (valueOf: (name: keyof Limits) => number): Limits => ({
   maxDurationMs: valueOf('maxDurationMs'),
   untilMs: valueOf('untilMs'),
@@ -20,14 +20,14 @@ export const mapLimits = (valueOf: (name: keyof Limits) => number): Limits => ({
   maxWaitMs: valueOf('maxWaitMs'),
 });
 
-/** The first limit that is reached; null when all of them leave room. */
+/** Returns the first limit that is reached; null if there is none. */
 export const limitReached = (limits: Limits, { elapsedMs, nowMs, usage }: Spent): Stop | null => {
-  if (elapsedMs >= limits.maxDurationMs) return { cause: 'max-duration', detail: 'the time of --max-duration is over' };
-  if (nowMs >= limits.untilMs) return { cause: 'until', detail: 'the time of --until has come' };
+  if (elapsedMs >= limits.maxDurationMs) return { cause: 'max-duration', detail: '--max-duration reached' };
+  if (nowMs >= limits.untilMs) return { cause: 'until', detail: '--until reached' };
   return usage && overspent(limits, usage);
 };
 
-/** What an agent may still take, and why it is ended when it takes more. */
+/** The time that an agent may still take. */
 export interface Deadlines {
   readonly iterationMs: number;
   readonly idleMs: number;
@@ -43,7 +43,7 @@ export const deadlinesOf = (limits: Limits, elapsedMs: number): Deadlines => ({
   untilMs: limits.untilMs,
 });
 
-/** Why an agent must be ended now, as its run has used too much; null while it may go on. */
+/** Returns why an agent must be stopped now because its run is over budget; null if it is not. */
 export const budgetAbort = (limits: Limits, usage: Usage | null): AbortReason | null => {
   const stop = usage && overspent(limits, usage);
   return stop && { end: 'out-of-budget', why: stop.detail };

@@ -25,37 +25,37 @@ import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
 import { totalUsage } from './usage.ts';
 
-/** All that the loop needs from outside. It touches no file, process, clock or console itself. */
+/** Everything the loop needs from outside. The loop itself accesses no file, process, clock or console. */
 export interface LoopHost {
   now(): Date;
-  /** Milliseconds that no change of the clock disturbs. */
+  /** Milliseconds of a monotonic clock. */
   ticks(): number;
-  /** How long this run has been at work, also before it was interrupted. */
+  /** Running time, including the time before an interruption. */
   elapsedMs(): number;
   random(): number;
-  /** What the run has come to, by the events so far. */
+  /** The totals after all events so far. */
   totals(): RunTotals;
-  /** What runs that share a budget with this one have used. */
+  /** Usage of the other runs that share the budget. */
   usageOfOthers(): Usage | null;
-  /** Resolves after `ms`, or at once when the run is asked to stop. */
+  /** Resolves after `ms`, or as soon as a stop is requested. */
   wait(ms: number): Promise<void>;
-  /** Resolves when the clock shows that time, or at once when the run is asked to stop. */
+  /** Resolves when the clock reaches `ms`, or as soon as a stop is requested. */
   waitUntil(ms: number): Promise<void>;
-  /** The signal that asked the run to stop, null while it may go on. */
+  /** The signal that requested a stop; null if there was none. */
   stopSignal(): string | null;
-  /** Reads the context now and builds the prompt of this iteration. */
+  /** Reads the current context and builds the prompt of the iteration. */
   prompt(iteration: number, last: IterationRecord | null): Promise<string>;
-  /** How lines begin that this agent CLI prints of its own behind the agent's words. */
+  /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
   trailer(agent: AgentChoice): readonly string[];
-  /** `see` says when the agent must be ended, and why. */
-  runAgent(job: AgentJob, see: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
-  /** Remembers the work tree; the function it gives says, and commits, what has changed since. */
+  /** The agent is stopped as soon as `onEvent` returns a reason. */
+  runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
+  /** Takes a snapshot of the work tree. The returned function commits and describes the changes since then. */
   trackWork(iteration: number): Promise<() => Promise<Work>>;
-  /** Called once, before the end of the run is announced: what it did that is in no commit. */
+  /** Returns the work that is in no commit. Called once, before `run-ended` is emitted. */
   uncommitted(): Promise<readonly Uncommitted[]>;
-  /** Looks into what must hold before a promise is believed; null when there is nothing to look into. `again` when it was cut off before. */
+  /** Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before. */
   gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
-  /** null when the change has none. */
+  /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
@@ -72,30 +72,30 @@ interface AgentJob {
 
 export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
 
-/** Where a run stands when it starts or goes on. */
+/** The state in which a run starts or resumes. */
 export interface LoopState {
   readonly last: IterationRecord | null;
-  /** When agents that are held up are free, by their keys. */
+  /** When the cooldown of an agent ends, by its key. */
   readonly cooldowns: ReadonlyMap<string, number>;
-  /** The iteration whose gate was cut off: only that is run again. */
+  /** The iteration whose gate was interrupted: only the gate is run again. */
   readonly pending: IterationRecord | null;
 }
 
-/** Runs the agent again and again until the policy says stop. An attempt that is held up is not an iteration. */
-export const runLoop = async (plan: RunPlan, standing: LoopState, host: LoopHost): Promise<StopReason> => {
-  const roster = createAgentPool({
+/** Runs iterations until the policy stops the loop. A deferred attempt does not count as an iteration. */
+export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): Promise<StopReason> => {
+  const pool = createAgentPool({
     ...plan,
-    ...standing,
+    ...state,
     firstCooldownMs: 30 * plan.retryDelayMs,
     random: host.random,
   });
-  let { last, pending } = standing;
-  const settled = last && agentVerdict(plan, last);
-  if (settled) return end(settled, host);
+  let { last, pending } = state;
+  const verdict = last && agentVerdict(plan, last);
+  if (verdict) return end(verdict, host);
   for (;;) {
     const early = pending ? null : stopBefore(plan, host);
     if (early) return end(early, host);
-    const { agent, freeAtMs } = pending ? { agent: workerOf(plan, pending), freeAtMs: 0 } : roster.next(nowMs(host));
+    const { agent, freeAtMs } = pending ? { agent: agentOf(plan, pending), freeAtMs: 0 } : pool.next(nowMs(host));
     if (freeAtMs > nowMs(host)) {
       const tooLong = waitsTooLong(plan, host.totals(), { agent, freeAtMs });
       if (tooLong) return end(tooLong, host);
@@ -106,9 +106,9 @@ export const runLoop = async (plan: RunPlan, standing: LoopState, host: LoopHost
     const again = pending !== null;
     const ended: IterationRecord = pending ?? (await runIteration({ plan, agent, last }, host));
     const record = await passGate(plan, { ended, again }, host);
-    if (record === null) return end(gateCutOff(ended, host), host);
+    if (record === null) return end(gateInterrupted(ended, host), host);
     pending = null;
-    const untilMs = roster.cooldownUntil(agent, record, nowMs(host));
+    const untilMs = pool.cooldownUntil(agent, record, nowMs(host));
     if (untilMs !== null) {
       const { deferred: _, ...attempt } = record;
       host.emit({ type: 'attempt-deferred', attempt, untilMs, atMs: nowMs(host), at: host.now().toISOString() });
@@ -136,25 +136,25 @@ interface Turn {
   readonly last: IterationRecord | null;
 }
 
-/** One agent from its prompt to its end; its record as it is before the gate. */
-const runIteration = async ({ plan, agent, last }: Turn, world: LoopHost): Promise<IterationRecord> => {
-  const { finishedIterations, deferred } = world.totals();
+/** Runs one agent and returns its record, without the gate. */
+const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promise<IterationRecord> => {
+  const { finishedIterations, deferred } = host.totals();
   const iteration = finishedIterations + 1;
-  const started = world.now();
-  const startTicks = world.ticks();
-  world.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
-  const prompt = await world.prompt(iteration, last);
-  const watch = observeIteration({ ...plan, trailer: world.trailer(agent) }, prompt);
-  const workDone = await world.trackWork(iteration);
-  const deadlines = deadlinesOf(plan.limits, world.elapsedMs());
-  const ended = await world.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
-    watch.see(event);
-    world.emit({ type: 'agent', event });
-    return event.type === 'usage' && !watch.promised()
-      ? budgetAbort(plan.limits, addUsage(allUsage(world), watch.usage()))
+  const started = host.now();
+  const startTicks = host.ticks();
+  host.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
+  const prompt = await host.prompt(iteration, last);
+  const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
+  const workDone = await host.trackWork(iteration);
+  const deadlines = deadlinesOf(plan.limits, host.elapsedMs());
+  const ended = await host.runAgent({ agent, iteration, prompt, deadlines }, (event) => {
+    observer.observe(event);
+    host.emit({ type: 'agent', event });
+    return event.type === 'usage' && !observer.promised()
+      ? budgetAbort(plan.limits, addUsage(allUsage(host), observer.usage()))
       : null;
   });
-  const durationMs = Math.round(world.ticks() - startTicks);
+  const durationMs = Math.round(host.ticks() - startTicks);
   const work = await workDone();
   const record: IterationRecord = {
     v: 2,
@@ -167,12 +167,12 @@ const runIteration = async ({ plan, agent, last }: Turn, world: LoopHost): Promi
     signal: ended.signal,
     end: ended.end,
     ...work,
-    ...watch.judge(ended),
+    ...observer.judge(ended),
     gate: null,
     tasks: null,
     deferred,
   };
-  return world.withoutSecrets(boundRecord(record));
+  return host.withoutSecrets(boundRecord(record));
 };
 
 interface Gating {
@@ -181,47 +181,46 @@ interface Gating {
 }
 
 /**
- * The record with what its gate says; null when the gate was cut off, as the run is asked to stop.
- * Before its commands start, which may take long, the rest is on disk: nothing but them has to be done again.
+ * Returns the record with the result of its gate; null if the gate was interrupted by a stop request.
+ * The commands may take long, so the record is saved before they start: after an interruption only they are run again.
  */
-const passGate = async (plan: RunPlan, { ended, again }: Gating, world: LoopHost): Promise<IterationRecord | null> => {
+const passGate = async (plan: RunPlan, { ended, again }: Gating, host: LoopHost): Promise<IterationRecord | null> => {
   if (!again && runsCommands(plan.gate, ended))
-    world.emit({ type: 'iteration-pending', record: ended, at: world.now().toISOString() });
-  const gate = await world.gate(ended.iteration, ended, again);
-  const cutOff = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
-  if (cutOff && world.stopSignal() !== null) return null;
-  const tasks = await world.tasks();
-  return world.withoutSecrets(boundRecord({ ...ended, ...applyGate(ended, gate), gate, tasks }));
+    host.emit({ type: 'iteration-pending', record: ended, at: host.now().toISOString() });
+  const gate = await host.gate(ended.iteration, ended, again);
+  const interrupted = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
+  if (interrupted && host.stopSignal() !== null) return null;
+  const tasks = await host.tasks();
+  return host.withoutSecrets(boundRecord({ ...ended, ...applyGate(ended, gate), gate, tasks }));
 };
 
-const gateCutOff = ({ iteration }: IterationRecord, world: LoopHost): Stop => ({
+const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop => ({
   cause: 'signal',
-  detail: `stopped by ${world.stopSignal()} while the gate of iteration ${iteration} ran; the next start runs it again`,
+  detail: `stopped by ${host.stopSignal()} during the checks of iteration ${iteration}; resuming runs them again`,
 });
 
-/** The agent of a record, as the roster knows it. */
-const workerOf = ({ agents }: RunPlan, { harness, model }: IterationRecord): AgentChoice =>
+const agentOf = ({ agents }: RunPlan, { harness, model }: IterationRecord): AgentChoice =>
   agents.find((agent) => agentKey(agent) === agentKey({ harness, model })) ?? { harness, model };
 
-/** On disk first, then announced. */
-const persist = async (record: IterationRecord, world: LoopHost): Promise<void> => {
-  await world.save(record);
-  world.emit({ type: 'iteration-finished', record, at: world.now().toISOString() });
+/** Saves a record before it is announced. */
+const persist = async (record: IterationRecord, host: LoopHost): Promise<void> => {
+  await host.save(record);
+  host.emit({ type: 'iteration-finished', record, at: host.now().toISOString() });
 };
 
-/** Why the next iteration must not start; null when it may. */
-const stopBefore = (plan: RunPlan, world: LoopHost): Stop | null => {
-  const signal = world.stopSignal();
+/** Returns why the next iteration must not start; null if it may. */
+const stopBefore = (plan: RunPlan, host: LoopHost): Stop | null => {
+  const signal = host.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
-  if (world.totals().finishedIterations >= plan.maxIterations) return outOfIterations(plan.maxIterations);
+  if (host.totals().finishedIterations >= plan.maxIterations) return outOfIterations(plan.maxIterations);
   return limitReached(plan.limits, {
-    elapsedMs: world.elapsedMs(),
-    nowMs: nowMs(world),
-    usage: allUsage(world),
+    elapsedMs: host.elapsedMs(),
+    nowMs: nowMs(host),
+    usage: allUsage(host),
   });
 };
 
-const allUsage = (world: LoopHost) => addUsage(totalUsage(world.totals()), world.usageOfOthers());
+const allUsage = (host: LoopHost) => addUsage(totalUsage(host.totals()), host.usageOfOthers());
 
 interface CoolingDown {
   readonly agent: AgentChoice;
@@ -230,34 +229,34 @@ interface CoolingDown {
 
 const waitsTooLong = ({ limits }: RunPlan, totals: RunTotals, { agent, freeAtMs }: CoolingDown): Stop | null => {
   if (totals.deferredSinceMs === null || freeAtMs - totals.deferredSinceMs <= limits.maxWaitMs) return null;
-  const why = totals.deferred.at(-1)?.error?.message ?? 'its usage limit';
-  return { cause: 'max-wait', detail: `${agentKey(agent)} cannot work for longer than --max-wait: ${why}` };
+  const why = totals.deferred.at(-1)?.error?.message ?? 'usage limit reached';
+  return { cause: 'max-wait', detail: `${agentKey(agent)} is not available within --max-wait: ${why}` };
 };
 
-const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: CoolingDown, world: LoopHost): Promise<void> => {
-  const why = `${agentKey(agent)} is held up`;
-  const leftMs = limits.maxDurationMs - world.elapsedMs();
-  const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(world) + leftMs);
-  world.emit({ type: 'waiting', untilMs, why, at: world.now().toISOString() });
-  await world.waitUntil(untilMs);
+const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: CoolingDown, host: LoopHost): Promise<void> => {
+  const why = `${agentKey(agent)} is not available yet`;
+  const leftMs = limits.maxDurationMs - host.elapsedMs();
+  const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(host) + leftMs);
+  host.emit({ type: 'waiting', untilMs, why, at: host.now().toISOString() });
+  await host.waitUntil(untilMs);
 };
 
-const backOff = async (ms: number, world: LoopHost): Promise<void> => {
-  const at = world.now().toISOString();
-  world.emit({ type: 'waiting', untilMs: nowMs(world) + ms, why: 'the iteration failed', at });
-  await world.wait(ms);
+const backOff = async (ms: number, host: LoopHost): Promise<void> => {
+  const at = host.now().toISOString();
+  host.emit({ type: 'waiting', untilMs: nowMs(host) + ms, why: 'the iteration failed', at });
+  await host.wait(ms);
 };
 
-const nowMs = (world: LoopHost) => world.now().getTime();
+const nowMs = (host: LoopHost) => host.now().getTime();
 
-/** What was tried last, and is in no record yet, is recorded, unless the run can go on with it. */
-const end = async (stop: Stop, world: LoopHost): Promise<StopReason> => {
-  const { deferred } = world.totals();
+/** Ends the run. A deferred attempt that is not recorded yet is recorded, unless the run can be resumed. */
+const end = async (stop: Stop, host: LoopHost): Promise<StopReason> => {
+  const { deferred } = host.totals();
   const reason = stopCauses[stop.cause];
-  const tried = deferred.at(-1);
-  if (tried && reason !== 'interrupted') await persist({ ...tried, deferred: deferred.slice(0, -1) }, world);
-  const tasks = await world.tasks();
-  const uncommitted = await world.uncommitted();
-  world.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, at: world.now().toISOString() });
+  const lastAttempt = deferred.at(-1);
+  if (lastAttempt && reason !== 'interrupted') await persist({ ...lastAttempt, deferred: deferred.slice(0, -1) }, host);
+  const tasks = await host.tasks();
+  const uncommitted = await host.uncommitted();
+  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, at: host.now().toISOString() });
   return reason;
 };

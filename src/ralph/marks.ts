@@ -2,46 +2,46 @@ import { fenceIn } from './fences.ts';
 import { declares, declaresTheEnd, endsSentence, introduces, isPutOff, lastSentence, leadsUp } from './lead-in.ts';
 import { plainWords, saysNotDone, statesDone } from './statement.ts';
 
-/** Where on its line a tag stands, from what stands before it. */
-export const placeInLine = (
+/** Classifies the position of a tag by the text before it on its line. */
+export const positionInLine = (
   prefix: string,
-): 'alone' | 'behind words' | 'behind a label' | 'undone' | 'not done' | 'sentence' => {
+): 'alone' | 'after words' | 'after label' | 'undone' | 'not done' | 'sentence' => {
   if (undone.test(prefix)) return 'undone';
-  // Without a blank it is a line of a diff.
+  // Without a space it is a line of a diff.
   if (/^\s*[-+]$/.test(prefix)) return 'sentence';
   const words = prefix.replace(marksBefore, '').replace(separatorsBehind, '');
   if (words === '') return 'alone';
-  if (endsSentence(words)) return placeBehind(lastSentence(words));
-  if (/[:：]$/.test(words.replace(/(?<![*_])[*_]+$/, ''))) return placeBehindColon(words);
-  if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'behind words' : 'sentence';
+  if (endsSentence(words)) return positionAfterSentence(lastSentence(words));
+  if (/[:：]$/.test(words.replace(/(?<![*_])[*_]+$/, ''))) return positionAfterColon(words);
+  if (wholeInBold.test(prefix)) return declaresTheEnd(words) ? 'after words' : 'sentence';
   // One word and an arrow name a case: "success → …".
   if (behindArrow.test(prefix) && !/\S\s+\S/.test(words)) return 'sentence';
-  return separated.test(prefix) && declares(words) ? 'behind words' : 'sentence';
+  return separated.test(prefix) && declares(words) ? 'after words' : 'sentence';
 };
 
-const placeBehind = (sentence: string): 'behind words' | 'not done' | 'sentence' => {
+const positionAfterSentence = (sentence: string): 'after words' | 'not done' | 'sentence' => {
   if (leadsUp(sentence)) return 'sentence';
-  return saysNotDone(plainWords(sentence)) ? 'not done' : 'behind words';
+  return saysNotDone(plainWords(sentence)) ? 'not done' : 'after words';
 };
 
-const placeBehindColon = (words: string): 'behind words' | 'behind a label' | 'sentence' => {
+const positionAfterColon = (words: string): 'after words' | 'after label' | 'sentence' => {
   if (!introduces(words)) return 'sentence';
-  return statesDone(plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '')) ? 'behind words' : 'behind a label';
+  return statesDone(plainWords(words).replace(/(?<![\s:：])[\s:：]+$/, '')) ? 'after words' : 'after label';
 };
 
 const wholeInBold = /^[\s>#•-]*(\*\*|__)(?!\s)(?:(?!\1).)+\1\s+[*_`]*$/u;
 
-/** An open box, a cross, a sign that says wait, and what is struck through. */
+/** An open box, strikethrough, a cross, or a sign for waiting or failure. */
 export const undone = /\[ \]|~~|[❌❎✖✗✘🚫⛔🛑⚠⏳⌛🔜🚧❓❔🤔🔴👎]/u;
 
 const emoji = String.raw`\p{So}\p{Emoji_Modifier}\u200d\ufe0f\u20e3`;
-/** With which some local models end their answers. */
+/** End-of-text tokens that some local models print. */
 const endMarks = String.raw`<\|\w+\|>|</s>`;
-/** Tags of HTML, and those in which models put an answer, that change nothing about what is in them. */
+/** HTML tags, and tags in which models wrap an answer, that do not change the meaning of their content. */
 const forms = '(?:p|div|span|center|b|strong|i|em|code|answer|final|final_answer|output|response|result)';
 const arrows = String.raw`\u2190-\u21ff\u27f0-\u27ff\u2900-\u297f`;
 
-/** The marks of Markdown at the start of a line, and what decorates: emphasis, code marks, emoji, arrows, dashes. */
+/** Markdown at the start of a line, and decoration: emphasis, code marks, emoji, arrows, dashes. */
 export const marksBefore = new RegExp(
   String.raw`^(?:\s|>|#{1,6}(?=\s)|[-+•](?=\s)|\d+[.)](?=\s)|\[[xX✓✔]\]|<br ?/?>|<${forms}>|[-=]+>|[–—]|--+|==+|[*_\x60]|[${emoji}${arrows}])+`,
   'u',
@@ -51,7 +51,7 @@ export const separatorsBehind = new RegExp(
   'u',
 );
 const behindArrow = new RegExp(String.raw`(?:(?<![-=])[-=]+>|[${arrows}])[\s*_\x60]*$`, 'u');
-/** More than blanks and emphasis between the words and the tag. */
+/** More than spaces and emphasis between the words and the tag. */
 const separated = new RegExp(String.raw`(?:(?<![-=])[-=]+>|[–—]|\s--?\s|[${emoji}${arrows}])[\s*_\x60]*$`, 'u');
 
 export const decorationBehind = new RegExp(
@@ -59,7 +59,7 @@ export const decorationBehind = new RegExp(
   'u',
 );
 
-/** What stands before and behind a tag, without the brackets or quotes in which it is alone on its line. */
+/** Returns the text before and after a tag, without brackets or quotes that enclose only the tag. */
 export const unwrapped = (prefix: string, rest: string): readonly [prefix: string, rest: string] => {
   const before = prefix.trimEnd();
   const opener = before.at(-1) ?? '';
@@ -67,7 +67,7 @@ export const unwrapped = (prefix: string, rest: string): readonly [prefix: strin
   return wrapped ? [before.slice(0, -1), rest.trimStart().slice(1)] : [prefix, rest];
 };
 
-/** What opens, and what may close it. */
+/** Opening characters, and those that may close them. */
 const brackets: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '(': ')',
@@ -83,7 +83,7 @@ const brackets: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Blank, a rule, a fence, a comment of a few words, or nothing but decoration. */
+/** A line without meaning: blank, a rule, a fence, a comment of a few words, or only decoration. */
 export const saysNothing = (line: string): boolean =>
   fenceIn(line) !== null || isBareComment(line) || (silent.test(line) && !undone.test(line) && !/\.{2}/.test(line));
 

@@ -1,19 +1,18 @@
-import { findIn, type Finding, mentionsKept, type Promises, type Reading } from './finding.ts';
+import { findIn, type Finding, maxMentions, type Promises, type Reading } from './finding.ts';
 import type { Mention } from './promise.ts';
 import { createTail } from './tail.ts';
 
-/** Looks for both promises in an agent's words, in any chunking. They count in the last message only. */
+/** Searches an agent's output for both promises, regardless of chunking. Only the last message counts. */
 export const createSearch = (promises: Promises, reading: Reading) => {
-  const newTail = () => createTail([promises.completionPromise, promises.blockedPromise], mentionsKept);
+  const newTail = () => createTail([promises.completionPromise, promises.blockedPromise], maxMentions);
   let tail = newTail();
   let earlier: readonly Mention[] = [];
   let finding: Finding | null = null;
 
-  /** What the words so far come to. */
   const judge = (): Finding => {
     if (finding !== null) return finding;
     const { mentions, ...latest } = findIn(tail, promises, reading);
-    finding = { ...latest, mentions: [...earlier, ...mentions].slice(-mentionsKept) };
+    finding = { ...latest, mentions: [...earlier, ...mentions].slice(-maxMentions) };
     return finding;
   };
 

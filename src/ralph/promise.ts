@@ -1,17 +1,17 @@
 /** A tag that does not count. */
 export interface Mention {
-  /** The words up to it, and the tag. */
+  /** The text up to and including the tag. */
   readonly words: string;
   readonly why: string;
 }
 
-/** Where a tag stands in a text. */
+/** The position of a tag in a text. */
 export interface Tag {
   readonly start: number;
   readonly end: number;
 }
 
-/** Matches `<promise>TEXT</promise>`, each TEXT literally, with any white space around it. */
+/** Matches `<promise>TEXT</promise>` for each literal TEXT, with any whitespace around it. */
 export const tagPattern = (...promises: readonly string[]): RegExp =>
   new RegExp(`<promise>\\s*(?:${promises.map((promise) => escaped(promise.trim())).join('|')})\\s*</promise>`, 'g');
 
@@ -28,20 +28,21 @@ interface NearMiss {
   readonly why: string;
 }
 
-/** The last tag that was meant to be the promise and is not, by its case, its form or what else is in it. */
+/** Returns the last tag that resembles the promise but differs in case, form or content. */
 export const lastNearMiss = (text: string, promise: string): NearMiss | null => {
-  const wanted = promise.trim();
-  const near = [...text.matchAll(loosePattern(wanted.length + longestNote))].findLast(
-    ([whole, inside]) => isNear(inside!, wanted) && !tagPattern(wanted).test(whole),
+  const expected = promise.trim();
+  const near = [...text.matchAll(loosePattern(expected.length + maxNoteLength))].findLast(
+    ([whole, inside]) => isNear(inside!, expected) && !tagPattern(expected).test(whole),
   );
   if (near === undefined) return null;
   const tag = { start: near.index, end: near.index + near[0].length };
-  return { tag, why: differenceOf(near[0], near[1]!, wanted) };
+  return { tag, why: differenceOf(near[0], near[1]!, expected) };
 };
 
-/** How much emphasis, quotes or blanks may stand inside a near miss, in characters, or a reason behind its text. */
-const roomInside = 24;
-const longestNote = 300;
+/** How many characters of emphasis, quotes or spaces a near miss may contain. */
+const maxDecorationLength = 24;
+/** How many characters of explanation a near miss may contain. */
+const maxNoteLength = 300;
 
 const loosePattern = (longest: number): RegExp =>
   new RegExp(
@@ -49,17 +50,17 @@ const loosePattern = (longest: number): RegExp =>
     'gi',
   );
 
-const isNear = (inside: string, wanted: string): boolean => {
+const isNear = (inside: string, expected: string): boolean => {
   const bare = bareOf(inside);
   if (bare === '') return false;
-  const note = inside.trim().slice(wanted.length);
+  const note = inside.trim().slice(expected.length);
   return (
-    (bare === bareOf(wanted) && inside.length <= wanted.length + roomInside) ||
-    (inside.trim().startsWith(wanted) && /^\s*[:：,–—-]\s*\S/.test(note))
+    (bare === bareOf(expected) && inside.length <= expected.length + maxDecorationLength) ||
+    (inside.trim().startsWith(expected) && /^\s*[:：,–—-]\s*\S/.test(note))
   );
 };
 
-/** Letters and digits only, in one case and one Unicode form. */
+/** Keeps only letters and digits, in lower case and one Unicode form. */
 const bareOf = (text: string): string =>
   text
     .normalize('NFC')
@@ -67,11 +68,11 @@ const bareOf = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
-const differenceOf = (whole: string, inside: string, wanted: string): string => {
-  if (/[\r\n]/.test(inside.trim())) return `its text, "${wanted}", must stand on one line`;
-  if (inside.trim().normalize('NFC') === wanted.normalize('NFC') && inside.trim() !== wanted)
-    return `its text, "${wanted}", was written in another Unicode form`;
-  if (/[:：,–—-]/.test(inside) && bareOf(inside) !== bareOf(wanted))
-    return `it must read <promise>${wanted}</promise>, with whatever else there is to say outside of it`;
-  return `it must read <promise>${wanted}</promise>, not ${whole}`;
+const differenceOf = (whole: string, inside: string, expected: string): string => {
+  if (/[\r\n]/.test(inside.trim())) return `its text, "${expected}", must be on one line`;
+  if (inside.trim().normalize('NFC') === expected.normalize('NFC') && inside.trim() !== expected)
+    return `its text, "${expected}", was written in another Unicode form`;
+  if (/[:：,–—-]/.test(inside) && bareOf(inside) !== bareOf(expected))
+    return `it must read <promise>${expected}</promise>, with any other text outside of it`;
+  return `it must read <promise>${expected}</promise>, not ${whole}`;
 };

@@ -1,42 +1,47 @@
 import { failed, type GateReport, type IterationRecord } from './events.ts';
-import { isGreen, refusalOf } from './gate.ts';
+import { hasPassed, refusalOf } from './gate.ts';
 import type { RunTotals } from './totals.ts';
 
 export interface PreambleOptions {
   readonly iteration?: number;
-  /** Infinity when the loop has no such limit. */
+  /** Infinity if unlimited. */
   readonly maxIterations?: number;
   readonly minIterations?: number;
   readonly completionPromise?: string;
-  /** What the agent promises when it cannot go on. */
+  /** What the agent prints when it cannot continue. */
   readonly blockedPromise?: string;
-  /** What `--add-context` has gathered; blank is as good as none. */
+  /** The text of all `--add-context` calls. */
   readonly contextContent?: string | null;
-  /** What the agent should know of the iteration before. */
+  /** What the agent should know about the previous iteration. */
   readonly lastResult?: string | null;
+  /** The name of the file in which the agent ticks tasks. */
+  readonly tasksFile?: string;
 }
 
 export interface PromptOptions extends PreambleOptions {
   readonly changeId?: string;
+  readonly changeFolder?: string;
   readonly moduleId?: string;
   readonly proposal?: string | null;
   readonly module?: string | null;
-  /** The other files of the change, relative to its folder, in the order in which they should be read. */
+  /** The other files of the change, relative to its folder, in reading order. */
   readonly files?: readonly string[];
+  /** Whether specs are among the files. */
+  readonly hasSpecs?: boolean;
 }
 
-/** The whole prompt of one iteration: preamble, context, last result, proposal, module, the user's own words. */
+/** Builds the prompt of an iteration: preamble, context, last result, proposal, module, the user's prompt. */
 export const buildRalphPrompt = (userPrompt: string, options: PromptOptions): string => {
-  const { changeId, moduleId, proposal, module, files = [] } = options;
+  const { changeId, moduleId, proposal, module } = options;
   const task = [
-    isBlank(proposal) ? null : `## Change Proposal${named(changeId)}\n\n${proposal.trim()}`,
-    isBlank(module) ? null : `## Module${named(moduleId)}\n\n${module.trim()}`,
+    isBlank(proposal) ? null : `## Change Proposal${inParentheses(changeId)}\n\n${proposal.trim()}`,
+    isBlank(module) ? null : `## Module${inParentheses(moduleId)}\n\n${module.trim()}`,
     isBlank(userPrompt) ? null : userPrompt.trim(),
   ].filter((section) => section !== null);
-  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(changeId, files)}\n\n${task.join(separator)}\n`;
+  return `${buildPromptPreamble(options)}\n\n## Your Task\n\n${taskIntroduction(options)}\n\n${task.join(separator)}\n`;
 };
 
-/** The rules of the loop, and what is new in this iteration. Ends with a separator. */
+/** Builds the rules of the loop and what is new in this iteration. Ends with a separator. */
 export const buildPromptPreamble = ({
   iteration = 1,
   maxIterations,
@@ -45,16 +50,20 @@ export const buildPromptPreamble = ({
   blockedPromise = 'BLOCKED',
   contextContent,
   lastResult,
+  tasksFile = 'task list',
 }: PreambleOptions): string => {
   const sections = [
-    rules({ completionPromise, blockedPromise, iteration }, progress(iteration, minIterations, maxIterations)),
+    rules(
+      { completionPromise, blockedPromise, iteration, tasksFile },
+      progress(iteration, minIterations, maxIterations),
+    ),
     isBlank(contextContent) ? null : `## Additional Context (added by user mid-loop)\n\n${contextContent.trim()}`,
     isBlank(lastResult) ? null : `## Result of Iteration ${iteration - 1}\n\n${lastResult.trim()}`,
   ].filter((section) => section !== null);
   return `${sections.join(separator)}\n\n---`;
 };
 
-/** What the next iteration should be told of this one; null when there is nothing worth saying. */
+/** Describes an iteration for the next one; null if there is nothing to report. */
 export const describeResult = (
   record: IterationRecord | null,
   totals: Pick<RunTotals, 'stalled' | 'sameErrorCount'>,
@@ -63,68 +72,68 @@ export const describeResult = (
   const refused =
     record.commitProblem === null ? null : `What it changed could not be committed:\n\n${fenced(record.commitProblem)}`;
   const signs = stuckSigns(record, totals).map((sign) => sign && beginning(sign));
-  const parts = [outcomeOf(record), ...putBack(record.gate), refused, ...signs, ...gateOutput(record.gate)];
+  const parts = [outcomeOf(record), ...restoreSteps(record.gate), refused, ...signs, ...gateOutput(record.gate)];
   return parts.filter((part) => part !== null).join('\n\n') || null;
 };
 
-/** However much a record holds, no more of it is part of a prompt. */
-const longestPart = 4000;
-const mostOutputs = 5;
+/** Limits the part of a record that goes into a prompt. */
+const maxPartLength = 4000;
+const maxOutputs = 5;
 
-const beginning = (text: string) => (text.length > longestPart ? `${text.slice(0, longestPart)}…` : text);
-const ending = (text: string) => (text.length > longestPart ? `…${text.slice(-longestPart)}` : text);
+const beginning = (text: string) => (text.length > maxPartLength ? `${text.slice(0, maxPartLength)}…` : text);
+const ending = (text: string) => (text.length > maxPartLength ? `…${text.slice(-maxPartLength)}` : text);
 
 const outcomeOf = (record: IterationRecord): string | null => {
   if (record.gate !== null && record.gate.tampering.length > 0)
-    return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that as it is, and put back what is named here, whoever changed it. Then print the promise again if it is true.`;
+    return `You printed the promise, but it was not accepted: ${refusalOf(record.gate)}. This says nothing about the rest of your work: leave that alone, and restore what is named here, regardless of who changed it. Then print the promise again if it is true.`;
   if (record.rejected !== null)
     return `You printed the promise, but it was not accepted: ${forAgent(record.rejected, record)}. Check that the work is done before you print it again.`;
   if (failed(record))
-    return `It failed: ${forAgent(record.error?.message, record)}. Work it left half done may be in the files.`;
+    return `It failed: ${forAgent(record.error?.message, record)}. The files may contain half-finished work.`;
   if (record.completionFound)
-    return 'You printed the promise, but more iterations were asked for. Check the work once more, with fresh eyes, and improve it.';
+    return 'You printed the promise, but more iterations were requested. Review the work again, with fresh eyes, and improve it.';
   if (record.gate?.passed === false)
-    return `It left the work in a state that does not hold: ${beginning(refusalOf(record.gate))}.`;
+    return `It left the work in a state that does not pass the checks: ${beginning(refusalOf(record.gate))}.`;
   return null;
 };
 
-/** How a permission can be granted is for a person to read: an agent might grant it to itself. */
+/** Hides how to grant a permission: an agent might grant it to itself. */
 const forAgent = (reason: string | undefined, { denied }: IterationRecord): string =>
   denied && reason === denied.message ? 'it stopped at a tool call that was denied' : beginning(reason ?? '');
 
-const putBack = (gate: GateReport | null): string[] => {
+const restoreSteps = (gate: GateReport | null): string[] => {
   const ways = gate?.restore ?? [];
   return ways.length === 0 ? [] : [`How to restore it:\n\n${ways.map((way) => `- ${way}`).join('\n')}`];
 };
 
-/** From how many on it is more than chance. */
-const suspicious = 2;
+/** How many repetitions are a sign of being stuck. */
+const minRepetitions = 2;
 
 const stuckSigns = (
   { git, repeated, denied }: IterationRecord,
   { stalled, sameErrorCount }: Pick<RunTotals, 'stalled' | 'sameErrorCount'>,
 ) => [
-  stalled >= suspicious
-    ? `The last ${stalled} iterations changed no file. What you do does not work: try another way.`
+  stalled >= minRepetitions
+    ? `The last ${stalled} iterations changed no files. Your approach does not work: try another one.`
     : git?.filesChanged === 0
-      ? 'It changed no file. If you are stuck, try another way.'
+      ? 'It changed no files. If you are stuck, try another approach.'
       : null,
   denied
-    ? `You are not allowed to use ${denied.tools.join(', ')}. Find a way without; if there is none, give up honestly.`
+    ? `You are not allowed to use ${denied.tools.join(', ')}. Find a way without it; if there is none, give up honestly.`
     : null,
-  sameErrorCount >= suspicious ? `The same error has come ${sameErrorCount} times in a row.` : null,
+  sameErrorCount >= minRepetitions ? `The same error occurred ${sameErrorCount} times in a row.` : null,
   repeated === null
     ? null
-    : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.title}). Do not repeat that: try another way.`,
+    : `It called ${repeated.tool} ${repeated.times} times in a row with the same input (${repeated.title}). Do not repeat that: try another approach.`,
 ];
 
 const gateOutput = (gate: GateReport | null): string[] =>
   (gate?.runs ?? [])
-    .filter((run) => !isGreen(run) && run.tail !== '')
-    .slice(0, mostOutputs)
-    .map((run) => `The end of what "${beginning(run.command)}" printed:\n\n${fenced(run.tail)}`);
+    .filter((run) => !hasPassed(run) && run.tail !== '')
+    .slice(0, maxOutputs)
+    .map((run) => `The end of the output of "${beginning(run.command)}":\n\n${fenced(run.tail)}`);
 
-/** The end of a text, in a fence that nothing in it can close. */
+/** Puts the end of a text into a fence that nothing in it can close. */
 const fenced = (whole: string): string => {
   const text = ending(whole);
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
@@ -132,7 +141,7 @@ const fenced = (whole: string): string => {
   return `${fence}\n${text.trimEnd()}\n${fence}`;
 };
 
-const named = (id: string | undefined) => (id ? ` (${id})` : '');
+const inParentheses = (id: string | undefined) => (id ? ` (${id})` : '');
 
 const separator = '\n\n---\n\n';
 
@@ -142,54 +151,51 @@ const progress = (iteration: number, min: number, max: number | undefined) => {
 };
 
 /**
- * The tag stands in the middle of a sentence here, where the promise does not count:
- * an agent that merely repeats its instructions has promised nothing.
+ * The tag is in the middle of a sentence, where it does not count as a promise: an agent that only repeats its
+ * instructions must not end the loop.
  */
 const rules = (
-  { completionPromise, blockedPromise, iteration }: Required<Pick<PreambleOptions, RuleOption>>,
+  { completionPromise, blockedPromise, iteration, tasksFile }: Required<Pick<PreambleOptions, RuleOption>>,
   progressLine: string,
 ) => `# Ralph Wiggum Loop - Iteration ${iteration}
 
-You are one iteration of a loop. The same task goes to a fresh agent again and again until it is done. You remember nothing of the iterations before: what they did is in the files and in the git log.
+You are one iteration of a loop. The same task is given to a fresh agent in each iteration until it is done. You remember nothing of earlier iterations: their work is in the files and in the git log.
 
 ${progressLine}
 
 ## Instructions
 
 1. Look at the current state first: the task below, the files, \`git status\`, \`git log\`. Part of it may be done already.
-2. Keep the todo list current. If the change has a tasks.md, tick a task (\`- [x]\`) when it is done, and add what is missing.
-3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half done.
-4. Verify it: run the tests, the build, the program itself, and mend what is broken.
+2. Keep the todo list current. If the change has a ${tasksFile}, tick a task (\`- [x]\`) when it is done, and add what is missing.
+3. Make progress: take the next open piece and finish it. One finished piece is worth more than three half-finished ones.
+4. Verify it: run the tests, the build and the program itself, and fix what is broken.
 5. Only when the whole task is done and verified, print <promise>${completionPromise}</promise> as your last line, alone on that line, without quotes or backticks.
 
 ## Critical Rules
 
-- The promise is a statement of fact, and it ends the loop. Print it only when it is completely true; otherwise leave it out and simply stop: another iteration follows.
+- The promise is a statement of fact, and it ends the loop. Print it only when it is completely true; otherwise omit it and simply stop: another iteration follows.
 - Never print the promise to escape, to announce it, or to talk about it.
 - Never delete or reword a task, weaken a test or leave a placeholder to make the work look done.
-- Stay with the task. Leave work that is not part of it as it is.
+- Stay on task. Do not change anything that is not part of it.
 
 ## Autonomy Requirements
 
-- Nobody is there to answer. Ask no questions and wait for no approval: decide, note the reason where the next iteration will find it, and go on.
-- Start no background work. Whatever you started is ended when you stop.
-- If something you need is missing, do all that can be done without it first. Only when nothing is left that you can do, give up honestly: print <promise>${blockedPromise}</promise> alone on its line and, on the next line, what is missing and why. That ends the loop, and a person reads it.`;
+- No one is available to answer. Do not ask questions or wait for approval: decide, note the reason where the next iteration will find it, and continue.
+- Do not start background work. Every process that you started is stopped when you stop.
+- If something you need is missing, first do everything that can be done without it. Only when nothing is left that you can do, give up honestly: print <promise>${blockedPromise}</promise> alone on its line and, on the next line, what is missing and why. That ends the loop, and a person reads it.`;
 
-type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration';
+type RuleOption = 'completionPromise' | 'blockedPromise' | 'iteration' | 'tasksFile';
 
-/** How many files are named. */
-const mostFiles = 20;
+const maxFilesListed = 20;
 
-const taskIntroduction = (changeId: string | undefined, files: readonly string[]) => {
-  if (changeId === undefined) return 'Carry out the following.';
-  const start = `Carry out the change below. Its files are in \`.spool/changes/${changeId}/\``;
+const taskIntroduction = ({ changeFolder, files = [], hasSpecs = false }: PromptOptions) => {
+  if (changeFolder === undefined) return 'Carry out the following.';
+  const start = `Carry out the change below. Its files are in \`${changeFolder}/\``;
   if (files.length === 0) return `${start}.`;
-  const names = files.slice(0, mostFiles).map((file) => `- ${file}`);
-  const more = files.length > mostFiles ? [`- and ${files.length - mostFiles} more`] : [];
-  const specs = files.some((file) => file.startsWith('specs/'))
-    ? ' What is in specs/ must hold when the change is done.'
-    : '';
-  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal say what is to be done: leave them as they are, but tick tasks and add those that are missing.${specs}`;
+  const names = files.slice(0, maxFilesListed).map((file) => `- ${file}`);
+  const more = files.length > maxFilesListed ? [`- and ${files.length - maxFilesListed} more`] : [];
+  const specs = hasSpecs ? ' The requirements in the specs must be met when the change is done.' : '';
+  return `${start}; read these as well, in this order:\n\n${[...names, ...more].join('\n')}\n\nThey and the proposal define the work: do not change them, except to tick tasks and add missing ones.${specs}`;
 };
 
 const isBlank = (text: string | null | undefined): text is null | undefined | '' => !text || text.trim() === '';

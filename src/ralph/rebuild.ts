@@ -5,7 +5,7 @@ import { decide } from './policy.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';
 
-/** The run as its start and its records tell it. Where they do not say that it has ended, it counts as cut off. */
+/** Rebuilds the view from its start and its records. Unless they show that the run has ended, it counts as interrupted. */
 export const rebuildView = (start: RunView, records: readonly IterationRecord[]): RunView => {
   const newer = records.filter((record) => record.iteration > start.finishedIterations);
   const totals = newer.reduce<RunTotals>(addRecord, start);
@@ -26,7 +26,7 @@ export const rebuildView = (start: RunView, records: readonly IterationRecord[])
   };
 };
 
-/** The same where nobody knows how the run was started: its numbers are right, and it is never complete. */
+/** Rebuilds the view if the start is unknown. The totals are right, but the run is never complete. */
 export const viewOfRecords = (change: string, records: readonly [IterationRecord, ...IterationRecord[]]): RunView => {
   const [{ run, startedAt, harness, model }] = records;
   const totals = records.reduce<RunTotals>(addRecord, emptyTotals);
@@ -68,7 +68,7 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
   };
 };
 
-/** What the policy said after that record, as far as it does not depend on the clock. */
+/** Returns the decision of the policy after that record, as far as it does not depend on the clock. */
 const endOf = (view: RunView, record: IterationRecord): Stop | null => {
   const limits = mapLimits((name) => view.limits[name] ?? Infinity);
   const decision = decide({
@@ -76,7 +76,7 @@ const endOf = (view: RunView, record: IterationRecord): Stop | null => {
     record,
     totals: view,
     spent: { elapsedMs: view.elapsedMs, nowMs: 0 },
-    // An iteration that was interrupted ended a run that can be resumed.
+    // After an interrupted iteration the run can be resumed.
     stopSignal: record.end === 'interrupted' ? 'a signal' : null,
   });
   return decision.next === 'stop' ? decision.stop : null;

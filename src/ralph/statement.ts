@@ -1,6 +1,6 @@
-/** What words say of the work: that it is done, that something is not, or that it is only a part. */
+/** Classifies statements about the work: all is done, something is not done, or only a part is. */
 
-/** Without emphasis, code marks and typographic apostrophes. */
+/** Removes emphasis and code marks, and normalises apostrophes and spaces. */
 export const plainWords = (text: string): string =>
   text
     .replaceAll(/[*_`]+/g, '')
@@ -8,17 +8,17 @@ export const plainWords = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** A statement that all is done outweighs what it says of the work before: "Both failing tests are fixed". */
+/** A statement that all is done, even if it mentions earlier problems: "Both failing tests are fixed". */
 export const statesDone = (words: string): boolean => {
   const statement = words.replace(opening, '');
   if (nothingLeft.test(statement)) return true;
   return (doneAtEnd.test(statement) || didIt.test(statement)) && !qualifies(statement) && !/[:：]/.test(statement);
 };
 
-/** It is about a part of the work, a case or a time to come, whatever else it says. */
+/** Restricts the statement to a part of the work, a condition or the future. */
 export const qualifies = (words: string): boolean => qualifying.test(words) || noneOfIt.test(words) || isPart(words);
 
-/** Something in it is not done or still under way, or it is an answer with no. */
+/** Says that something is not done or still in progress, or answers "no". */
 export const saysNotDone = (words: string): boolean => {
   const sentence = words.replace(/(?<![.!…])[.!…]+$/, '');
   if (nothingLeft.test(sentence)) return false;
@@ -33,18 +33,18 @@ export const saysNotDone = (words: string): boolean => {
   );
 };
 
-/** A title of what is not done: "Remaining work:", "### Open items". What is optional or for later is no part of it. */
+/** A title of open work: "Remaining work:", "### Open items". Optional and later work does not count. */
 export const titlesOpenWork = (title: string): boolean => {
-  if (title.length > longestTitle) return false;
+  if (title.length > maxTitleLength) return false;
   const text = plainWords(title).replace(/(?<![\s:：])[\s:：]+$/, '');
   const at = text.endsWith(')') ? text.lastIndexOf('(') : -1;
   const [words, note] = at === -1 ? [text, ''] : [text.slice(0, at).trim(), text.slice(at)];
   return openWork.test(words) && !/\b(?:future|later|optional|scope)\b/i.test(note);
 };
 
-const longestTitle = 100;
+const maxTitleLength = 100;
 
-/** A count or a percentage that is not all of it: "1/2 complete", "41 of 42 tests pass". */
+/** A fraction or percentage below the total: "1/2 complete", "41 of 42 tests pass". */
 const isPart = (words: string): boolean =>
   [...words.matchAll(fraction)].some(([, some, all]) => Number(some) < Number(all)) ||
   [...words.matchAll(percentage)].some(([, some]) => Number(some) < 100);
@@ -100,7 +100,7 @@ const saysNotYet = (words: string): boolean => /\byet$/i.test(words) && /(?:\bno
 const isOpen =
   /\b(?:docs|items?|tasks?|tests?|todos?|work)\b(?: \w+)? (?:is|are|remains?) (?:still )?(?:blocked|broken|failing|left|missing|open|pending|red)\b|^(?:left|missing|next (?:action|iteration|phase|round|step|task)|open|pending|remaining|to ?do)(?: (?:items?|steps?|tasks?|work))?\s*:(?!\W*(?:0|no|none|nothing|n\/a)\b)/i;
 
-/** Something has not ended. A server that is still running is as it should be. */
+/** Something has not ended. A server that is still running does not count. */
 const isUnderWay =
   /(?<!\b(?:app|container|daemon|server|service|site))(?:'s| is| are) still (?:being \w+|building|computing|in (?:flight|progress)|running|training|under ?way|waiting)\b/i;
 
@@ -109,15 +109,15 @@ const openWork = new RegExp(
   'i',
 );
 
-/** It says what the agent does next, other than to print the promise. */
+/** Says what the agent does next, other than print the promise. */
 const goesOn =
   /^(?:(?:next|now|then),? )?(?:i|we)(?:'ll| will| still| need to| have to| must| am going to| are going to)(?: now| next| then| still| need to| have to)* (?!(?:now|next|then|still|need|have|be|close|conclude|declare|emit|end|finish|leave|output|print|say|stop)\b|write (?:my|the|this) (?:completion |line|promise|tag))\w|^next,? (?:i|we)\b/i;
 
-/** It says that the agent is still at work: "I'm letting it run". */
+/** Says that the agent is still working: "I'm letting it run". */
 const isBusy =
   /(?:^|[,;–—] ?(?:and |but |so )?)(?:i'm|i am|we're|we are)(?: also| now| still)* (?:checking|continuing|keeping (?:an eye|(?:it|them|this|the \w+(?: \w+)?) (?:alive|going|moving|running))|launching|letting (?:it|them|this|the \w+(?: \w+)?) (?:continue|finish|run)|monitoring|polling|running (?:a|all|another|it|more|one|some|the|them|this)|staying on|waiting|watching|working on)\b/i;
 
-/** Short, so that it is no account of what did fail. */
+/** Only short sentences: a long one may report an earlier failure. */
 const isFailing = (words: string): boolean =>
   words.split(' ').length <= 6 &&
   /\b(?:are|build|checks?|is|it|lint|suite|tests?|that|this) (?:still )?fail(?:s|ed|ing)?[.!…]*$|\bstill (?:broken|fail(?:s|ing)?|missing|open|red)[.!…]*$/i.test(

@@ -1,12 +1,12 @@
 import { type Tag, tagPattern } from './promise.ts';
 
-/** The end of a text that comes in chunks, and the last tags before it, in constant memory. */
+/** Collects the end of a text that arrives in chunks, and the last tags before it, in constant memory. */
 export interface Tail {
   feed(chunk: string): void;
-  /** The end of the text: all that decides about a promise, and more. */
+  /** The end of the text: at least the part that decides about a promise. */
   readonly text: string;
-  /** From here on the tags in `text` are not among the earlier ones. */
-  readonly lookedUpTo: number;
+  /** Tags in `text` before this index are in `earlier`. */
+  readonly scannedUpTo: number;
   /** Oldest first. */
   readonly earlier: readonly TagInText[];
 }
@@ -16,46 +16,46 @@ interface TagInText extends Tag {
   readonly text: string;
 }
 
-/** The text is looked through in blocks that begin at multiples of this: so it does not matter how it was cut. */
+/** The text is scanned in blocks at multiples of this length, so that chunk boundaries do not matter. */
 const blockLength = 8 * 1024;
-/** How much of the text before and behind an earlier tag is kept with it. */
+/** How many characters before and after an earlier tag are stored with it. */
 const around = 1000;
 
-export const createTail = (promises: readonly string[], tagsKept: number): Tail => {
+export const createTail = (promises: readonly string[], maxTags: number): Tail => {
   let text = '';
-  let lookedUpTo = 0;
+  let scannedUpTo = 0;
   let earlier: readonly TagInText[] = [];
 
-  const lookThroughBlock = (): void => {
-    const block = text.slice(lookedUpTo, lookedUpTo + blockLength + around);
+  const scanBlock = (): void => {
+    const block = text.slice(scannedUpTo, scannedUpTo + blockLength + around);
     if (!block.includes('<promise>')) return;
     const tags = [...block.matchAll(tagPattern(...promises))]
       .filter(({ index }) => index < blockLength)
-      .slice(-tagsKept);
+      .slice(-maxTags);
     const excerpts = tags.map(({ index, 0: tag }) => {
-      const start = Math.max(0, lookedUpTo + index - around);
-      const end = lookedUpTo + index + tag.length;
-      return { text: text.slice(start, end + around), start: lookedUpTo + index - start, end: end - start };
+      const start = Math.max(0, scannedUpTo + index - around);
+      const end = scannedUpTo + index + tag.length;
+      return { text: text.slice(start, end + around), start: scannedUpTo + index - start, end: end - start };
     });
-    earlier = [...earlier, ...excerpts].slice(-tagsKept);
+    earlier = [...earlier, ...excerpts].slice(-maxTags);
   };
 
   return {
     feed(chunk) {
       text += chunk;
-      while (text.length - lookedUpTo > 2 * blockLength) {
-        lookThroughBlock();
-        lookedUpTo += blockLength;
-        if (lookedUpTo === blockLength) continue;
+      while (text.length - scannedUpTo > 2 * blockLength) {
+        scanBlock();
+        scannedUpTo += blockLength;
+        if (scannedUpTo === blockLength) continue;
         text = text.slice(blockLength);
-        lookedUpTo -= blockLength;
+        scannedUpTo -= blockLength;
       }
     },
     get text() {
       return text;
     },
-    get lookedUpTo() {
-      return lookedUpTo;
+    get scannedUpTo() {
+      return scannedUpTo;
     },
     get earlier() {
       return earlier;

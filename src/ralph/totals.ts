@@ -1,7 +1,7 @@
 import { failed, type DeferredAttempt, type IterationRecord, type Usage } from './events.ts';
 import { addUsage, usageOf } from './usage.ts';
 
-/** What a run has come to: the numbers that its limits and its summary are about. */
+/** The numbers of a run that its limits and its summary use. */
 export interface RunTotals {
   /** The number of the last iteration in the history. */
   readonly finishedIterations: number;
@@ -13,19 +13,19 @@ export interface RunTotals {
   readonly stalled: number;
   /** Iterations in a row in which a tool was denied, nothing changed and no promise counted. */
   readonly denied: number;
-  /** What the iterations in the history used together; null when none of them said. */
+  /** Total usage of the iterations in the history; null if none of them reported any. */
   readonly usage: Usage | null;
-  /** The last attempts at the next iteration that were held up; no more than `mostHeld`. */
+  /** The last deferred attempts at the next iteration; at most `maxDeferred`. */
   readonly deferred: readonly DeferredAttempt[];
-  /** When the first of them was held up. */
+  /** When the first of them was deferred. */
   readonly deferredSinceMs: number | null;
-  /** The files that were changed, each once; no more than `mostFiles`. */
+  /** The changed files, each once; at most `maxFiles`. */
   readonly files: readonly string[];
-  /** How many more there may be: those that records, or this list, left out. */
+  /** Upper bound of the number of changed files that are missing from `files`. */
   readonly filesLeftOut: number;
   readonly gateRuns: { readonly passed: number; readonly flaky: number; readonly failed: number };
   readonly lastError: string | null;
-  /** How many tasks were done after the last iteration. */
+  /** Completed tasks after the last iteration. */
   readonly tasksDone: number | null;
 }
 
@@ -47,7 +47,7 @@ export const emptyTotals: RunTotals = {
 
 const maxFiles = 1000;
 
-/** What an iteration did is counted, and what deferred it up is its own from here on. */
+/** Adds a record. Its deferred attempts are part of it, so they are reset. */
 export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals => {
   const error = record.error?.message ?? null;
   const stuck = changedNothing(totals, record);
@@ -67,13 +67,13 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
   };
 };
 
-/** What we ended ourselves was no failure of the agent's. */
+/** An iteration that Spool stopped is not a failure of the agent. */
 const failuresAfter = (totals: RunTotals, record: IterationRecord): number => {
   if (record.end === 'interrupted' || record.error?.kind === 'budget') return totals.failures;
   return failed(record) ? totals.failures + 1 : 0;
 };
 
-/** Without git nobody knows. Tasks may be ticked where git does not look. */
+/** Unknown without git. Ticked tasks count as a change, since tasks.md may be ignored by git. */
 const changedNothing = (totals: RunTotals, { git, deferred, tasks }: IterationRecord): boolean => {
   const unchanged = [{ git }, ...deferred].every((attempt) => attempt.git?.filesChanged === 0);
   return unchanged && (tasks?.done ?? null) === (totals.tasksDone ?? tasks?.done ?? null);

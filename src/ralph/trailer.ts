@@ -1,19 +1,19 @@
 /**
- * Whether a line of plain output is what many agent CLIs print of their own behind the agent's words: what it used, how
- * long it took, where the session was saved. `own` are beginnings of lines that the user has declared for the agent.
+ * Whether a line of plain output is one that many agent CLIs print after the agent's message: usage, duration, where the
+ * session was saved. `prefixes` are those that the user has declared for the agent.
  */
-export const isTrailer = (line: string, own: readonly string[] = []): boolean => {
+export const isTrailer = (line: string, prefixes: readonly string[] = []): boolean => {
   const text = line.replace(leadingMarks, '').trim();
-  if (own.some((start) => line.trimStart().startsWith(start) || text.startsWith(start))) return true;
-  return text.length <= longestTrailer && (isStatistics(text) || notices.some((notice) => notice.test(text)));
+  if (prefixes.some((prefix) => line.trimStart().startsWith(prefix) || text.startsWith(prefix))) return true;
+  return text.length <= maxTrailerLength && (isStatistics(text) || notices.some((notice) => notice.test(text)));
 };
 
-const longestTrailer = 200;
+const maxTrailerLength = 200;
 
-/** Bullets, boxes and emoji that decorate such lines. */
+/** Bullets, boxes and emoji. */
 const leadingMarks = /^[^\p{L}\p{N}$€£~]+/u;
 
-/** Numbers, units and the words for what is counted, and nothing else. */
+/** Only numbers, units and the words for what is counted. */
 const isStatistics = (text: string): boolean => {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
   return /\p{N}/u.test(text) && words.some((word) => counted.has(word)) && words.every((word) => known.has(word));

@@ -1,6 +1,6 @@
 import type { Usage } from './events.ts';
 
-/** What is unknown in both stays unknown; what one of them knows is counted. */
+/** Adds two usages. A value that is unknown in one of them counts as 0, and stays null if it is unknown in both. */
 export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
   if (a === null || b === null) return a ?? b;
   const add = (one: number | null, other: number | null) => (one === null ? other : one + (other ?? 0));
@@ -14,7 +14,7 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
   };
 };
 
-/** What the run has used, with the attempts that are in no record yet. */
+/** Returns the usage of a run, including deferred attempts that are not recorded yet. */
 export const totalUsage = ({
   usage,
   deferred,
@@ -23,11 +23,10 @@ export const totalUsage = ({
   readonly deferred: readonly { readonly usage: Usage | null }[];
 }): Usage | null => addUsage(usage, usageOf(deferred));
 
-/** What some attempts used together. */
 export const usageOf = (attempts: readonly { readonly usage: Usage | null }[]): Usage | null =>
   attempts.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null);
 
-/** `1,234,567`. The first call of `toLocaleString` in a process takes 15 ms. */
+/** `1,234,567`. Not `toLocaleString`, whose first call takes 15 ms. */
 export const grouped = (count: number): string => {
   const digits = String(count);
   const first = digits.length % 3 || 3;

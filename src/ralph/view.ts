@@ -14,25 +14,25 @@ import type {
 import type { RunEvent } from './events.ts';
 import type { RunTotals } from './totals.ts';
 
-/** The run as it stands: what state.json holds and every reader shows. */
+/** The current state of a run, as saved in state.json and shown by reporters. */
 export interface RunView extends RunTotals {
   readonly v: 2;
   readonly run: string;
   readonly change: string;
   readonly module: string | null;
   readonly status: 'running' | StopReason;
-  /** What ended it; null while it runs. */
+  /** Why it ended; null while it runs. */
   readonly cause: Stop['cause'] | null;
-  /** The same in words. */
+  /** `cause` in words. */
   readonly detail: string | null;
-  /** The iteration that runs, or the last one that ran. */
+  /** The current iteration, or the last one. */
   readonly iteration: number;
-  /** The agent that works, or worked last. */
+  /** The current agent, or the last one. */
   readonly harness: string;
   readonly model: string | null;
   readonly agents: readonly AgentChoice[];
   readonly allowAll: boolean;
-  /** The agent and what runs its work are in a sandbox. */
+  /** The agent and the verify commands run in a sandbox. */
   readonly sandbox: boolean;
   readonly completionPromise: string;
   readonly minIterations: number;
@@ -44,23 +44,23 @@ export interface RunView extends RunTotals {
   /** null before it is known. */
   readonly workspace: Workspace | null;
   readonly failFast: boolean;
-  /** What iterations change is committed. */
+  /** Changes are committed after each iteration. */
   readonly commit: boolean;
-  /** How many tasks were done when it ended; null while it runs, and when there are none. */
+  /** Task counts at the end; null while it runs, or if there are no tasks. */
   readonly tasks: TaskCount | null;
-  /** What was in no commit when it ended; older runs did not write it down. */
+  /** Work that was in no commit at the end; missing in older runs. */
   readonly uncommitted?: readonly Uncommitted[];
-  /** How long the run was at work when this was written, also before it was interrupted. */
+  /** Running time so far, including the time before an interruption. */
   readonly elapsedMs: number;
-  /** What the iteration that runs has used so far. */
+  /** Usage of the current iteration so far. */
   readonly currentUsage: Usage | null;
-  /** Until when the run waits, in milliseconds since 1970, and for what; null when it does not. */
+  /** Until when the run waits, in milliseconds since 1970, and why; null if it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
-  /** When agents that were held up are free, in milliseconds since 1970, by their keys. */
+  /** When the cooldown of an agent ends, in milliseconds since 1970, by its key. */
   readonly cooldowns: Readonly<Record<string, number>>;
-  /** An iteration whose agent has ended and whose gate has not: it is recorded when its gate was run. */
+  /** An iteration whose agent has ended but whose gate has not. It is recorded after its gate. */
   readonly pending: IterationRecord | null;
-  /** Where its settings came from; null in the state of an older Spool. */
+  /** The origin of its settings; null if an older version of Spool wrote the state. */
   readonly settings: SettingsAtStart | null;
   readonly pid: number;
   readonly startedAt: string;
@@ -68,15 +68,15 @@ export interface RunView extends RunTotals {
   readonly endedAt: string | null;
 }
 
-/** A run that claims to go on although its process is gone was cut off. */
+/** A run with status `running` whose process is gone was interrupted. */
 export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
   view.status === 'running' && !alive ? 'interrupted' : view.status;
 
-/** The run as it is written into the project and told to others: without secrets. What says which run it is stays. */
+/** The view without secrets, for files in the project and for notifications. The fields that identify the run are unchanged. */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {
   const { run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt } = view;
   return { ...clean(view), run, change, module, status, cause, workspace, startedAt, updatedAt, endedAt };
 };
 
-/** A reader of a run: called with every event, and with the view that it led to. */
+/** Called with each event of a run and the view after it. */
 export type OnRunEvent = (event: RunEvent, view: RunView) => void;

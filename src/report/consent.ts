@@ -4,11 +4,11 @@ import type { RunView } from '../ralph/view.ts';
 import { limitsText } from './limits.ts';
 import { visible } from '../text/visible.ts';
 
-/** What an interrupted run that somebody else started would do when it is resumed, in full. */
+/** Describes in full what an interrupted run that someone else started would do if it is resumed. */
 export const renderConsent = (view: RunView, root: string): string[] => {
   const { agents, gate, completionPromise, blockedPromise, minIterations, maxIterations, failFast } = view;
   const limits = mapLimits((name) => view.limits[name] ?? Infinity);
-  const checks = [...gate.verify.map(quoted), ...(gate.requireTasks ? ['the tasks'] : [])];
+  const checks = [...gate.verify.map(quoted), ...(gate.requireTasks ? ['all tasks are done'] : [])];
   const least = minIterations > 1 ? [`at least ${minIterations} iterations`] : [];
   const most = limitsText({ maxIterations: maxIterations ?? Infinity, limits, failFast });
   const rows: readonly (readonly [string, string])[] = [
@@ -16,15 +16,15 @@ export const renderConsent = (view: RunView, root: string): string[] => {
     ['Verifies', checks.join(', ') || 'nothing'],
     ['Promises', `${quoted(completionPromise)}, or ${quoted(blockedPromise)}`],
     ['Limits', [...least, ...most].join(', ')],
-    ['Works in', placeText(view, root)],
-    ['Sandbox', view.sandbox ? 'yes' : 'none'],
+    ['Works in', workspaceText(view, root)],
+    ['Sandbox', view.sandbox ? 'yes' : 'no'],
   ];
   return rows.map(([title, text]) => `  ${title.padEnd(8)}  ${visible(text)}`);
 };
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-const placeText = ({ workspace, commit }: RunView, root: string): string => {
+const workspaceText = ({ workspace, commit }: RunView, root: string): string => {
   const folder = workspace === null || workspace.root === root ? 'the project' : relative(root, workspace.root);
   const branch = workspace?.branch ? `, on branch ${workspace.branch}` : '';
   return `${folder}${branch}${commit ? '' : ', without commits'}`;

@@ -1,36 +1,36 @@
 import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { pluralise, truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
-import { costOf } from './figures.ts';
+import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
+import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
 import type { OnRunEvent } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
 import { unknownUsage } from '../ralph/events.ts';
 
-/** How a change came out of a run of several. */
+/** The result of one change of a batch. */
 export interface Outcome {
   readonly change: string;
-  /** null when it was not started. */
+  /** null if the change was not started. */
   readonly view: RunView | null;
-  /** Why it was not started, or what else there is to say. */
+  /** Why it was not started, or another remark. */
   readonly note: string | null;
 }
 
 export interface Dashboard {
-  /** The reader of one of the runs. */
+  /** Returns the reporter of one run. */
   reportOf(change: string): OnRunEvent;
-  say(line: string): void;
+  log(line: string): void;
   dispose(): void;
 }
 
-/** Several runs on one terminal: on a screen one line for each that is drawn anew, otherwise a line for each step. */
+/** Shows several runs on one terminal: if it is interactive, one line per run that is redrawn; otherwise one line per step. */
 export const createDashboard = (terminal: Terminal): Dashboard => {
   const lines = new Map<string, Progress>();
   let drawn: string[] = [];
 
   const erase = () => {
-    // A window that was made narrower has wrapped what was drawn.
+    // Lines wrap when the window gets narrower.
     const rows = drawn.reduce((sum, text) => sum + Math.max(1, Math.ceil(widthOf(text) / terminal.columns)), 0);
     if (rows > 0) terminal.control({ erase: 'rows above', rows });
     drawn = [];
@@ -38,31 +38,31 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
   const draw = () => {
     if (!terminal.isInteractive) return;
     erase();
-    // No more than fit: lines that have scrolled away cannot be drawn again.
+    // Lines that have scrolled out of the window cannot be redrawn.
     const fitting = [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, Math.max(1, terminal.rows - 2));
     drawn = fitting.map(([change, progress]) => fitLine(oneLine(change), progress, terminal.columns - 1));
     for (const text of drawn) terminal.log(`${text}\n`);
   };
-  const say = (line: string) => {
+  const log = (line: string) => {
     erase();
     terminal.log(`${line}\n`);
     draw();
   };
 
   return {
-    say,
+    log,
     reportOf: (change) => (event, view) => {
       if (event.type === 'run-ended') lines.delete(change);
       else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
       const step = stepOf(event, view);
       if (step === null) draw();
-      else say(`${change}: ${step}`);
+      else log(`${change}: ${step}`);
     },
     dispose: erase,
   };
 };
 
-/** What happens now, from all there is to say of it down to the least. */
+/** Descriptions of the current step, longest first. */
 type Progress = readonly string[];
 
 const progressOf = (event: RunEvent, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
@@ -76,19 +76,19 @@ const progressOf = (event: RunEvent, { iteration, maxIterations, elapsedMs }: Ru
   ];
 };
 
-/** Enough of an id to tell it from others: `002-01_a…`. */
-const shortId = 9;
+/** Enough of an ID to tell changes apart: `002-01_a…`. */
+const shortIdLength = 9;
 
-/** One line that never wraps: of the id as much as there is room for beside what happens. */
+/** Returns one line that does not wrap, with as much of the ID as fits beside the progress. */
 const fitLine = (change: string, progress: Progress, columns: number): string => {
   const roomBeside = (text: string) => columns - widthOf(text) - 2;
-  const fits = (text: string) => roomBeside(text) >= Math.min(shortId, widthOf(change));
+  const fits = (text: string) => roomBeside(text) >= Math.min(shortIdLength, widthOf(change));
   const text = progress.find(fits) ?? progress.at(-1)!;
   const id = truncate(change, roomBeside(text), '…');
   return truncate(id === '' ? text : `${id}  ${text}`, columns);
 };
 
-/** What is worth a line that stays. */
+/** Returns the permanent line for an event; null if it has none. */
 const stepOf = (event: RunEvent, view: RunView): string | null => {
   switch (event.type) {
     case 'notice':
@@ -97,8 +97,8 @@ const stepOf = (event: RunEvent, view: RunView): string | null => {
       return event.plan.allowAll ? allAllowed(event.plan) : null;
     case 'iteration-finished': {
       const { iteration, error, rejected, completionFound, git } = event.record;
-      const said = completionFound ? 'promised' : (rejected ?? error?.message ?? 'no promise yet');
-      return `iteration ${iteration}, ${oneLine(said, 100)}${git === null ? '' : `, ${pluralise(git.filesChanged, 'file')} changed`}`;
+      const result = completionFound ? 'promise accepted' : (rejected ?? error?.message ?? 'not done yet');
+      return `iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`;
     }
     case 'run-ended':
       return `${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`;
@@ -107,7 +107,7 @@ const stepOf = (event: RunEvent, view: RunView): string | null => {
   }
 };
 
-/** The table at the end, one line for each change. */
+/** Renders the final table, one line per change. */
 export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
   const rows = outcomes.map(({ change, view, note }) => {
     if (view === null) return [change, 'not started', '-', '-', '-', '-', note ?? ''];
@@ -123,5 +123,5 @@ export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
       note ?? workspace?.branch ?? '',
     ];
   });
-  return table([['change', 'status', 'iterations', 'at work', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);
+  return table([['change', 'status', 'iterations', 'time', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);
 };

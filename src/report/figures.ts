@@ -1,7 +1,8 @@
-import { failed, type IterationRecord, type Usage } from '../ralph/events.ts';
+import { failed, type GitSummary, type IterationRecord, type Usage } from '../ralph/events.ts';
 import { grouped } from '../ralph/usage.ts';
+import { pluralise } from '../text/format.ts';
 
-/** `2,000 tokens in (200 cached), 100 out (20 reasoning), $0.0022`; empty when the agent said nothing. */
+/** `2,000 tokens in (200 cached), 100 out (20 reasoning), $0.0022`; empty if the agent reported nothing. */
 export const usageText = (usage: Usage | null | undefined): string => {
   if (!usage) return '';
   const { inputTokens, outputTokens, cacheReadTokens, reasoningTokens, costUsd } = usage;
@@ -23,5 +24,9 @@ export const costOf = ({ costUsd }: Usage): string =>
 export const outcome = (record: IterationRecord): string => {
   if (record.completionFound) return 'promised';
   if (record.end === 'interrupted') return 'interrupted';
-  return failed(record) ? 'failed' : 'went on';
+  return failed(record) ? 'failed' : 'continued';
 };
+
+/** `2 files changed`, or `no changes`. */
+export const filesChangedText = ({ filesChanged }: Pick<GitSummary, 'filesChanged'>): string =>
+  filesChanged === 0 ? 'no changes' : `${pluralise(filesChanged, 'file')} changed`;

@@ -2,7 +2,7 @@ import { safeJson } from '../text/controls.ts';
 import type { OnRunEvent } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
 
-/** One event a line, for programs; the last one comes with the whole view. With several runs each says whose it is. */
+/** Prints events as newline-delimited JSON. The last one includes the view; with `change`, each event names it. */
 export const createJsonReporter =
   (terminal: Terminal, change?: string): OnRunEvent =>
   (event, view) => {

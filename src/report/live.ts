@@ -10,8 +10,8 @@ import {
 } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate.ts';
 import type { RunView } from '../ralph/view.ts';
-import { lineChanges, pluralise, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';
-import { usageText } from './figures.ts';
+import { lineChanges, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';
+import { filesChangedText, usageText } from './figures.ts';
 import { withoutControls } from '../text/controls.ts';
 import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
@@ -21,51 +21,51 @@ import { createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface LiveOptions {
-  /** Show what the agent says and does while it works. */
+  /** Show the agent's messages and tool calls. */
   readonly stream: boolean;
-  /** Show what it thinks, and which mentions of the promise were not counted. */
+  /** Also show reasoning and the mentions of the promise that were ignored. */
   readonly verbose: boolean;
-  /** What is known of the harness of that name. */
   readonly harness: (name: string) => HarnessFacts;
-  /** Where the prompts and the logs of a run are, as the user would type it. */
+  /** Returns the folder with the prompts and logs of a run, relative to the current folder. */
   readonly folderOf: (view: RunView) => string;
   /** Hosts and paths that the user allows in the sandbox. */
   readonly sandboxAllow: readonly string[];
   readonly sandboxWrite: readonly string[];
 }
 
+/** The part of a harness that is shown. Fields must have the names of `Harness`, which this room cannot import. */
 interface HarnessFacts {
-  /** How the agent is called, such as "OpenCode". */
+  /** The name shown to users, such as "OpenCode". */
   readonly title: string;
-  /** What config.json has for it, when it is declared there. */
-  readonly own?: { readonly command: string };
+  /** Set if it is declared in config.json. */
+  readonly custom?: { readonly command: string };
   /** What it cannot do without --allow-all. */
-  readonly unlessAllowed?: string;
-  /** What can be learnt from its output, such as "cost". */
+  readonly permissions?: { readonly defaultRestrictions?: string };
+  /** What its output reports, such as "cost". */
   readonly capabilities: readonly string[];
 }
 
 const oneMinute = 60_000;
 
-/** Shows a run to a person, event by event. */
+/** Renders the events of a run as text. */
 export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => {
   const { style } = terminal;
-  const ticker = createStatusLine(terminal);
+  const statusLine = createStatusLine(terminal);
   let plan: RunPlan | null = null;
 
-  /** The last words of the agent did not end their line. */
+  /** The last output of the agent did not end with a newline. */
   let lineIsOpen = false;
 
   const write = (print: () => void) => {
     if (lineIsOpen) terminal.print('\n');
     lineIsOpen = false;
-    ticker.above(print);
+    statusLine.above(print);
   };
-  const say = (line: string) => write(() => terminal.log(`${line}\n`));
-  const out = (line: string) => write(() => terminal.print(`${line}\n`));
-  /** A long line comes in pieces. On a screen each ends its line, as the ticker needs one of its own. */
-  const outPlain = (text: string) => {
-    if (terminal.isInteractive) return out(withoutLineEnd(text));
+  const log = (line: string) => write(() => terminal.log(`${line}\n`));
+  const print = (line: string) => write(() => terminal.print(`${line}\n`));
+  /** A long line arrives in pieces. On an interactive terminal each piece ends with a newline, for the status line. */
+  const printPlain = (text: string) => {
+    if (terminal.isInteractive) return print(withoutLineEnd(text));
     terminal.print(text);
     lineIsOpen = !text.endsWith('\n');
   };
@@ -74,19 +74,19 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
     if (!options.stream) return;
     switch (event.type) {
       case 'text':
-        return event.plain ? outPlain(event.text) : out(withoutLineEnd(withoutControls(event.text)));
+        return event.plain ? printPlain(event.text) : print(withoutLineEnd(withoutControls(event.text)));
       case 'tool':
-        return out(style('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.title, 100)}`.trimEnd()));
+        return print(style('cyan', `  · ${oneLine(event.tool)} ${oneLine(event.title, 100)}`.trimEnd()));
       case 'tool-result':
-        return event.failed && !event.denied ? out(style('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
+        return event.failed && !event.denied ? print(style('red', `  ! ${oneLine(event.tool)} failed`)) : undefined;
       case 'denied':
-        return out(style('red', `  ! ${oneLine(event.tool)} denied`));
+        return print(style('red', `  ! ${oneLine(event.tool)} denied`));
       case 'error':
-        return say(style('red', `  ! ${oneLine(event.message)}`));
+        return log(style('red', `  ! ${oneLine(event.message)}`));
       case 'stderr':
-        return event.text.trim() === '' ? undefined : say(style('dim', `  ${withoutControls(event.text)}`));
+        return event.text.trim() === '' ? undefined : log(style('dim', `  ${withoutControls(event.text)}`));
       case 'reasoning':
-        return options.verbose ? out(style('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
+        return options.verbose ? print(style('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
       case 'usage':
         return;
     }
@@ -96,45 +96,45 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
     switch (event.type) {
       case 'run-started':
         plan = event.plan;
-        for (const line of introduce(event, options)) say(line);
-        if (event.guarded?.length) say(`Guarded      ${guardedText(event.guarded, options.verbose)}`);
+        for (const line of introduce(event, options)) log(line);
+        if (event.guarded?.length) log(`Guarded      ${guardedText(event.guarded, options.verbose)}`);
         return;
       case 'iteration-started':
-        ticker.stop();
-        say('');
-        say(style('bold', iterationTitle(event, plan, options)));
-        ticker.start(`${options.harness(event.agent.harness).title} works`);
+        statusLine.stop();
+        log('');
+        log(style('bold', iterationTitle(event, plan, options)));
+        statusLine.start(`${options.harness(event.agent.harness).title} is working…`);
         return;
       case 'agent':
         return showAgent(event.event);
       case 'notice':
-        return say(style('yellow', event.text));
+        return log(style('yellow', event.text));
       case 'iteration-finished':
-        ticker.stop();
-        say(summary(event.record, terminal));
-        for (const line of waysOut(event.record, view)) say(line);
-        return options.verbose ? mentions(event.record).forEach(say) : undefined;
+        statusLine.stop();
+        log(iterationSummary(event.record, terminal));
+        for (const line of tamperingAdvice(event.record, view)) log(line);
+        return options.verbose ? mentions(event.record).forEach(log) : undefined;
       case 'attempt-deferred':
-        ticker.stop();
-        return say(style('yellow', describeDeferred(event, view, options)));
+        statusLine.stop();
+        return log(style('yellow', describeDeferred(event, view, options)));
       case 'waiting': {
         const ms = event.untilMs - Date.now();
         const at = ms < oneMinute ? '' : ` (until ${localTime(new Date(event.untilMs).toISOString())})`;
-        say(style('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
-        return ticker.start('Waiting', event.untilMs);
+        log(style('dim', `Waiting ${duration(Math.max(0, ms))}${at}: ${event.why}.`));
+        return statusLine.start('Resuming in', event.untilMs);
       }
       case 'iteration-pending':
         return;
       case 'gate-started':
-        ticker.stop();
-        say(style('dim', `Verifying: ${event.commands.map((command) => shown(command)).join('; ')}`));
-        return ticker.start('Verifying');
+        statusLine.stop();
+        log(style('dim', `Verifying: ${event.commands.map((command) => shown(command)).join('; ')}`));
+        return statusLine.start('Verifying…');
       case 'run-ended':
-        ticker.stop();
-        say('');
-        say(`${style(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
-        for (const line of summarise(view)) say(line);
-        say(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
+        statusLine.stop();
+        log('');
+        log(`${style(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
+        for (const line of summarise(view)) log(line);
+        log(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
         return terminal.isInteractive ? terminal.control('bell') : undefined;
     }
   };
@@ -167,50 +167,49 @@ const introduce = (event: RunEvent & { type: 'run-started' }, options: LiveOptio
   const { plan, workspace, commands = [] } = event;
   const agents = plan.agents.map(
     (agent) =>
-      `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'its default model' : `model ${agent.model}`}`,
+      `${fullTitle(harness(agent.harness))}, ${agent.model === null ? 'default model' : `model ${agent.model}`}`,
   );
-  const unlessAllowed = plan.agents.map((agent) => harness(agent.harness).unlessAllowed).find((text) => text);
-  const own = `the agent's own rules; nothing is approved for it (--allow-all would)${unlessAllowed ? `: ${unlessAllowed}` : ''}`;
-  const min = plan.minIterations === 1 ? '' : `, not before iteration ${plan.minIterations}`;
+  const restrictions = plan.agents
+    .map((agent) => harness(agent.harness).permissions?.defaultRestrictions)
+    .find((text) => text);
+  const ownRules = `the agent's own rules (--allow-all to skip prompts)${restrictions ? `: ${restrictions}` : ''}`;
+  const min = plan.minIterations === 1 ? '' : `, after at least ${plan.minIterations} iterations`;
   return [
     `Change       ${plan.change}${plan.module === null ? '' : ` (module ${plan.module})`}`,
-    `Agent        ${agents.join('; if that cannot work: ')}`,
-    `Permissions  ${plan.allowAll ? allAllowed(plan) : own}`,
+    `Agent        ${agents.join('; fallback: ')}`,
+    `Permissions  ${plan.allowAll ? allAllowed(plan) : ownRules}`,
     ...(plan.sandbox ? [`Sandbox      ${sandboxText(options)}`] : []),
-    `Until        <promise>${plan.completionPromise}</promise>${min}${gateText(plan, commands)}`,
+    `Done when    ${conditionsText(plan, commands)}${min}`,
     ...otherCommands(commands, workspace),
     `Limits       ${limitsText(plan, (about) => except(about, plan, options)).join(', ')}`,
   ];
 };
 
-/** `mine (own: ./tools/agent)`: whoever wrote the project has chosen the name. */
-const fullTitle = ({ title, own }: HarnessFacts): string =>
-  own === undefined ? title : `${title} (own: ${shown(own.command)})`;
+/** `mine (custom: ./tools/agent)`: the name alone, which the project chooses, may mislead. */
+const fullTitle = ({ title, custom }: HarnessFacts): string =>
+  custom === undefined ? title : `${title} (custom: ${shown(custom.command)})`;
 
-/** What `--allow-all` means for a run. */
+/** Describes what `--allow-all` means for a run. */
 export const allAllowed = ({ sandbox }: Pick<RunPlan, 'sandbox'>): string => {
   const everything = 'everything is allowed without asking (--allow-all)';
-  return sandbox
-    ? everything
-    : `${everything}, and without a sandbox it reaches all that you can reach (--sandbox confines it)`;
+  return sandbox ? everything : `${everything}; without --sandbox, the agent can access everything that you can`;
 };
 
 const sandboxText = ({ sandboxAllow, sandboxWrite }: LiveOptions): string => {
   const files = ['the project', ...sandboxWrite].join(', ');
   const hosts = ["the agent's providers", 'this machine', ...sandboxAllow].join(', ');
-  return oneLine(`what runs can write to ${files}, and reach ${hosts}`, 500);
+  return oneLine(`can write to ${files}; can connect to ${hosts}`, 500);
 };
 
-/** How many names of what is guarded are shown. */
-const mostGuarded = 6;
+const maxGuardedShown = 6;
 
 const guardedText = (names: readonly string[], all: boolean): string => {
-  if (all || names.length <= mostGuarded) return someOf(names, names.length, names.length);
-  return `${someOf(names, names.length, mostGuarded)} (--verbose shows them)`;
+  if (all || names.length <= maxGuardedShown) return someOf(names, names.length, names.length);
+  return `${someOf(names, names.length, maxGuardedShown)} (--verbose to show all)`;
 };
 
-/** How a person puts right what the gate refused because the goal was changed. */
-const waysOut = ({ gate }: IterationRecord, { workspace }: RunView): string[] => {
+/** Returns the commands that restore or accept what the gate rejected as tampering. */
+const tamperingAdvice = ({ gate }: IterationRecord, { workspace }: RunView): string[] => {
   if (!gate?.accept) return [];
   const where = workspace?.worktree ? ` (in ${workspace.root})` : '';
   return [
@@ -220,20 +219,19 @@ const waysOut = ({ gate }: IterationRecord, { workspace }: RunView): string[] =>
 };
 
 const mentions = (record: IterationRecord): string[] =>
-  record.mentions.map(({ words, why }) => `  Not counted, ${why}: ${oneLine(words, Infinity).slice(-200)}`);
+  record.mentions.map(({ words, why }) => `  Ignored, ${why}: ${oneLine(words, Infinity).slice(-200)}`);
 
-/** `, verified by "npm test" (config.json, trusted 2026-11-16), the tasks`; empty when nothing is looked into. */
-const gateText = ({ gate }: RunPlan, origins: Origins): string => {
-  const by = [
-    ...gate.verify.map((command) => `"${shown(command)}"${originText(origins, 'verify', command)}`),
-    ...(gate.requireTasks ? ['the tasks'] : []),
-  ];
-  return by.length === 0 ? '' : `, verified by ${by.join(', ')}`;
-};
+/** `<promise>COMPLETE</promise>, "npm test" passes (config.json, trusted 2026-11-16), all tasks are done`. */
+const conditionsText = ({ completionPromise, gate }: RunPlan, origins: Origins): string =>
+  [
+    `<promise>${completionPromise}</promise>`,
+    ...gate.verify.map((command) => `"${shown(command)}" passes${originText(origins, 'verify', command)}`),
+    ...(gate.requireTasks ? ['all tasks are done'] : []),
+  ].join(', ');
 
 type Origins = readonly CommandOrigin[];
 
-/** The setup where there is something to set up, and what is run at the end. */
+/** Lists the setup command if there is a worktree to set up, and the notify command. */
 const otherCommands = (origins: Origins, workspace: Workspace): string[] => {
   const line = (title: string, key: CommandOrigin['key']) =>
     origins
@@ -242,12 +240,11 @@ const otherCommands = (origins: Origins, workspace: Workspace): string[] => {
   return [...(workspace.worktree === null ? [] : line('Setup', 'worktreeSetup')), ...line('Notify', 'notify')];
 };
 
-/** Commands are hardly ever longer. */
-const longestCommand = 1000;
+const maxCommandColumns = 1000;
 
-const shown = (command: string): string => truncate(visible(command), longestCommand, '…');
+const shown = (command: string): string => truncate(visible(command), maxCommandColumns, '…');
 
-/** ` (config.json, trusted 2026-11-16)`; empty for what was typed as a flag. */
+/** ` (config.json, trusted 2026-11-16)`; empty for a command passed as a flag. */
 const originText = (origins: Origins, key: CommandOrigin['key'], command: string): string => {
   const origin = origins.find((one) => one.key === key && one.command === command);
   if (origin === undefined || origin.source.startsWith('--')) return '';
@@ -256,7 +253,7 @@ const originText = (origins: Origins, key: CommandOrigin['key'], command: string
   return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${dayOf(origin.trusted)}`})`;
 };
 
-/** ` (not for Codex)`: a limit does not hold for an agent that does not report what it is about. */
+/** ` (not for Codex)`: a limit does not apply to an agent that does not report the value. */
 const except = (capability: string, { agents }: RunPlan, { harness }: LiveOptions): string => {
   const facts = agents.map((agent) => harness(agent.harness));
   const silent = facts.filter(({ capabilities }) => !capabilities.includes(capability)).map(({ title }) => title);
@@ -269,25 +266,29 @@ const describeDeferred = (
   { harness }: LiveOptions,
 ): string => {
   const { attempt } = event;
-  const others = view.agents.length > 1 ? ' Another agent goes on with it if one is free.' : '';
-  const why = oneLine(attempt.error?.message ?? 'it cannot work now', 200);
-  return `${harness(attempt.harness).title} is held up: ${why}. This does not count as an iteration.${others}`;
+  const others = view.agents.length > 1 ? ' Falling back to another agent if one is available.' : '';
+  const problem = attempt.error?.kind === 'rate-limit' ? 'hit its usage limit' : 'is not available';
+  const why = oneLine(attempt.error?.message ?? 'no reason given', 200);
+  return `${harness(attempt.harness).title} ${problem}: ${why} (not counted as an iteration).${others}`;
 };
 
-const summary = (record: IterationRecord, { style }: Terminal): string => {
+const iterationSummary = (record: IterationRecord, { style }: Terminal): string => {
   const took = duration(record.durationMs);
-  const work =
-    record.git === null
-      ? 'no git'
-      : `${pluralise(record.git.filesChanged, 'file')} changed (${lineChanges(record.git)})`;
   const commit = record.commit === null ? [] : [`commit ${record.commit.slice(0, 8)}`];
   const used = usageText(record.usage);
   const denied = record.denied ? [`denied: ${oneLine(record.denied.tools.join(', '))}`] : [];
-  const facts = [took, work, ...commit, ...(used ? [used] : []), ...denied].join(', ');
-  if (record.completionFound) return style('green', `Promise found: ${facts}`);
-  if (record.blocked !== null) return style('red', `The agent gave up, ${oneLine(record.blocked)}: ${facts}`);
-  if (record.rejected !== null) return style('red', `Promise rejected: ${oneLine(record.rejected)} (${facts})`);
-  const gate = record.gate?.passed === false ? style('red', `; the gate is red: ${refusalOf(record.gate)}`) : '';
-  if (failed(record)) return style('red', `Failed, ${oneLine(record.error?.message ?? '')}: ${facts}`);
-  return `No promise yet: ${facts}${gate}`;
+  const rest = [workText(record), ...commit, ...(used ? [used] : []), ...denied].join(', ');
+  const facts = `${took}, ${rest}`;
+  if (record.completionFound) return style('green', `Promise accepted: ${facts}`);
+  if (record.blocked !== null) return style('red', `Gave up: ${oneLine(record.blocked)} (${facts})`);
+  if (record.rejected !== null) return style('red', `Promise not accepted: ${oneLine(record.rejected)} (${facts})`);
+  if (record.end === 'interrupted') return style('red', `Interrupted after ${took}: ${rest}`);
+  if (failed(record)) return style('red', `Failed: ${oneLine(record.error?.message ?? '')} (${facts})`);
+  const gate = record.gate?.passed === false ? style('red', `; checks failed: ${refusalOf(record.gate)}`) : '';
+  return `Not done yet: ${facts}${gate}`;
+};
+
+const workText = ({ git }: IterationRecord): string => {
+  if (git === null) return 'no git';
+  return git.filesChanged === 0 ? 'no changes' : `${filesChangedText(git)} (${lineChanges(git)})`;
 };

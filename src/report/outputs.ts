@@ -3,24 +3,25 @@ import { withoutControls } from '../text/controls.ts';
 import { systemProblem } from '../errors.ts';
 
 /**
- * Where everything is written to, and the one place where text is made safe for a terminal: whatever it holds of files,
- * agents, hooks and git, no control character of theirs gets through. Node makes a stream when it is first used, which
- * takes time, so that is when it is asked for.
+ * Writes to stdout and stderr. The only place where text is made safe for a terminal: control characters from files,
+ * agents, hooks and git are removed. Node creates a stream on first access, which is slow, so `stdout` and `stderr` are
+ * accessed only when needed.
  */
 export interface Outputs {
-  /** Prints a whole short answer at once, without a stream. */
-  answer(text: string): void;
-  out(text: string): void;
-  say(text: string): void;
-  /** Puts text into a style; it loses that of any other origin. */
-  paint(codes: StyleCodes, text: string): string;
-  /** Moves the cursor of the screen, erases, or rings. */
+  /** Prints a short result at once, without creating a stream. */
+  printResult(text: string): void;
+  print(text: string): void;
+  /** Writes to stderr. */
+  log(text: string): void;
+  /** Styles a text. Escape sequences that are part of the text itself are removed. */
+  style(codes: StyleCodes, text: string): string;
+  /** Writes a control sequence to stderr. */
   control(sequence: ControlSequence): void;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** The numbers that begin and end a style. */
+/** SGR codes. */
 type StyleCodes = readonly [begin: number, end: number];
 
 export type ControlSequence =
@@ -28,15 +29,15 @@ export type ControlSequence =
 
 const stdoutNumber = 1;
 
-/** How a style begins and ends in a text on its way. It is drawn for each process, so that nobody else can write it. */
+/** Marks styles in a text with a random string until it is printed, so that no input can contain such a mark. */
 const createStyles = () => {
   let mark: string | null = null;
   return {
-    paint: ([begin, end]: StyleCodes, text: string): string => {
+    apply: ([begin, end]: StyleCodes, text: string): string => {
       mark ??= `<${crypto.randomUUID()}:`;
       return `${mark}${begin}>${text}${mark}${end}>`;
     },
-    /** Without controls but for the styles. */
+    /** Removes control characters and replaces the marks by styles. */
     clean: (text: string): string => {
       const safe = withoutControls(text);
       if (mark === null || !safe.includes(mark)) return safe;
@@ -52,42 +53,42 @@ const sequenceOf = (sequence: ControlSequence): string => {
 };
 
 /**
- * A reader that has left (`spool list | head`) is no error. A disk that is full is one, and `onLost` is called, for a
- * command that has printed its answer, but never for a run, which goes on.
+ * A closed pipe (`spool list | head`) is not an error. Any other failed write (such as a full disk) is: `onLost` is called
+ * for a command that is finished, but not during a run, which continues.
  */
 export const createOutputs = (onLost: () => void): Outputs => {
   const styles = createStyles();
   const watched = new Set<NodeJS.WriteStream>();
-  const sayLost = (error: unknown) => outputs.say(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
+  const logLost = (error: unknown) => outputs.log(`spool: Cannot write the output: ${systemProblem(error)}.\n`);
   const watch = (stream: NodeJS.WriteStream): NodeJS.WriteStream => {
     if (watched.has(stream)) return stream;
     watched.add(stream);
     stream.once('error', (error: NodeJS.ErrnoException) => {
       stream.on('error', () => {});
-      if (hasLeft(error)) return;
-      if (stream === process.stdout) sayLost(error);
+      if (isClosedPipe(error)) return;
+      if (stream === process.stdout) logLost(error);
       if (process.exitCode === 0) onLost();
     });
     return stream;
   };
 
   const outputs: Outputs = {
-    answer: (text) => {
+    printResult: (text) => {
       const bytes = Buffer.from(styles.clean(text));
       try {
         const written = writeSync(stdoutNumber, bytes);
         if (written < bytes.length) outputs.stdout.write(bytes.subarray(written));
       } catch (error) {
-        if (hasLeft(error)) return;
-        // A slow reader: the stream waits for it.
+        if (isClosedPipe(error)) return;
+        // The pipe is full: the stream waits for the reader.
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return void outputs.stdout.write(bytes);
-        sayLost(error);
+        logLost(error);
         onLost();
       }
     },
-    out: (text) => void outputs.stdout.write(styles.clean(text)),
-    say: (text) => void outputs.stderr.write(styles.clean(text)),
-    paint: styles.paint,
+    print: (text) => void outputs.stdout.write(styles.clean(text)),
+    log: (text) => void outputs.stderr.write(styles.clean(text)),
+    style: styles.apply,
     control: (sequence) => void outputs.stderr.write(sequenceOf(sequence)),
     get stdout() {
       return watch(process.stdout);
@@ -99,4 +100,4 @@ export const createOutputs = (onLost: () => void): Outputs => {
   return outputs;
 };
 
-const hasLeft = (error: unknown) => ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');
+const isClosedPipe = (error: unknown) => ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -2,33 +2,32 @@ import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { listChanges } from '../changes/changes.ts';
+import { changeOf, listChanges } from '../changes/sources.ts';
 import type { Project } from '../store/project.ts';
-import { moduleOf } from '../changes/ids.ts';
 import { readLanded } from '../store/landed.ts';
-import { moduleFolderName } from '../changes/modules.ts';
+import { moduleName } from '../changes/spool/modules.ts';
 import { asRecorded, recordFolder } from '../store/record.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks, lastSaved } from '../changes/work-copy.ts';
 
-/** One active change at a glance. What there is none of is null. */
+/** Summary of an active change. Missing values are null. */
 export interface ChangeOverview {
   readonly id: string;
   readonly module: string | null;
   readonly tasks: { readonly done: number; readonly total: number } | null;
   readonly lastRun: {
     readonly run: string | null;
-    /** `unreadable` when state.json is of a newer version; then the rest is null. */
+    /** `unreadable` if state.json has a newer version; the other fields are then null. */
     readonly status: string;
     readonly iteration: number | null;
     readonly startedAt: string | null;
     readonly endedAt: string | null;
     readonly usage: Usage | null;
-    /** Whether the branch of the run is on its base; null when it has none, or nothing on it. */
+    /** Whether the run's branch has landed on its base; null if there is no branch, or no commit on it. */
     readonly landed: boolean | null;
   } | null;
-  /** One line about a state.json that is damaged; null when it is not. */
+  /** A line about a damaged state.json; null if it is intact. */
   readonly damage: string | null;
 }
 
@@ -36,12 +35,12 @@ export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promi
   Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
 
 export const overview = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<ChangeOverview> => {
-  const moduleId = moduleOf(id);
+  const moduleId = changeOf(project, id).module;
   const saved = await lastSaved(project, id);
   const tasks = await currentTasks(project, id, saved?.view ?? null);
   return {
     id,
-    module: moduleId === null ? null : ((await moduleFolderName(project, moduleId)) ?? moduleId),
+    module: moduleId === null ? null : (moduleName(project, moduleId) ?? moduleId),
     tasks: tasks && countTasks(tasks),
     lastRun:
       saved === null

@@ -6,14 +6,14 @@ export interface Choice {
   readonly hint?: string;
 }
 
-/** Shows a list to choose from; null when it was cancelled. */
+/** Lets the user choose from a list. Returns null if cancelled. */
 export const ask = async (message: string, choices: readonly Choice[]): Promise<string | null> => {
   const options = choices.map(optionOf);
   const chosen = await select({ message: oneLine(message), options, maxItems: 12, output: process.stderr });
   return isCancel(chosen) ? null : chosen;
 };
 
-/** The same for more than one. */
+/** Lets the user choose one or more. Returns null if cancelled. */
 export const askSeveral = async (message: string, choices: readonly Choice[]): Promise<string[] | null> => {
   const options = choices.map(optionOf);
   const chosen = await multiselect({
@@ -26,13 +26,13 @@ export const askSeveral = async (message: string, choices: readonly Choice[]): P
   return isCancel(chosen) ? null : chosen;
 };
 
-/** No when it was cancelled. */
+/** Returns false if cancelled. */
 export const confirm = async (message: string): Promise<boolean> => {
   const answer = await askYesOrNo({ message: oneLine(message), initialValue: false, output: process.stderr });
   return !isCancel(answer) && answer;
 };
 
-/** One line of text, which may be empty; null when it was cancelled. `problem` says what is wrong with it, or nothing. */
+/** Asks for a line of text, which may be empty. Returns null if cancelled. `problem` returns what is wrong with it. */
 export const askText = async (
   message: string,
   problem: (answer: string) => string | undefined,
@@ -45,7 +45,7 @@ export const askText = async (
   return isCancel(answer) ? null : (answer ?? '');
 };
 
-/** The library writes to the terminal itself. */
+/** The library writes to the terminal directly, so controls are removed here. */
 const optionOf = ({ value, hint }: Choice) => ({
   value,
   label: oneLine(value),

@@ -1,7 +1,7 @@
 import { truncate, duration } from '../text/format.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A last line that counts the seconds up, or down to a time, so that silence can be told from a hung terminal. Screens only. */
+/** Draws a last line that counts seconds up, or down to a time. Does nothing unless the terminal is interactive. */
 export const createStatusLine = (terminal: Terminal) => {
   let timer: NodeJS.Timeout | null = null;
   let label = '';
@@ -17,7 +17,7 @@ export const createStatusLine = (terminal: Terminal) => {
     erase();
     const ms = until === null ? performance.now() - since : Math.max(0, until - Date.now());
     const seconds = Math.floor(ms / 1000);
-    const text = `${label}, ${seconds < 60 ? `${seconds} s` : duration(seconds * 1000)}`;
+    const text = `${label} ${seconds === 0 ? '0s' : duration(seconds * 1000)}`;
     terminal.log(terminal.style('dim', truncate(text, terminal.columns - 1)));
     drawn = true;
   };

@@ -3,22 +3,22 @@ import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { lineChanges, pluralise, duration, localTime, oneLine, table } from '../text/format.ts';
+import { lineChanges, duration, localTime, oneLine, table } from '../text/format.ts';
 import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
-/** What `--status` prints: the run now, and its latest iterations. */
+/** Renders the output of `--status`: the run and its latest iterations. */
 export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
   const status = currentStatus(view, alive);
-  const max = view.maxIterations === null ? 'no limit' : `at most ${view.maxIterations}`;
-  const gate = view.pending && status !== 'running' ? ', its gate was interrupted' : '';
+  const max = view.maxIterations === null ? '' : `/${view.maxIterations}`;
+  const pid = status === 'running' ? ` (PID ${view.pid})` : '';
+  const gate = view.pending && status !== 'running' ? ', checks interrupted' : '';
   return [
-    `${view.change}: ${status}, iteration ${view.iteration}${gate} (${max}; ${pluralise(view.finishedIterations, 'iteration')} recorded)`,
+    `${view.change}: ${status}${pid}, iteration ${view.iteration}${gate} (${view.finishedIterations}${max} iterations finished)`,
     ...(view.detail === null ? [] : [`  ${view.detail}${view.cause === null ? '' : ` (${view.cause})`}`]),
-    ...(status === 'running' ? [`  running as process ${view.pid}`] : []),
     ...(view.waiting && status === 'running'
       ? [`  waiting until ${localTime(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
       : []),
-    ...(status === 'interrupted' && view.status === 'running' ? ['  its process ended without a word'] : []),
+    ...(status === 'interrupted' && view.status === 'running' ? ['  the process died unexpectedly'] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${localTime(view.startedAt)}`,
     ...(status === 'running' ? [] : summarise({ ...view, status })),
     ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
@@ -27,21 +27,21 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
   ];
 };
 
-/** One line: how the last run of a change stands. */
+/** Describes the last run of a change in one line. */
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
   if (lastRun === null) return 'never';
   if (lastRun.startedAt === null) return lastRun.status;
-  return `${standingOf(lastRun)}, iteration ${lastRun.iteration}, ${localTime(lastRun.endedAt ?? lastRun.startedAt)}`;
+  return `${statusText(lastRun)}, iteration ${lastRun.iteration}, ${localTime(lastRun.endedAt ?? lastRun.startedAt)}`;
 };
 
-const standingOf = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
+const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>): string => {
   if (landed === null || status === 'running') return status;
   if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
   return `${status}, not landed`;
 };
 
 const renderIterations = (records: readonly IterationRecord[]): string[] => {
-  if (records.length === 0) return ['  No iteration has been recorded yet.'];
+  if (records.length === 0) return ['  No iterations yet.'];
   const rows = records.map((record) => [
     String(record.iteration),
     outcome(record),

@@ -5,33 +5,33 @@ import { pluralise, duration, oneLine, someOf } from '../text/format.ts';
 import { usageText } from './figures.ts';
 import { commandLine } from '../text/shell-words.ts';
 
-/** What a run came to, one fact a line, and how to go on. */
+/** Summarises a run, one fact per line, with the command to continue. */
 export const summarise = (view: RunView): string[] => {
   const next = nextCommand(view);
   return [
-    `  Iterations  ${view.finishedIterations}, ${duration(view.elapsedMs)} at work`,
-    ...(usageText(totalUsage(view)) ? [`  Used        ${usageText(totalUsage(view))}`] : []),
+    `  Iterations  ${view.finishedIterations} in ${duration(view.elapsedMs)}`,
+    ...(usageText(totalUsage(view)) ? [`  Usage       ${usageText(totalUsage(view))}`] : []),
     ...(view.files.length > 0 ? [`  Changed     ${filesText(view)}`] : []),
     ...(view.uncommitted ?? []).map((left) => `  Uncommitted ${uncommittedText(left)}`),
     ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.total} done`] : []),
-    ...(gateText(view) ? [`  Gate        ${gateText(view)}`] : []),
-    ...(next === null ? [] : [`  Go on with  ${next}`]),
+    ...(checksText(view) ? [`  Checks      ${checksText(view)}`] : []),
+    ...(next === null ? [] : [`  ${view.status === 'interrupted' ? 'Resume with' : 'Try again  '} ${next}`]),
   ];
 };
 
-/** An iteration with very many names only the first ones; the others may be the same ones each time. */
+/** The number of further files is an upper bound: records name only the first files, and the others may repeat. */
 const filesText = ({ files, filesLeftOut }: RunView): string =>
   filesLeftOut === 0
     ? pluralise(files.length, 'file')
     : `${pluralise(files.length, 'file')} and up to ${filesLeftOut} more`;
 
-const uncommittedText = ({ why, files, count: all }: Uncommitted): string =>
-  `${pluralise(all, 'file')}: ${someOf(files, all)} (${oneLine(why, 200)})`;
+const uncommittedText = ({ why, files, count }: Uncommitted): string =>
+  `${pluralise(count, 'file')}: ${someOf(files, count)} (${oneLine(why, 200)})`;
 
-const gateText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
+const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   if (passed + flaky + failed === 0) return '';
-  const red = [...(failed > 0 ? [`${failed} failed`] : []), ...(flaky > 0 ? [`${flaky} flaky`] : [])];
-  return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...red].join(', ');
+  const others = [...(failed > 0 ? [`${failed} failed`] : []), ...(flaky > 0 ? [`${flaky} flaky`] : [])];
+  return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
 };
 
 const nextCommand = (view: RunView): string | null => {
@@ -50,7 +50,7 @@ const nextCommand = (view: RunView): string | null => {
   }
 };
 
-/** A new run begins with nothing but what it is given: without these flags it would have another gate. */
+/** A new run does not inherit settings from the last one, so the command repeats the flags that matter. */
 const newRun = ({
   change,
   gate,
@@ -74,6 +74,6 @@ const newRun = ({
     ...(commit ? [] : ['--no-commit']),
     ...(workspace?.worktree ? ['--worktree'] : []),
     ...(view.sandbox ? ['--sandbox'] : []),
-    // The flag that the sentence above it advises.
+    // `detail` recommends this flag.
     ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),
   ].join(' ');

@@ -12,27 +12,27 @@ const styles = {
 type Style = keyof typeof styles;
 
 /**
- * Where a command speaks: data on stdout, talk on stderr. Colour only adds, and only where a person looks. No control
- * character in a text gets through: see Outputs.
+ * The terminal of a command: results go to stdout, messages to stderr. Colour is used only on an interactive terminal.
+ * Control characters in texts are removed (see Outputs).
  */
 export interface Terminal {
-  /** Data: what was asked for, and the words of the agent. */
+  /** Prints results, and the agent's messages, to stdout. */
   print(text: string): void;
-  /** The same for a whole short answer, at once, without making a stream for it. */
+  /** Prints a short result at once, without creating a stream. */
   printResult(text: string): void;
-  /** Talk: what Spool itself has to say. */
+  /** Writes Spool's own messages to stderr. */
   log(text: string): void;
   /**
-   * Resolves when what was written has gone on its way: a slow reader slows us down instead of filling our memory.
-   * null when it has already. When `stop` is aborted, it resolves at once: one that does not read at all must not keep us from ending.
+   * Resolves when the output is flushed, so that a slow reader slows the run down instead of filling the memory. Returns
+   * null if nothing is pending. Resolves at once when `stop` is aborted: a reader that does not read must not block exit.
    */
   drained(stop: AbortSignal): Promise<void> | null;
   style(style: Style, text: string): string;
-  /** On a screen only. */
+  /** Only for an interactive terminal. */
   control(sequence: ControlSequence): void;
-  /** A person is there to be asked. */
+  /** stdin and stderr are terminals, so the user can be prompted. */
   readonly canPrompt: boolean;
-  /** stderr is a screen on which a line can be drawn again. */
+  /** stdout and stderr are terminals on which lines can be redrawn. */
   readonly isInteractive: boolean;
   readonly columns: number;
   readonly rows: number;
@@ -42,15 +42,15 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
   const isSmart = env.TERM !== 'dumb';
   const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
   return {
-    print: outputs.out,
-    printResult: outputs.answer,
-    log: outputs.say,
+    print: outputs.print,
+    printResult: outputs.printResult,
+    log: outputs.log,
     control: outputs.control,
     drained: (stop) => {
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.paint(styles[style], text) : text),
+    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.style(styles[style], text) : text),
     get canPrompt() {
       return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },
@@ -70,7 +70,7 @@ const drainAll = async (streams: readonly NodeJS.WriteStream[], stop: AbortSigna
   await Promise.all(streams.map((stream) => drain(stream, stop)));
 };
 
-/** A reader that has left will never drain it. */
+/** A closed stream never emits `drain`. */
 const drain = (stream: NodeJS.WriteStream, stop: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {

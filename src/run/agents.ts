@@ -1,4 +1,3 @@
-import { missingBinary } from '../harness/registry.ts';
 import { passed } from '../process/scope.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import { checkLimits } from './limits.ts';
@@ -15,17 +14,17 @@ interface UsableAgents {
 export const usableAgents = (
   plan: Pick<RunPlan, 'agents' | 'limits'>,
   { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
-  { find, env }: Pick<RunServices, 'find' | 'env'>,
+  { find, env, missingAgent }: Pick<RunServices, 'find' | 'env' | 'missingAgent'>,
 ): UsableAgents => {
   const lookup = { env, cwds: [cwd, project.root] };
-  const looked = plan.agents.map((agent) => ({ agent, problem: missingBinary(find(agent.harness), lookup) }));
+  const looked = plan.agents.map((agent) => ({ agent, problem: missingAgent(find(agent.harness), lookup) }));
   const agents = looked
     .filter(({ problem }) => problem === null)
-    .map(({ agent }) => (find(agent.harness).choosesOwnModel ? { ...agent, model: null } : agent));
+    .map(({ agent }) => (find(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
   const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignoredModels = plan.agents
-    .filter(({ harness, model }) => model !== null && find(harness).choosesOwnModel)
+    .filter(({ harness, model }) => model !== null && find(harness).launch.choosesOwnModel)
     .map(
       ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
     );

@@ -1,5 +1,7 @@
 import { userError } from '../errors.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
+import { changeOf } from '../changes/sources.ts';
+import { inGitScope } from '../git/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/work-copy.ts';
@@ -44,11 +46,17 @@ interface QueuedChange {
 }
 
 /** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
-export const runBatch = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
+export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> =>
+  inGitScope(() => runAll(specs, services));
+
+const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
   checkBranches(specs, parallel);
   const queue = await Promise.all(
-    specs.map(async (spec) => ({ spec, claims: await claimsOf(spec.project, spec.change) })),
+    specs.map(async (spec) => ({
+      spec,
+      claims: await claimsOf(changeOf(spec.project, spec.change), spec.project.root),
+    })),
   );
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
     parallel,

@@ -45,7 +45,7 @@ export const findCheckpoints = async ({
   const home = await openTree(project, project.root, env);
   const all = await listCheckpoints(home, change);
   // Another folder of the same repository may have runs of the same change; they are not ours to touch.
-  const ours = new Set(await folderNames(join(ralphFolder(project, change), 'runs')));
+  const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
   const folder = recordFolder(project, change, env);
   const isOwn = (id: string) => isKnown(folder, { run: id });

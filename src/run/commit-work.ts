@@ -1,7 +1,7 @@
 import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/branches.ts';
-import { type CommitResult, commitFiles, tellingLine } from '../git/commit.ts';
+import { type CommitResult, commitFiles, findErrorLine } from '../git/commit.ts';
 import { toUtf8 } from '../git/git.ts';
 import { between } from '../git/raw.ts';
 import { findExcluded } from '../git/commit-filter.ts';
@@ -137,7 +137,7 @@ const afterCommit = async (
 ): Promise<CommitOutcome> => {
   const { emit, ledger, redactor, snapshots } = work;
   if (result.kind === 'refused') {
-    const why = redactor.text(oneLine(tellingLine(result.why)));
+    const why = redactor.text(oneLine(findErrorLine(result.why)));
     emit({ type: 'notice', text: `No commit: ${why}` });
     ledger.add(names, { why, owed: true });
     return { commit: null, commitProblem: result.why };

@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { changedAmong } from '../git/branches.ts';
-import { type Copies, oneCopy, openCopies, type Synced } from '../changes/copies.ts';
-import type { Project } from '../store/project.ts';
+import { type Copies, noCopies, openCopies, type Synced } from '../changes/copies.ts';
+import { configPath, type Project } from '../store/project.ts';
 import type { Guard } from '../guard/guard.ts';
 import type { Emit, Workspace } from '../ralph/events.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -25,10 +25,10 @@ export const openWorkspaceCopies = async ({
   guard,
   emit,
 }: WorkspaceCopiesRequest): Promise<Copies> => {
-  if (workspace.worktree === null) return oneCopy;
+  if (workspace.worktree === null) return noCopies;
   const copies = openCopies({ project, change, root: workspace.root });
   const told = new Set<string>();
-  const bringIn = () => guard.takeOver(() => copies.sync());
+  const bringIn = () => guard.acceptSync(() => copies.sync());
   const { taken, conflicts } = await bringIn();
   const how = (path: string) => commandLine('cp', path, relative(project.root, join(workspace.root, path)));
   if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
@@ -57,7 +57,7 @@ export const addSyncedEdits = async (
   ledger: Ledger,
 ) => {
   const { worktree, root } = workspace;
-  const settled = copies.takeSettled().filter((path) => path !== join('.spool', 'config.json'));
+  const settled = copies.takeSettled().filter((path) => path !== configPath);
   if (worktree === null || settled.length === 0) return;
   const names = await changedAmong(
     worktree,

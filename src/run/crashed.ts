@@ -2,7 +2,7 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
-import { tellingLine } from '../git/commit.ts';
+import { findErrorLine } from '../git/commit.ts';
 import { toUtf8, statsOf } from '../git/git.ts';
 import { between } from '../git/raw.ts';
 import type { WorkTree } from '../git/worktree.ts';
@@ -25,7 +25,7 @@ export const recallWhatIsOpen = async (
     const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
     const known = new Set(ledger.all());
     const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
-    const why = oneLine(tellingLine(commitProblem));
+    const why = oneLine(findErrorLine(commitProblem));
     ledger.add(
       names.filter((name) => !known.has(name)),
       { why, owed: true },

@@ -1,3 +1,4 @@
+import { journalFile, openJournal } from '../store/events.ts';
 import type { Project } from '../store/project.ts';
 import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
@@ -46,7 +47,7 @@ const resumedAt = (view: RunView): RunView => ({
   deferredSinceMs: view.deferredSinceMs === null ? null : Date.now(),
 });
 
-/** state.json first, then the reader: it shows nothing that is not on disk, and cannot stop the run. */
+/** Writes state.json first, then the journal, then calls the reader: it shows nothing that is not on disk, and cannot stop the run. */
 export const createEmitter = ({
   project,
   planned,
@@ -67,6 +68,17 @@ export const createEmitter = ({
     at,
   });
   const clean = createRemembering<RunView>(redactor);
+  const tell: Emit = (event) => {
+    try {
+      report(event, view);
+    } catch {
+      // A terminal that is gone.
+    }
+  };
+  const journal = openJournal(journalFile(project, plan.change, plan.run), {
+    redactor,
+    onProblem: (problem) => tell({ type: 'notice', text: `This run cannot be followed: ${problem}` }),
+  });
   let started = false;
   const keep = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
@@ -91,13 +103,13 @@ export const createEmitter = ({
         record.started(view);
         writeStart(project, publicView(view, clean));
       }
-      try {
-        report(event, view);
-      } catch {
-        // A terminal that is gone.
-      }
+      journal.append(event, view);
+      tell(event);
     },
     view: () => view,
-    dispose: () => clearInterval(timer),
+    dispose: () => {
+      clearInterval(timer);
+      journal.dispose();
+    },
   };
 };

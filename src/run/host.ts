@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { renameOwn, writeOwn } from '../files/own.ts';
-import { filesOfChange } from '../changes/changes.ts';
+import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { adoptContext, loadContext } from '../store/context.ts';
 import { statsOf } from '../files/read.ts';
@@ -10,7 +10,7 @@ import { countTasks } from '../changes/tasks.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { createTaskReader } from './task.ts';
+import { createTaskReader, describeFiles } from './task.ts';
 import { createGate } from './verify.ts';
 import { iterationFile, ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
@@ -46,7 +46,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       return prompt(...turn);
     },
-    trailer: ({ harness }) => context.find(harness).trailer ?? [],
+    trailer: ({ harness }) => context.find(harness).output.trailer ?? [],
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,
@@ -63,7 +63,9 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       appendRecord(context.project, context.plan.change, record);
     },
     tasks: async () => {
-      const tasks = await readTasks(context.work, context.plan.change).catch(() => null);
+      const tasks = await readTasks(changeOf(context.project, context.plan.change), context.work.root).catch(
+        () => null,
+      );
       return tasks && countTasks(tasks);
     },
     emit: context.emit,
@@ -74,7 +76,7 @@ const pause = (ms: number, stopSignals: StopSignals): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stopSignals.stop }).catch(() => {});
 
 const createPrompt = (context: RunContext): LoopHost['prompt'] => {
-  const { work, plan, folder, view } = context;
+  const { project, work, plan, folder, view } = context;
   const readTask = createTaskReader(context);
   const readContext = createContextReader(context);
   return async (iteration, last) => {
@@ -82,7 +84,7 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
     const prompt = buildRalphPrompt(task.userPrompt, {
       ...plan,
       ...task,
-      files: filesOfChange(work, plan.change),
+      ...describeFiles(changeOf(project, plan.change), work.root),
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,

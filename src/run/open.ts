@@ -18,6 +18,7 @@ import { pluralise } from '../text/format.ts';
 import { limitedEnvironment, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
+import { withControl } from './control.ts';
 import { openWorkspaceCopies } from './copies.ts';
 import { createEmitter } from './emitter.ts';
 import type { DraftRun } from './draft.ts';
@@ -72,9 +73,10 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   sandbox?.tell((text) => emit({ type: 'notice', text }));
   for (const text of notices) emit({ type: 'notice', text });
   const leftovers = await endLeftovers(draft, planned, emit);
-  const stopSignals = services.onStopSignals((signal) =>
+  const signals = services.onStopSignals((signal) =>
     emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
   );
+  const stopSignals = withControl(signals, { project, change, emit });
   cleanup.add(stopSignals, (each) => each.dispose());
   deadline.endWith(stopSignals);
 
@@ -119,18 +121,21 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
   const task = { ...draft.task, userPrompt: await savePrompt(folder, draft.task.userPrompt) };
   const batch = services.batch ?? null;
-  const sessions = createSessions({
-    project,
-    plan,
-    options,
-    work,
-    workspace,
-    env,
-    stopSignals,
-    redactor,
-    sandbox,
-    batch,
-  });
+  const sessions = createSessions(
+    {
+      project,
+      plan,
+      options,
+      work,
+      workspace,
+      env,
+      stopSignals,
+      redactor,
+      sandbox,
+      batch,
+    },
+    services.openSession,
+  );
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
     project,

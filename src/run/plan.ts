@@ -4,7 +4,7 @@ import type { FileSettings } from '../config/resolve.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { historySize, lastRecords } from '../store/history.ts';
-import { moduleOf } from '../changes/ids.ts';
+import { changeOf } from '../changes/sources.ts';
 import { asRecorded, recordFolder, withSecrets } from '../store/record.ts';
 import { readRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
@@ -130,13 +130,13 @@ const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): st
 type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
 
 /** A resumed run keeps its agents, promise, gate and limits, unless this call gives others. Permissions are not kept. */
-const createPlan = ({ change, options, explicit }: PlanRequest, previous: Previous | null): RunPlan => {
+const createPlan = ({ project, change, options, explicit }: PlanRequest, previous: Previous | null): RunPlan => {
   const view = previous?.view;
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
   const plan: RunPlan = {
     run: view?.run ?? newRunId(),
     change,
-    module: moduleOf(change),
+    module: changeOf(project, change).module,
     agents: view ? agentsNow(view, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
     // A run never leaves its sandbox: --fresh starts one without it.

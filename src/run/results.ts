@@ -22,7 +22,9 @@ export interface ProvisionedWorkspace {
 /** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
 const setupFileOf = async (worktree: string): Promise<string | null> => {
   const folder = await gitDirOf(worktree);
-  return folder === null ? null : join(folder, 'spool-furnished');
+  if (folder === null) return null;
+  const formerName = join(folder, 'spool-furnished');
+  return existsSync(formerName) ? formerName : join(folder, 'spool-provisioned');
 };
 
 export const isProvisioned = async (worktree: string): Promise<boolean> => {
@@ -54,7 +56,7 @@ export const resultsIn = async (
   workspace: ProvisionedWorkspace,
 ): Promise<string[]> => {
   const file = await setupFileOf(workspace.worktree);
-  const plans = await planningPaths(project, change);
+  const plans = planningPaths(project, change);
   const isKept = isPlannedCopy(project, workspace, plans);
   return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
 };

@@ -1,4 +1,7 @@
+import type { UserError } from '../errors.ts';
 import type { Harness } from '../harness/harness.ts';
+import type { Lookup } from '../harness/program.ts';
+import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
 import type { Usage } from '../ralph/events.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
@@ -13,6 +16,10 @@ export interface RunServices {
   readonly ownsProcess: boolean;
   /** Returns the harness with that name; throws when there is none. */
   readonly find: (name: string) => Harness;
+  /** Starts a conversation with an agent. */
+  readonly openSession: OpenSession;
+  /** Returns the error for an agent that is not installed; null if it is. */
+  readonly missingAgent: (harness: Harness, lookup: Lookup) => UserError | null;
   readonly reporter: Reporter;
   /** Listens for requests to stop. `onFirst` is called with the first one. */
   readonly onStopSignals: (onFirst: (signal: StopSignalName) => void) => StopSignals;

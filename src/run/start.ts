@@ -1,6 +1,7 @@
 import { systemProblem } from '../errors.ts';
 import { createFolder } from '../files/own.ts';
 import { tipOf } from '../git/branches.ts';
+import { inGitScope } from '../git/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';
 import { inScope } from '../process/scope.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
@@ -22,7 +23,10 @@ import { releaseWorkspace } from './workspace.ts';
 const maxGuarded = 50;
 
 /** Runs a change until it is done, or until something ends the run. Rejects before anything is written when the user got something wrong. */
-export const startRun = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
+export const startRun = (given: RunSpec, services: RunServices): Promise<RunResult> =>
+  inGitScope(() => startInScope(given, services));
+
+const startInScope = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
   const { env, ownsProcess } = services;
   const cleanup = createCleanup();
   try {

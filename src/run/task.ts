@@ -1,24 +1,26 @@
-import { join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeFolder, readProposal } from '../changes/changes.ts';
-import { moduleOf } from '../changes/ids.ts';
+import { changeOf } from '../changes/sources.ts';
+import type { Change, DocumentKind } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { readOwn, writeOwn } from '../files/own.ts';
 import { readIfThere } from '../files/read.ts';
-import { modulesFolder } from '../store/project.ts';
-import { moduleFolderName, readModule } from '../changes/modules.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { isUntouchedProposal } from '../changes/templates.ts';
+import { isUntouchedProposal } from '../changes/spool/templates.ts';
 import type { RunPlan } from '../ralph/events.ts';
-import type { RunSpec } from './request.ts';
+import type { PromptOptions } from '../ralph/prompt.ts';
 import type { RunTask, RunContext } from './context.ts';
+import type { RunSpec } from './request.ts';
 import { expectedVersion, type RestoreContext } from './restore.ts';
 
-export const readTask = async ({ project, change, prompt }: RunSpec): Promise<RunTask> => {
-  const moduleId = moduleOf(change);
+export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<RunTask> => {
+  const change = changeOf(project, id);
+  const proposal = await readIfThere(join(project.root, change.proposalFile));
+  if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
+  const module = pathOf(change, 'module', project.root);
   return {
-    proposal: await readProposal(project, change),
-    module: moduleId === null ? null : await readModule(project, moduleId),
+    proposal,
+    module: module === null ? null : await readIfThere(join(project.root, module)),
     userPrompt: prompt,
   };
 };
@@ -31,51 +33,65 @@ export const savePrompt = async (folder: string, userPrompt: string): Promise<st
   return userPrompt;
 };
 
-/** What no agent could do anything with is an error before one is started. A run that is resumed was looked at before. */
+/** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
 export const checkTask = async (
-  { project, change }: RunSpec,
+  { project, change: id }: RunSpec,
   { proposal, userPrompt }: RunTask,
   { gate }: RunPlan,
 ): Promise<void> => {
-  const folder = relative(project.root, changeFolder(project, change));
+  const change = changeOf(project, id);
   if (userPrompt.trim() === '' && isUntouchedProposal(proposal))
-    throw userError('empty-proposal', change, join(folder, 'proposal.md'), change.replace(/^(\d{3}-\d\d)_.*/, '$1'));
+    throw userError('empty-proposal', id, change.proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   if (!gate.requireTasks) return;
-  const tasks = await readTasks(project, change);
-  if (tasks === null) throw userError('no-tasks', join(folder, 'tasks.md'), 'not found');
-  if (countTasks(tasks).total === 0) throw userError('no-tasks', join(folder, 'tasks.md'), 'has no tasks');
+  const tasks = await readTasks(change, project.root);
+  if (tasks === null) throw userError('no-tasks', change.tasksFile, 'not found');
+  if (countTasks(tasks).total === 0) throw userError('no-tasks', change.tasksFile, 'has no tasks');
+};
+
+/** What the prompt says about the files of the change. */
+export const describeFiles = (change: Change, root: string) => {
+  const files = change.files(root);
+  return {
+    changeFolder: change.folder,
+    tasksFile: basename(change.tasksFile),
+    files: files.map(({ name }) => name),
+    hasSpecs: files.some(({ kind }) => kind === 'spec'),
+  } satisfies PromptOptions;
 };
 
 /**
- * Reads the proposal and the module again for every iteration, so that what a person changes reaches the next one.
- * What may be the doing of an agent does not: until it is accepted, they are given as they should be.
+ * Reads the proposal and the module again for every iteration, so that the next one gets the user's edits. An edit that
+ * an agent may have made is left out until it is accepted: the expected version is used instead.
  */
 export const createTaskReader = (
   context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,
 ): (() => Promise<RunTask>) => {
   const { project, plan, task, guard, workspace } = context;
-  const good = new Map<string, string>();
-  const readGuarded = async (file: string): Promise<string | null> => {
-    const key = relative(project.root, file);
-    const bytes = readIfPossible(file);
+  const change = changeOf(project, plan.change);
+  const trusted = new Map<string, string>();
+  const readGuarded = async (key: string): Promise<string | null> => {
+    const bytes = readIfPossible(join(project.root, key));
     const text = bytes?.toString('utf8') ?? null;
     if (workspace.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
-      if (text !== null) good.set(key, text);
+      if (text !== null) trusted.set(key, text);
       return text;
     }
-    const kept = good.get(key) ?? (await expectedVersion(context, { kind: 'changed', key }))?.bytes.toString('utf8');
-    if (kept !== undefined) good.set(key, kept);
-    return kept ?? text;
+    const expected =
+      trusted.get(key) ?? (await expectedVersion(context, { kind: 'changed', key }))?.bytes.toString('utf8');
+    if (expected !== undefined) trusted.set(key, expected);
+    return expected ?? text;
   };
   return async () => {
-    const name = plan.module === null ? null : await moduleFolderName(project, plan.module);
-    const proposal = await readGuarded(join(changeFolder(project, plan.change), 'proposal.md'));
-    const module = name === null ? null : await readGuarded(join(modulesFolder(project), name, 'module.md'));
+    const modulePath = pathOf(change, 'module', project.root);
+    const proposal = await readGuarded(change.proposalFile);
+    const module = modulePath === null ? null : await readGuarded(modulePath);
     return { ...task, proposal: proposal ?? task.proposal, module };
   };
 };
 
-/** null as well for what cannot be read. */
+const pathOf = (change: Change, kind: DocumentKind, root: string): string | null =>
+  change.documents(root).find((document) => document.kind === kind)?.path ?? null;
+
 const readIfPossible = (file: string): Buffer | null => {
   try {
     return readOwn(file);

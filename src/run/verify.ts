@@ -1,10 +1,11 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { passed } from '../process/scope.ts';
+import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as openOf } from '../changes/tasks.ts';
-import { type GateReport, type GateRun, mostListed } from '../ralph/events.ts';
+import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
 import { passes } from '../ralph/gate.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -34,13 +35,13 @@ type CommandContext = Pick<
 export const createGate =
   (context: GateContext): LoopHost['gate'] =>
   async (iteration, { completionFound: promised, error }) => {
-    const { gate, change } = context.plan;
+    const { gate } = context.plan;
     const watches = promised && !gate.allowTampering;
     const seen = context.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
     // What a person has changed meanwhile is part of the goal, and not the agent's doing.
     const { conflicts } = await context.copies.sync();
-    const openTasks = promised && gate.requireTasks ? await openTasksOf(context, change) : [];
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(context) : [];
     const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
     const { runs, meanwhile } = cheap
       ? await runCommands(context, { iteration, watches })
@@ -50,9 +51,9 @@ export const createGate =
     const moved = watches ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
     const found = {
       ...(await tamperingOf(context, moved, seen)),
-      openTasks: openTasks.slice(0, mostListed),
+      openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
-      conflicts: conflicts.slice(0, mostListed),
+      conflicts: conflicts.slice(0, maxListed),
       runs,
     };
     return { ...found, passed: passes(found) };
@@ -71,18 +72,24 @@ const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[],
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
   return {
-    tampering: moved.slice(0, mostListed).map(sentence),
+    tampering: moved.slice(0, maxListed).map(sentence),
     tamperingCount: moved.length,
     restore: await waysBack(context, moved),
     accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
   } satisfies Partial<GateReport>;
 };
 
-const openTasksOf = async ({ work }: Pick<RunContext, 'work'>, change: string): Promise<string[]> => {
-  const tasks = await readTasks(work, change).catch(() => 'unreadable' as const);
-  if (tasks === 'unreadable') return ['tasks.md cannot be read'];
-  if (tasks === null) return ['tasks.md is gone'];
-  if (tasks.every(({ optional }) => optional)) return ['tasks.md has no task that can be read'];
+const openTasksOf = async ({
+  project,
+  work,
+  plan,
+}: Pick<RunContext, 'project' | 'work' | 'plan'>): Promise<string[]> => {
+  const change = changeOf(project, plan.change);
+  const name = basename(change.tasksFile);
+  const tasks = await readTasks(change, work.root).catch(() => 'unreadable' as const);
+  if (tasks === 'unreadable') return [`${name} cannot be read`];
+  if (tasks === null) return [`${name} does not exist`];
+  if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
   return openOf(tasks).map(({ title }) => (title.length > longestTitle ? `${title.slice(0, longestTitle)}…` : title));
 };
 
@@ -101,7 +108,7 @@ const runCommands = async (context: CommandContext, { iteration, watches }: Veri
   const runs: GateRun[] = [];
   let meanwhile: readonly Tampering[] = [];
   const mayRun = () => {
-    if (watches) meanwhile = context.guard.look();
+    if (watches) meanwhile = context.guard.check();
     return meanwhile.length === 0;
   };
   for (const [index, command] of verify.entries()) {

@@ -23,7 +23,7 @@ import type { Options } from '../config/flags.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { passed } from '../process/scope.ts';
-import { bringWorkBack, keepWork, keptWork, takeOver } from '../changes/copies.ts';
+import { createCopy, restoreCopy, saveCopy, savedCopy } from '../changes/copies.ts';
 import { copy } from '../files/read.ts';
 import { type Project, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
@@ -143,8 +143,9 @@ const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNe
   const copied = { project, change, root };
   const tip = await headOf(worktree);
   // A Spool that was killed may have left a branch on which nobody has worked yet.
-  const isUntouched = keptWork(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
-  await (isNew || isUntouched ? takeOver(copied) : bringWorkBack(copied, tip));
+  const isUntouched = savedCopy(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
+  if (isNew || isUntouched) createCopy(copied);
+  else restoreCopy(copied, tip);
   const logFile = join(folder, 'setup.log');
   const family = tagForPath(worktree);
   const outcome = await provision({ ...request, env: passed(request.env), root, logFile, family });
@@ -214,7 +215,7 @@ export const releaseWorkspace = async ({ project, change, workspace, done }: Rel
   const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
   const results = await resultsIn(project, change, { worktree, root });
   if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
-  await keepWork({ project, change, root }, (await headOf(worktree)) ?? '');
+  saveCopy({ project, change, root }, (await headOf(worktree)) ?? '');
   const deleted = await deletedWith(worktree);
   const removed = await removeWorktree(project.root, worktree);
   if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
@@ -241,7 +242,7 @@ const reasonToStay = async ({ project, change, workspace, isEmpty }: Finished): 
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git cannot tell what is in it';
   // The copy of the change itself is kept elsewhere, and comes home with what lands.
-  const plans = isEmpty ? [] : await planningPaths(project, change);
+  const plans = isEmpty ? [] : planningPaths(project, change);
   const isHeld = isPlannedCopy(project, { worktree, root }, plans);
   const left = dirty.map(toUtf8).find((path) => !isHeld(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;

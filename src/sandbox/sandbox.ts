@@ -49,18 +49,18 @@ export const openSandbox = async (request: SandboxRequest): Promise<Sandbox> => 
 export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unusable> => {
   const wrong = request.allow.find((host) => !isHost(host));
   if (wrong !== undefined)
-    throw userError('bad-value', '--sandbox-allow', 'takes a host such as registry.npmjs.org or *.example.com', wrong);
-  const missing = request.write.find((path) => !existsSync(path));
-  if (missing !== undefined)
-    throw userError('bad-value', '--sandbox-write', 'takes a file or folder that is there', missing);
-  const own = request.write.find((path) => isWithin(realPath(path), realPath(userFolder(request.env))));
-  if (own !== undefined)
     throw userError(
       'bad-value',
-      '--sandbox-write',
-      'takes no path in the folder where Spool keeps what you trust',
-      own,
+      '--sandbox-allow',
+      'must be a host such as registry.npmjs.org or *.example.com',
+      wrong,
     );
+  const missing = request.write.find((path) => !existsSync(path));
+  if (missing !== undefined)
+    throw userError('bad-value', '--sandbox-write', 'must be an existing file or folder', missing);
+  const own = request.write.find((path) => isWithin(realPath(path), realPath(userFolder(request.env))));
+  if (own !== undefined)
+    throw userError('bad-value', '--sandbox-write', "must not be inside of Spool's own state folder", own);
   const untrusted = untrustedBy(request);
   distrust(untrusted);
   const runtime = findRuntime(request.env, untrusted);

@@ -1,25 +1,25 @@
 import { createLiterals, deepestIndent, type Literals, shortestLiteral, type Span } from './literals.ts';
-import { holdsShape, shapeSpansIn } from './shapes.ts';
+import { hasShape, shapeSpansIn } from './shapes.ts';
 import { secretLiterals } from './values.ts';
 
-/** Takes secrets out of what is written down. What is searched for the promise is not touched. */
+/** Removes secrets from everything that is written to disk or shown. The promise is searched in the original output. */
 export interface Redactor {
   text(text: string): string;
-  /** Plain data with every text in it cleaned: a copy, unless it is clean already. */
+  /** Redacts every string in plain data. Returns a copy, or the same object if nothing changed. */
   data<Data>(data: Data): Data;
-  /** The same for a text without what is taken out of it on its way: taking it out can put a secret together. */
-  after(takeOut: (text: string) => string): Pick<Redactor, 'data'>;
-  /** For one stream of bytes, in chunks of any size. */
+  /** Redacts after applying `transform`, since removing characters can join the parts of a secret. */
+  after(transform: (text: string) => string): Pick<Redactor, 'data'>;
+  /** Redacts a stream of bytes in chunks of any size. */
   stream(): ByteRedactor;
 }
 
 interface ByteRedactor {
-  /** What may be written of all that was given so far; the end of an open line is held back. It is good until the next call. */
+  /** Returns what can be written so far, without the end of an incomplete line. Valid until the next call. */
   pass(chunk: Uint8Array): Uint8Array;
   end(): Uint8Array;
 }
 
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const mask = '[redacted]';
 
 export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
@@ -31,15 +31,15 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   return {
     text: clean,
     data: (data) => mapTexts(data) as typeof data,
-    after: (takeOut) => {
-      const mapAfter = createMapper((text) => clean(takeOut(text)));
+    after: (transform) => {
+      const mapAfter = createMapper((text) => clean(transform(text)));
       return { data: (data) => mapAfter(data) as typeof data };
     },
     stream: () => createByteRedactor(inBytes),
   };
 };
 
-/** Copies only what has a text in it that is changed: hardly anything has, and this is called with every event. */
+/** Copies only objects that contain a changed text, which is rare: this is called for every event. */
 const createMapper = (change: (text: string) => string) => {
   const map = (data: unknown): unknown => {
     if (typeof data === 'string') return change(data);
@@ -60,7 +60,7 @@ const createMapper = (change: (text: string) => string) => {
   return map;
 };
 
-/** The same for one object after the other, in which hardly anything is new: what is as it was is not looked at again. */
+/** Redacts successive versions of an object. Fields that are unchanged since the last version are not scanned again. */
 export const createRemembering = <Data extends object>({
   data: clean,
 }: Pick<Redactor, 'data'>): ((data: Data) => Data) => {
@@ -75,21 +75,21 @@ export const createRemembering = <Data extends object>({
 };
 
 interface Secret extends Span {
-  /** Colours or line ends are in between. */
+  /** Colour codes or line ends are inside of it. */
   readonly isSplit: boolean;
 }
 
 const none: readonly Secret[] = [];
 
-/** Where the secrets of a text are, in order; none overlaps another. Most texts have none. */
+/** Returns the positions of the secrets in a text, sorted and without overlaps. */
 const secretsIn = (text: string, literals: Literals): readonly Secret[] => {
-  const whole = literals.occurIn(text) || holdsShape(text) ? wholeSecretsIn(text, literals) : none;
+  const whole = literals.occurIn(text) || hasShape(text) ? wholeSecretsIn(text, literals) : none;
   const split = splitSecretsIn(text, literals);
   if (split.length === 0) return whole;
   return inOrder([...whole, ...outside(inOrder(split), whole)]);
 };
 
-/** Those of the first that none of the second holds; both are in order. */
+/** Returns the `secrets` that are not inside one of `others`. Both are sorted. */
 const outside = (secrets: readonly Secret[], others: readonly Secret[]): Secret[] => {
   let at = 0;
   return secrets.filter(({ start, end }) => {
@@ -115,23 +115,23 @@ const inOrder = (secrets: readonly Secret[]): Secret[] => {
   return found;
 };
 
-/** What a terminal takes for a change of colours and the like, as it is and in JSON. */
+/** Escape sequences for colours, raw and in JSON. */
 const colour = String.raw`(?:\u001b|\\u001[bB])(?:\[[\d;:?]{0,32}[A-Za-z]|\(B)`;
 const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${deepestIndent}}`;
 const colours = new RegExp(colour, 'g');
 const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
 
-/** How the JSON of an escape character begins. */
+/** The start of an escape character in JSON. */
 const escapedEscape = String.raw`\u001`;
 
-/** Those in the middle of which colours change, or a line ends. Of shapes, only the former: what they end with is not known. */
+/** Finds secrets that contain colour codes or line ends. Shapes are searched without line ends, as their length is unknown. */
 const splitSecretsIn = (text: string, literals: Literals): readonly Secret[] => {
   const isColoured = text.includes('\u001b') || text.includes(escapedEscape);
   if (!isColoured && !literals.mayBeWrappedIn(text)) return none;
   const plain = isColoured ? without(text, colours) : null;
   const words = plain?.text ?? text;
   const found =
-    plain !== null && (literals.occurIn(words) || holdsShape(words))
+    plain !== null && (literals.occurIn(words) || hasShape(words))
       ? plain.inOriginal([...literals.spansIn(words), ...shapeSpansIn(words)])
       : none;
   if (!literals.mayBeWrappedIn(words)) return found;
@@ -144,9 +144,9 @@ interface Shortened {
   inOriginal(spans: readonly Span[]): Secret[];
 }
 
-/** A text less all that a pattern finds, from which one finds back. */
+/** Removes all matches of a pattern. Positions in the result can be mapped back to the original. */
 const without = (text: string, pattern: RegExp): Shortened => {
-  /** Where each part that is left begins: in the shortened text, and in the original. */
+  /** Start of each remaining part, in the shortened text and in the original. */
   const [starts, origins] = [[0], [0]];
   const parts: string[] = [];
   let [length, from] = [0, 0];
@@ -174,7 +174,7 @@ const without = (text: string, pattern: RegExp): Shortened => {
   };
 };
 
-/** What splits a secret stays: a colour may be meant for what follows. */
+/** Preserves colour codes and line ends inside a secret: a colour may apply to the text after it. */
 const masked = (text: string, secrets: readonly Secret[]): string => {
   if (secrets.length === 0) return text;
   const parts: string[] = [];
@@ -187,12 +187,12 @@ const masked = (text: string, secrets: readonly Secret[]): string => {
   return parts.join('') + text.slice(from);
 };
 
-/** No secret that is looked for is longer, but for private keys. */
-const longestSecret = 16 * 1024;
-const longestKey = 20_000;
+/** Does not apply to private keys. */
+const maxSecretLength = 16 * 1024;
+const maxKeyLength = 20_000;
 
 const createByteRedactor = (literals: Literals): ByteRedactor => {
-  // What is held back, with the next chunk behind it. A new buffer for each chunk would fill the memory.
+  // Holds the bytes that were not written yet, then the next chunk. A new buffer per chunk would fill the memory.
   let room = Buffer.alloc(0);
   let [from, to] = [0, 0];
 
@@ -227,34 +227,34 @@ interface Words {
   readonly text: string;
 }
 
-/** What comes before `end`, without secrets; less of it when a secret lies across the end. */
+/** Returns the text before `end` without secrets; less if a secret extends beyond `end`. */
 const cleaned = ({ bytes, text }: Words, end: number, literals: Literals): { clean: Buffer; end: number } => {
   const secrets = secretsIn(text, literals);
   if (secrets.length === 0) return { clean: bytes.subarray(0, end), end };
   const across = secrets.find((secret) => secret.start < end && secret.end > end);
-  const isHeld = across !== undefined && bytes.length - across.start < longestKey;
+  const isHeld = across !== undefined && bytes.length - across.start < maxKeyLength;
   const last = isHeld ? across.start : end;
-  const kept = text.slice(0, last);
+  const complete = text.slice(0, last);
   const inside =
-    across === undefined || isHeld ? secrets.filter((each) => each.end <= last) : secretsIn(kept, literals);
-  return { clean: Buffer.from(masked(kept, inside), 'latin1'), end: last };
+    across === undefined || isHeld ? secrets.filter((each) => each.end <= last) : secretsIn(complete, literals);
+  return { clean: Buffer.from(masked(complete, inside), 'latin1'), end: last };
 };
 
-/** Up to where no secret can go on in the next chunk: the end of a line, or far enough before the end of a long one. */
+/** Returns the position before which no secret can continue in the next chunk: a line end, or far enough from the end. */
 const safeEnd = (text: string, literals: Literals): number => {
-  // Looking for the last one takes long where there is none.
+  // `lastIndexOf` is slow if there is none.
   const lineEnd = text.includes('\n') ? text.lastIndexOf('\n') + 1 : 0;
-  const end = Math.max(beforeWrapped(text, lineEnd, literals), text.length - longestSecret);
+  const end = Math.max(beforeWrapped(text, lineEnd, literals), text.length - maxSecretLength);
   const key = text.includes('-----BEGIN ') ? text.lastIndexOf('-----BEGIN ', end) : -1;
-  if (key === -1 || text.length - key >= longestKey) return end;
+  if (key === -1 || text.length - key >= maxKeyLength) return end;
   const closed = /-----END [A-Z ]*-----/.test(text.slice(key));
   return closed ? end : Math.min(key, end);
 };
 
-/** Before what a line ends with, where that may be the beginning of a secret that goes on in the next line. */
+/** Moves `lineEnd` before a possible start of a secret that continues on the next line. */
 const beforeWrapped = (text: string, lineEnd: number, literals: Literals): number => {
   if (lineEnd === 0 || literals.isEmpty) return lineEnd;
-  const from = Math.max(0, lineEnd - longestSecret);
+  const from = Math.max(0, lineEnd - maxSecretLength);
   const last = text.slice(Math.max(from, lineEnd - 64), lineEnd);
   if (literals.begunAtEndOf(last.replaceAll(coloursAndLineEnds, '')) === 0) return lineEnd;
   const joined = without(text.slice(from, lineEnd), coloursAndLineEnds);

@@ -1,15 +1,15 @@
 import type { Span } from './literals.ts';
 
 interface Shape {
-  /** Each of two characters or more. */
+  /** Prefixes of at least two characters. */
   readonly starts: readonly string[];
-  /** The pattern of what must follow. It is linear, and bounded by `longestSecret`. */
+  /** The pattern of the rest. It must run in linear time and match at most `maxSecretLength` characters. */
   readonly rest: string;
-  /** A rarer character that is in every such secret: without it nothing else is looked for. */
+  /** A character that every such secret contains; a text without it is skipped. */
   readonly needs?: string;
 }
 
-/** Secrets that can be recognised by their shape. */
+/** Secrets that are recognised by their format. */
 export const shapes: readonly Shape[] = [
   { starts: ['sk-'], rest: String.raw`(?=[\w-]{0,200}\d)[\w-]{20,}` },
   { starts: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], rest: String.raw`\w{36,}` },
@@ -42,33 +42,33 @@ export const shapes: readonly Shape[] = [
   },
   {
     starts: ['Authorization', 'authorization', 'AUTHORIZATION'],
-    // As headers are printed, in code and in JSON. A word, or the name of a variable, has not all three kinds of characters.
+    // As printed in headers, code and JSON. Words and variable names rarely contain digits and letters of both cases.
     rest: String.raw`["'\\]{0,4}[:=][ \t"'\\]{0,8}(?:[Bb]asic|[Bb]earer|[Tt]oken)[ \t]{1,4}(?=\S{0,200}?\d)(?=\S{0,200}?[a-z])(?=\S{0,200}?[A-Z])[\w.~+/=-]{20,4000}`,
   },
-  // `x-access-token:`, with which actions of GitHub sign in.
+  // `x-access-token:` in base64, as used by GitHub Actions.
   { starts: ['eC1hY2Nlc3MtdG9rZW46'], rest: '[A-Za-z0-9+/=]{16,4000}' },
   {
     // A private key in base64.
     starts: ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED '].map(
-      // Less what depends on what follows.
+      // The last character depends on what follows.
       (kind) => btoa(`-----BEGIN ${kind}PRIVATE KEY-----`).split('=')[0]!.slice(0, -1),
     ),
     rest: '[A-Za-z0-9+/=]{40,12000}',
   },
   {
-    // A password in a URL, but not the `postgres:postgres@localhost` of an example, nor a variable in its place.
+    // A password in a URL, but not that of an example such as `postgres:postgres@localhost`, nor a placeholder.
     starts: ['://'],
     needs: '@',
     rest: String.raw`[^\s:/?#@"'<>(),\\]{0,100}:(?![$%{*])[^\s/?#@"'<>(),\\]{6,200}@(?!(?:[\w-]+\.)*example\.|(?:127|10|0)\.|192\.168\.)[\w-]+\.[\w.-]+`,
   },
   {
     starts: ['eyJ'],
-    // Where it is glued to other words, as in `token_eyJ…`, every few characters may begin one: it is looked for less far.
+    // Inside a word, as in `token_eyJ…`, many positions could be a start, so the search is shorter.
     rest: String.raw`(?:(?<![\w-]eyJ)[\w-]{10,6000}|[\w-]{10,400})\.eyJ[\w-]{10,6000}\.[\w-]{10,4000}`,
   },
   {
     starts: ['-----BEGIN '],
-    // Its end may be cut off: then it goes as far as its lines do.
+    // The end marker may be missing: then the key extends as far as its lines.
     rest: String.raw`[A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-(?!----)){0,16384}-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nr]|\s)+[\w+/=]{16,})+)`,
   },
 ];
@@ -76,15 +76,13 @@ export const shapes: readonly Shape[] = [
 const literally = (text: string) => text.replaceAll(/[$()*+.?[\\\]^{|}/-]/g, String.raw`\$&`);
 
 /**
- * A key does not begin in the middle of a word. A letter before it may be the end of an escape in JSON (`\\n`), or of a
- * colour code.
+ * A key does not start in the middle of a word. A letter before it may belong to a JSON escape (`\\n`) or a colour code.
  */
 const wordStart = String.raw`(?<!(?<!\\|\u001b\[[\d;]*)[A-Za-z0-9])`;
 
 const sourceOf = (start: string, rest: string): string =>
   `${/^\w/.test(start) ? wordStart : ''}${literally(start)}${rest}`;
 
-/** Each of them, one after the other. */
 const anyShape = new RegExp(
   shapes.flatMap(({ starts, rest }) => starts.map((start) => sourceOf(start, rest))).join('|'),
   'g',
@@ -94,19 +92,20 @@ export const shapeSpansIn = (text: string): Span[] =>
   [...text.matchAll(anyShape)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }));
 
 /**
- * One of them is in nearly every start, the rarest in ordinary text first. Looking for one of them is many times as fast
- * as looking for each start, and each is one more pass over all output: as few as will do.
+ * Nearly every start contains one of these characters; the rarest in ordinary text comes first. Searching for a character
+ * is much faster than searching for each start, but each one is another pass over all output, so there are few.
  */
 const rare = ['J', 'K', 'I', 'z', 'G', 'k', '_', '-', 'p'] as const;
 
 const startOf = (text: string, { rest, needs }: Shape) => {
-  // Not the first character: the one before it is compared as well.
+  if (text.length < 2) throw new Error(`The start of a secret needs at least two characters: ${JSON.stringify(text)}`);
+  // Not the first character, since the character before it is compared too.
   const char = rare.find((each) => text.includes(each, 1));
   const whole = new RegExp(sourceOf(text, rest), 'y');
   return {
     text,
     needs,
-    /** Where its rarest character is; null when all of them are common. */
+    /** The position of its rarest character; null if it has none of `rare`, and is searched for as a whole. */
     rare: char === undefined ? null : { char, offset: text.indexOf(char, 1) },
     isAt: (words: string, at: number): boolean => {
       if (!words.startsWith(text, at)) return false;
@@ -118,18 +117,18 @@ const startOf = (text: string, { rest, needs }: Shape) => {
 
 const starts = shapes.flatMap((shape) => shape.starts.map((start) => startOf(start, shape)));
 const groups = rare.map((char) => {
-  const own = starts.filter((start) => start.rare?.char === char);
-  return { char, own, before: new Set(own.map(({ text, rare }) => text.charCodeAt(rare!.offset - 1))) };
+  const members = starts.filter((start) => start.rare?.char === char);
+  return { char, members, before: new Set(members.map(({ text, rare }) => text.charCodeAt(rare!.offset - 1))) };
 });
 const others = starts.filter((start) => start.rare === null);
-const holdsRareStart = (text: string): boolean =>
-  groups.some(({ char, own, before }) => {
+const hasRareStart = (text: string): boolean =>
+  groups.some(({ char, members, before }) => {
     for (let at = text.indexOf(char, 1); at !== -1; at = text.indexOf(char, at + 1))
-      if (before.has(text.charCodeAt(at - 1)) && own.some((start) => start.isAt(text, at - start.rare!.offset)))
+      if (before.has(text.charCodeAt(at - 1)) && members.some((start) => start.isAt(text, at - start.rare!.offset)))
         return true;
     return false;
   });
-const holdsOtherStart = (text: string): boolean =>
+const hasOtherStart = (text: string): boolean =>
   others.some((start) => {
     if (start.needs !== undefined && !text.includes(start.needs)) return false;
     for (let at = text.indexOf(start.text); at !== -1; at = text.indexOf(start.text, at + 1))
@@ -137,5 +136,5 @@ const holdsOtherStart = (text: string): boolean =>
     return false;
   });
 
-/** Whether there is any; many times as fast as looking for all of them. */
-export const holdsShape = (text: string): boolean => holdsRareStart(text) || holdsOtherStart(text);
+/** Whether a text contains any such secret. Much faster than `shapeSpansIn`. */
+export const hasShape = (text: string): boolean => hasRareStart(text) || hasOtherStart(text);

@@ -8,7 +8,7 @@ import { contextRecord, hasOtherRuns, recordFolder } from './record.ts';
 import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './folders.ts';
 
-/** The change whose context is meant, and the environment that says where the folder of the user is. */
+/** Names the change, and the environment that locates the user's state folder. */
 export interface ContextOf {
   readonly project: Project;
   readonly change: string;
@@ -19,9 +19,9 @@ const contextFile = ({ project, change }: ContextOf) => join(ralphFolder(project
 const recordFile = ({ project, change, env }: ContextOf) => contextRecord(recordFolder(project, change, env));
 
 export interface Context {
-  /** What persons have added; null when they have added nothing. */
+  /** What people have added; null when they have added nothing. */
   readonly text: string | null;
-  /** context.txt says something else: somebody has edited it, such as an agent. */
+  /** context.txt differs from it: an agent, or a person, has edited the file. */
   readonly isEdited: boolean;
 }
 
@@ -32,7 +32,7 @@ export const loadContext = (of: ContextOf): Context => {
 
 const textIn = (path: string): string | null => readOwn(path)?.toString('utf8') ?? null;
 
-/** People who add something at once may be written down in another order; blanked lines are as good as none. */
+/** Concurrent additions may be in a different order in each file. Blank lines do not count. */
 const linesOf = (text: string | null): string =>
   (text ?? '')
     .split('\n')
@@ -40,7 +40,7 @@ const linesOf = (text: string | null): string =>
     .toSorted()
     .join('\n');
 
-/** Appends in one write, which the system puts at the end of the file whoever else is writing. */
+/** Appends in one write, so that concurrent additions do not mix. */
 export const addContext = (of: ContextOf, text: string): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
@@ -64,8 +64,8 @@ export const clearContext = (of: ContextOf): void => {
 };
 
 /**
- * Called before an agent works: what is there by then, and of which nothing is known yet, a person has written, unless it
- * came with the repository, or agents have worked in the project before.
+ * Records a context.txt that has no record yet. Called before an agent works: a person has written the file, unless it
+ * came with the repository or agents have worked in the project before.
  */
 export const adoptContext = async (of: ContextOf): Promise<void> => {
   if (textIn(recordFile(of)) !== null) return;
@@ -76,7 +76,7 @@ export const adoptContext = async (of: ContextOf): Promise<void> => {
   writeOwn(recordFile(of), isPersons ? text : '');
 };
 
-/** Takes context.txt as it is for what a person has added; says whether it was something else before. */
+/** Accepts context.txt as what a person has added. Returns false when nothing has changed. */
 export const acceptContext = (of: ContextOf): boolean => {
   if (!loadContext(of).isEdited) return false;
   createFolder(dirname(recordFile(of)));
@@ -84,7 +84,7 @@ export const acceptContext = (of: ContextOf): boolean => {
   return true;
 };
 
-/** Takes lines out. They are blanked where they stand, so that nothing is lost that somebody appends meanwhile. */
+/** Removes lines by overwriting them with blanks, so that a concurrent addition is not lost. */
 export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolean): void => {
   for (const path of [contextFile(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
 };
@@ -102,7 +102,7 @@ const blank = (path: string, isMeant: (line: string) => boolean): void => {
   }
 };
 
-/** True for a file that somebody edited by hand and left without a last newline. */
+/** True for a file that was edited by hand and has no newline at its end. */
 const endsMidLine = (file: number): boolean => {
   const { size } = fstatSync(file);
   const last = Buffer.alloc(1);

@@ -9,17 +9,17 @@ import { hostName } from './lock-owner.ts';
 import { type Project, ralphFolder, stateFolder } from './project.ts';
 import { runFolder } from './state.ts';
 
-/** Makes the folder, readable by its owner only, and hides all of the state from git. */
+/** Creates the folder, which only its owner can read, and hides the state from git. */
 export const makeRalphFolder = (project: Project, changeId: string): void => {
   hideStateFromGit(project);
   createFolder(ralphFolder(project, changeId));
 };
 
-/** Says whether the file had to be made. */
+/** Returns whether the file had to be created. */
 export const hideStateFromGit = (project: Project): boolean => {
   const spool = dirname(stateFolder(project));
   createFolder(spool);
-  // Asked, because Node calls a read-only file system "no such file" when it makes more than one folder.
+  // Node reports a read-only file system as "no such file" when it creates several folders.
   accessSync(spool, constants.W_OK);
   createFolder(stateFolder(project));
   try {
@@ -38,7 +38,7 @@ export const hideWorktreesFromGit = (project: Project): void => {
   if (!existsSync(ignore)) writeOwn(ignore, '*\n', 'create');
 };
 
-/** Makes the folder of one run, for the prompts and the logs of its iterations. */
+/** Creates the folder of one run, for its prompts, logs and journal. */
 export const makeRunFolder = (project: Project, changeId: string, run: string): string => {
   const folder = runFolder(project, changeId, run);
   createFolder(folder);

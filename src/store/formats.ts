@@ -44,14 +44,14 @@ import {
 } from '../text/shape.ts';
 
 /*
- * What Spool has written to disk is read with these, and with nothing else: others can write there as well.
- * In state.json, what decides how a run goes on (its gate, its limits, what it has used) must be right; what is only
- * shown may be wrong. A line of the history counts when it says which iteration it is about and how that ended.
+ * The only way to read what Spool has written to disk, as others can write there too. In state.json, what decides how a
+ * run continues (its gate, its limits, its usage) must be valid; what is only shown may be invalid. A line of the history
+ * counts when it says which iteration it is about and how that ended.
  */
 
 const run = matching(runId);
 
-const usage: Shape<Usage> = object<Usage>({
+export const usage: Shape<Usage> = object<Usage>({
   inputTokens: absentIs(null, orNull(number)),
   outputTokens: absentIs(null, orNull(number)),
   cacheReadTokens: absentIs(null, orNull(number)),
@@ -60,7 +60,7 @@ const usage: Shape<Usage> = object<Usage>({
   costUsd: absentIs(null, orNull(number)),
 });
 
-const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), total: required(count) });
+export const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), total: required(count) });
 
 const fileChange: Shape<FileChange> = object<FileChange>({
   status: required(oneOf(['added', 'modified', 'deleted', 'renamed'])),
@@ -95,7 +95,7 @@ const errorKinds = [
   'unknown',
 ] as const satisfies readonly AgentError['kind'][];
 
-const error: Shape<AgentError> = object<AgentError>({
+export const error: Shape<AgentError> = object<AgentError>({
   kind: wrongIs('unknown', oneOf(errorKinds)),
   message: required(text),
   resetsAtMs: wrongIsLeftOut(time),
@@ -162,26 +162,29 @@ const attemptFields: Fields<DeferredAttempt> = {
   repeated: wrongIs(null, orNull(repeated)),
 };
 
-const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
+export const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
 
-/** A line of the history; undefined for one that is not ours. */
+/** A line of the history; undefined for one that Spool did not write. */
 export const parseRecord: Shape<IterationRecord> = object<IterationRecord>({
   ...attemptFields,
   deferred: wrongIs([], validItems(attempt)),
 });
 
-/** Whoever wrote state.json must not hand a flag to an agent as the name of its model. */
+/** A forged state.json must not pass a flag to an agent as the name of its model. */
 const name: Shape<string> = (value) => (isName(text(value) ?? '') ? text(value) : undefined);
 
-const agent: Shape<AgentChoice> = object<AgentChoice>({ harness: required(name), model: required(orNull(name)) });
+export const agent: Shape<AgentChoice> = object<AgentChoice>({
+  harness: required(name),
+  model: required(orNull(name)),
+});
 
-/** There is always one. */
-const agents: Shape<readonly AgentChoice[]> = (value) => {
+/** At least one. */
+export const agents: Shape<readonly AgentChoice[]> = (value) => {
   const all = listOf(agent)(value);
   return all?.length === 0 ? undefined : all;
 };
 
-const gatePlan: Shape<GatePlan> = object<GatePlan>({
+export const gatePlan: Shape<GatePlan> = object<GatePlan>({
   verify: required(listOf(text)),
   verifyEach: absentIs(false, flag),
   requireTasks: absentIs(false, flag),
@@ -200,7 +203,7 @@ const limits: Shape<RunView['limits']> = object<RunView['limits']>({
   maxWaitMs: absentIs(null, orNull(number)),
 });
 
-const workspace: Shape<Workspace> = object<Workspace>({
+export const workspace: Shape<Workspace> = object<Workspace>({
   root: required(text),
   branch: required(orNull(text)),
   worktree: required(orNull(text)),
@@ -222,16 +225,16 @@ const settings: Shape<SettingsAtStart> = object<SettingsAtStart>({
   file: required(mapOf((value) => value)),
 });
 
-const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
+export const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
   why: required(text),
   files: wrongIs([], validItems(text)),
   count: required(count),
 });
 
 const statuses = ['running', 'complete', 'limit', 'failed', 'blocked', 'interrupted'] as const;
-const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
+export const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
 
-/** What state.json holds; undefined when it is damaged. */
+/** The content of state.json; undefined when it is damaged. */
 export const parseView: Shape<RunView> = object<RunView>({
   v: required(oneOf([2])),
   run: required(run),

@@ -11,7 +11,7 @@ import { upgradeRecord } from './upgrade.ts';
 
 const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
 
-/** When it returns, the line is on the disk. A line that a crash has cut off is closed first, so only that one is lost. */
+/** The line is on the disk when this returns. A line that a crash has cut off is closed first, so that only that one is lost. */
 export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {
   const path = historyFile(project, changeId);
   const file = openOwn(path, 'append');
@@ -31,7 +31,7 @@ export const appendRecord = (project: Project, changeId: string, record: Iterati
 export const historySize = (project: Project, changeId: string): number =>
   statsOf(historyFile(project, changeId))?.size ?? 0;
 
-/** The last records, oldest first. Reads from the end of the file, so its length does not matter. */
+/** Returns the last records, oldest first. It reads from the end of the file, so the length of the file does not matter. */
 export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {
   const records: IterationRecord[] = [];
   for (const record of recordsFromEnd(project, changeId)) {
@@ -41,7 +41,7 @@ export const lastRecords = async (project: Project, changeId: string, count: num
   return records.toReversed();
 };
 
-/** All records of the run that the last record is of, oldest first. */
+/** Returns all records of the run with the last record, oldest first. */
 export const lastRunRecords = (project: Project, changeId: string): IterationRecord[] => {
   const records: IterationRecord[] = [];
   for (const record of recordsFromEnd(project, changeId)) {
@@ -61,10 +61,10 @@ function* recordsFromEnd(project: Project, changeId: string): Generator<Iteratio
 const newline = 0x0a;
 const blockSize = 16 * 1024;
 
-/** No record is longer: what is was written by somebody else, and is passed over without being held in memory. */
+/** No record is longer. A longer line is skipped without being kept in memory. */
 const longestLine = 16 * 1024 * 1024;
 
-/** The lines of a file, the last one first. Every byte is read once, and copied once more at most. */
+/** Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. */
 export function* linesFromEnd(path: string): Generator<string> {
   if (!existsSync(path)) return;
   const file = openOwn(path, 'read');
@@ -90,7 +90,7 @@ export function* linesFromEnd(path: string): Generator<string> {
   }
 }
 
-/** A line whose beginning is still to come; its text is empty when it is too long. */
+/** Collects a line from its end to its beginning. Its text is empty when it is too long. */
 const createLine = () => {
   let parts: Buffer[] = [];
   let length = 0;
@@ -104,7 +104,7 @@ const createLine = () => {
   };
 };
 
-/** null for a blank line, one that was cut off, and one that we did not write. */
+/** Returns null for a line that is blank or cut off, or that Spool did not write. */
 const parse = (line: string): IterationRecord | null => {
   try {
     return parseRecord(upgradeRecord(parseJsonText(line))) ?? null;

@@ -24,7 +24,7 @@ export const writeLanded = (project: Project, change: string, landed: Landed): v
   writeOwn(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
 };
 
-/** null when it never landed, or nobody can tell. */
+/** Returns null when the change has not landed, or the file is damaged. */
 export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
   return landed(readJson(landedFile(project, change))) ?? null;
 };

@@ -3,19 +3,19 @@ import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
 
-/** A landing that is about to move its base. What it leaves when it is killed is finished by the next one. */
+/** A landing that is about to move its base. If it is killed, the next one finishes it. */
 export interface LandingInProgress {
   readonly v: 1;
   readonly branch: string;
   readonly base: string;
-  /** Where the branch is. */
+  /** The commit of the branch. */
   readonly tip: string;
-  /** Where the base was, and where it goes. */
+  /** The commits of the base before and after. */
   readonly from: string;
   readonly to: string;
 }
 
-/** In the folder of the records of a change: who could write it could pass off as landed what is not. */
+/** In the user's state folder: in the project, an agent could pretend that a change has landed. */
 const landingFile = (record: string) => join(record, 'landing.json');
 
 export const writeLandingInProgress = (record: string, present: LandingInProgress): void => {

@@ -11,27 +11,27 @@ export interface LockOwner {
   readonly start: string | null;
   readonly host: string;
   readonly since: string;
-  /** What it is for, in a word. */
+  /** The change, or the command, that it is held for. */
   readonly purpose: string;
 }
 
-/** The living owner of a lock; null when nobody holds it. Nobody can hold one that is a folder. */
+/** Returns the live owner of a lock; null when it is free. A folder in its place counts as free. */
 export const lockOwner = (path: string): LockOwner | null => {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return null;
   const owner = readOwner(path);
   return owner && isAlive(path, owner) ? owner : null;
 };
 
-/** The id of who wrote a lock file that is none. */
+/** The id for a lock file that names no owner. */
 export const unreadable = 'unreadable';
 
-/** A process of another host, or of another container, cannot be looked at: it lives as long as its heart beats. */
+/** A process on another host, or in another container, cannot be inspected: it counts as alive while it renews its lock. */
 export const isAlive = (path: string, owner: LockOwner): boolean =>
   isHere(owner) ? processStart(owner.pid) === owner.start : ageOf(path) < silenceMs;
 
 const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname();
 
-/** How long the heart of an owner elsewhere may be silent: much longer than two clocks differ. */
+/** How long an owner elsewhere may take to renew its lock. Much longer than clocks differ. */
 const silenceMs = 10 * 60_000;
 
 /** A time in the future is as far away as one in the past: a lock that is dated ahead does not live until then. */
@@ -40,7 +40,7 @@ const ageOf = (path: string): number => {
   return stats ? Math.abs(Date.now() - stats.mtimeMs) : Infinity;
 };
 
-/** The machine, and on Linux the space of process ids in which a pid means something. */
+/** The host, and on Linux the PID namespace. */
 export const hostName = (): string => {
   const space = process.platform === 'linux' ? pidSpace() : null;
   return space === null ? hostname() : `${hostname()} (${space})`;
@@ -54,7 +54,7 @@ const pidSpace = (): string | null => {
   }
 };
 
-/** null when the file is gone. A file that holds no owner is nobody's. */
+/** Returns null when there is no file. A file that names no owner has one that is not alive. */
 export const readOwner = (path: string): LockOwner | null => {
   const saved = readOwn(path)?.toString('utf8');
   if (saved === undefined) return null;
@@ -62,7 +62,7 @@ export const readOwner = (path: string): LockOwner | null => {
     const owner = ownerIn(parseJsonText(saved));
     if (owner) return owner;
   } catch {
-    // Falls through: not one of ours.
+    // Spool did not write it.
   }
   return { id: unreadable, pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };
@@ -70,7 +70,7 @@ export const readOwner = (path: string): LockOwner | null => {
 const ownerIn: Shape<LockOwner> = object<LockOwner>({
   id: required(matching(/^[\da-f-]{36}$/)),
   pid: required(count),
-  // Missing is not null: that is what a process has that is gone.
+  // Not null: a process that is gone has null.
   start: wrongIs('', orNull(text)),
   host: required(text),
   since: wrongIs('', text),

@@ -7,22 +7,22 @@ import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock
 export type Locking =
   | ({
       readonly kind: 'held';
-      /** Whose lock it was, and who is dead; null when it was free. */
+      /** The dead owner that had it before; null when it was free. */
       readonly replaced: LockOwner | null;
     } & Lock)
   | { readonly kind: 'taken'; readonly by: LockOwner };
 
 export interface Lock {
-  /** Puts the file back if somebody has deleted it; answers with the owner if somebody else has it now. */
+  /** Creates the file again if it was deleted. Returns the owner if another process has taken the lock. */
   keep(): LockOwner | null;
-  /** Shows to other machines that the owner lives. */
+  /** Shows other machines that the owner is alive. */
   beat(): void;
   release(): void;
 }
 
 /**
- * A lock that one living process holds. It appears whole or not at all (a hard link to a finished file), and a dead
- * owner's is replaced by exactly one of those who want it: whoever holds the lock on that very lock file.
+ * Takes a lock that one live process can hold. The file appears complete or not at all (a hard link to a finished file).
+ * Exactly one of several processes replaces the lock of a dead owner: the one that holds a lock on that lock file.
  */
 export const acquireLock = (path: string, purpose: string): Locking => {
   const mine = newOwner(purpose);
@@ -53,7 +53,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
     keep: () => {
       if (isMine()) return null;
       const found = readOwner(path);
-      // Somebody wrote into it who is no Spool.
+      // Not written by Spool.
       if (found?.id === unreadable) removeOwn(path);
       if (found === null || found.id === unreadable) link(path, mine);
       const owner = readOwner(path);
@@ -63,7 +63,7 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
       try {
         touchOwn(path);
       } catch {
-        // It is gone: `keep` puts it back.
+        // It was deleted: `keep` creates it again.
       }
     },
     release: () => {
@@ -72,17 +72,17 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
   };
 };
 
-/** Longer than a tick of the clock that file systems use: two changes within one look the same. */
+/** Longer than the resolution of file times, within which two changes look the same. */
 const settleMs = 100;
 
-/** What tells one version of a file from another; null for none, and for one that is too new to be told apart. */
+/** Identifies a version of a file; null when there is no file, or when it is too new to be distinguished. */
 const settledVersion = (path: string): string | null => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
   return `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeMs}/${stats.ctimeMs}`;
 };
 
-/** False when the lock is there already. */
+/** Returns false when the lock exists. */
 const link = (path: string, mine: LockOwner): boolean => {
   const draft = draftOf(path, mine);
   try {
@@ -99,7 +99,7 @@ const link = (path: string, mine: LockOwner): boolean => {
 
 const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
 
-/** False when somebody else was faster; then the lock has to be looked at again. */
+/** Returns false when another process was faster; then the lock has to be read again. */
 const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean => {
   const turn = acquireLock(`${path}.${dead.id}`, mine.purpose);
   if (turn.kind === 'taken') return false;

@@ -3,20 +3,20 @@ import { createFolder, removeOwn, replaceOwn } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { isKnown } from './record.ts';
 
-/** What a run notes for when it is resumed or rewound. It decides what is counted, committed and rewound. */
+/** What a run saves for a resume or a rewind. It decides what is counted, committed and rewound. */
 export interface Notes {
-  /** What is in it; undefined where there is none, or where it is damaged. */
+  /** Returns undefined when the note does not exist or is damaged. */
   read(name: NoteName): unknown;
   write(name: NoteName, text: string): void;
   remove(name: NoteName): void;
 }
 
-/** What the trees of a run do not have, what was ignored before its agents worked, and what is in no commit. */
+/** What the trees of a run leave out, what git ignored before its agents worked, and what is not committed yet. */
 const noteNames = ['skipped.json', 'ignored.json', 'uncommitted.json'] as const;
 
 type NoteName = (typeof noteNames)[number];
 
-/** What version 1 called a note. */
+/** Names in version 1. */
 const formerNames: Readonly<Partial<Record<NoteName, string>>> = { 'skipped.json': 'left-out.json' };
 
 const readNote = (folder: string, name: NoteName): unknown =>
@@ -24,16 +24,16 @@ const readNote = (folder: string, name: NoteName): unknown =>
 
 interface NotesOf {
   readonly run: string;
-  /** That of the run, in the project. */
+  /** The folder of the run in the project. */
   readonly folder: string;
-  /** That of the records of the change. */
+  /** The folder of the change in the user's state folder. */
   readonly record: string;
 }
 
-/** The notes of a run: those in the record where it was started here, and those in the project of any other. */
+/** The notes of a run: from the record if it was started here, otherwise from the project. */
 export const openNotes = (of: NotesOf): Notes => notesIn(of, isKnown(of.record, of) ? recordedIn(of) : of.folder);
 
-/** The same for who goes on with a run, called before that is recorded: from then on the notes in the record count. */
+/** The same for a run that is started or resumed. Called before the run is recorded: after that the notes in the record count. */
 export const takeOverNotes = (of: NotesOf): Notes => {
   const recorded = recordedIn(of);
   createFolder(recorded);
@@ -49,7 +49,7 @@ export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeOwn(record
 
 const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
 
-/** They are written to the project as well, for another machine that shares it. */
+/** Also writes them to the project, for other machines that share it. */
 const notesIn = ({ folder, record, run }: NotesOf, readFrom: string): Notes => {
   const folders = [recordedIn({ record, run }), folder];
   return {

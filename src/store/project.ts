@@ -3,22 +3,22 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/own.ts';
 
-/** A folder with a `.spool` in it. Agents are started there, whatever subfolder the command was typed in. */
+/** A folder with a `.spool` in it. Agents are started there, not in the subfolder where the command was typed. */
 export interface Project {
   readonly root: string;
 }
 
-/** The project that a command is about. In a worktree of a run it is the one that the run belongs to: there its state is. */
+/** Returns the project of a command. In the worktree of a run that is the project of the run, which has its state. */
 export const findProject = (from: string): Project => ownerOf(findProjectHere(from));
 
-/** The same for a command that only changes files: in a worktree it changes those of the worktree. */
+/** The same for a command that only changes files: in a worktree it changes the files of the worktree. */
 export const findProjectHere = (from: string): Project => {
   const project = findProjectIfAny(from);
   if (!project) throw userError('no-project', from);
   return project;
 };
 
-/** The same for a command that works without a project as well. */
+/** The same for a command that also works without a project. */
 export const findProjectIfAny = (from: string): Project | null => {
   const project = lookForProject(from);
   if (project && !isOwnProject(project))
@@ -26,13 +26,13 @@ export const findProjectIfAny = (from: string): Project | null => {
   return project;
 };
 
-/** The project that a worktree of a run belongs to; any other is its own. */
+/** Returns the project that the worktree of a run belongs to, or the project itself. */
 export const ownerOf = (project: Project): Project => {
   const root = /^(.+)[/\\]\.spool[/\\]worktrees[/\\]/.exec(project.root)?.[1];
   return root !== undefined && isFolder(join(root, '.spool')) ? ownerOf({ root }) : project;
 };
 
-/** The nearest folder at or above `from` that has a `.spool`; null when there is none. */
+/** Returns the nearest folder at or above `from` with a `.spool`; null when there is none. */
 export const lookForProject = (from: string): Project | null => {
   for (let folder = from; ; folder = dirname(folder)) {
     if (isFolder(join(folder, '.spool'))) return { root: folder };
@@ -40,31 +40,30 @@ export const lookForProject = (from: string): Project | null => {
   }
 };
 
-/** Whoever owns a project decides what runs in it, so that must be the user. */
+/** The owner of a project decides what runs in it, so it must be the user. */
 export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoolFolder(project)));
 
 const spoolFolder = (project: Project) => join(project.root, '.spool');
 
-export const configFile = (project: Project) => join(project.root, '.spool', 'config.json');
-export const changesFolder = (project: Project) => join(project.root, '.spool', 'changes');
-export const archiveFolder = (project: Project) => join(changesFolder(project), 'archive');
-export const modulesFolder = (project: Project) => join(project.root, '.spool', 'modules');
+/** Relative to the root. */
+export const configPath = join('.spool', 'config.json');
+export const configFile = (project: Project) => join(project.root, configPath);
 export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
 
-/** Where everything about the runs of one change is kept. */
+/** Has everything about the runs of one change. */
 export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
 
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
 
-/** A run works in the project, or below its worktree, and nowhere else. A path with `..` in it could lead out of that. */
+/** A run works in the project or below its worktree. A path with `..` could lead elsewhere. */
 export const isWorkspaceOf = (project: Project, change: string, workspace: string): boolean => {
   const worktree = worktreePath(project, change);
   if (resolve(workspace) !== workspace) return false;
   return workspace === project.root || workspace === worktree || workspace.startsWith(`${worktree}${sep}`);
 };
 
-/** Where `spool land` tries out what it is about to do. */
+/** Where `spool land` rehearses a landing. */
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

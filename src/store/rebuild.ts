@@ -6,7 +6,7 @@ import { type Project, ralphFolder } from './project.ts';
 import { lastRunRecords } from './history.ts';
 import { readStart, type SavedRun } from './state.ts';
 
-/** The last run of a change whose state.json is damaged, from what it was started with and its records. */
+/** Rebuilds the last run of a change whose state.json is damaged, from start.json and the history. */
 export const rebuildRun = async (project: Project, change: string, file: string): Promise<SavedRun> => {
   const inHistory = lastRunRecords(project, change);
   const run = await newestRun(project, change, inHistory);
@@ -24,13 +24,13 @@ export const rebuildRun = async (project: Project, change: string, file: string)
   return { view: viewOfRecords(change, records), damage, isWhole: false };
 };
 
-/** The names of runs sort by time, to the second. The last one may have been cut off before its first record. */
+/** Run ids sort by time, to the second. The last run may have no record yet. */
 const newestRun = async (
   project: Project,
   change: string,
   records: readonly IterationRecord[],
 ): Promise<string | null> => {
-  const folders = await folderNames(join(ralphFolder(project, change), 'runs'));
+  const folders = folderNames(join(ralphFolder(project, change), 'runs'));
   const recorded = records.slice(-1).map(({ run }) => run);
   const runs = [...new Set([...folders, ...recorded])].toSorted();
   const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));

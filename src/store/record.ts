@@ -12,17 +12,13 @@ import { object, orNull, parseJson, required, type Shape, text } from '../text/s
 import { upgradeIdentity } from './upgrade.ts';
 
 /*
- * What Spool knows of the runs of a change, kept in the folder of the user: an agent can write into the project, and a
- * clone brings what somebody else wrote there. Whatever decides something is compared with this before it is believed.
+ * What Spool knows about the runs of a change, in the user's state folder. An agent can write to the project, and a clone
+ * brings what others wrote there, so everything that decides something is compared with this record first.
  */
 
-/** Where it is kept. Made of the real path of the project, so that every project has its own. */
-export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string => {
-  if (!names.has(project)) names.set(project, nameOf(project));
-  return join(userFolder(env), 'projects', names.get(project)!, change);
-};
-
-const names = new WeakMap<Project, string>();
+/** Named after the real path of the project, so that every project has its own. */
+export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
+  join(userFolder(env), 'projects', nameOf(project), change);
 
 const nameOf = (project: Project): string => {
   const root = realPath(project.root);
@@ -32,13 +28,13 @@ const nameOf = (project: Project): string => {
   return `${shortened(basename(root))}-${id}`;
 };
 
-/** File systems take names of 255 bytes. */
+/** In bytes. File systems allow 255. */
 const longestName = 200;
 
 const shortened = (name: string): string =>
   Buffer.byteLength(name) <= longestName ? name : name.slice(0, longestName / 4);
 
-/** What was asked for when a run was started, and where it works: none of it changes while it runs. */
+/** What a run was started with, and where it works. None of it changes while it runs. */
 const identityFields = [
   'run',
   'change',
@@ -60,7 +56,7 @@ type RunIdentity = Pick<RunView, (typeof identityFields)[number]>;
 
 /** One start of a run. */
 interface Version extends RunIdentity {
-  /** The same as state.json has it, where that is without the secrets in it. */
+  /** The same as in state.json, if secrets were masked there. */
   readonly written?: RunIdentity;
 }
 
@@ -70,9 +66,8 @@ const identityOf = (view: RunView): RunIdentity =>
 const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.json`);
 
 /**
- * Called before a run is written to state.json as started or resumed. The version before is kept as well: whoever is
- * killed in between has state.json as it was. `written` is what goes there; the record has the run as it was asked for,
- * as it is resumed from it.
+ * Called before a run is written to state.json as started or resumed. Keeps the previous version, which state.json has if
+ * Spool is killed in between. `written` is what goes into state.json; the record has the secrets, as a resume needs them.
  */
 export const recordRun = (folder: string, view: RunView, written: RunView): void => {
   createFolder(join(folder, 'runs'));
@@ -83,7 +78,7 @@ export const recordRun = (folder: string, view: RunView, written: RunView): void
   append(journalFile(folder), `${view.run} starting\n`);
 };
 
-/** Called once state.json has the run as it was recorded: from now on it must have this one, and this version of it. */
+/** Called when state.json has the run as recorded. From now on it must have this run, in this version. */
 export const confirmRun = (folder: string, { run }: RunView): void => {
   writeVersions(folder, run, knownVersions(folder, run).slice(0, 1));
   append(journalFile(folder), `${run} running\n`);
@@ -97,7 +92,7 @@ const knownVersions = (folder: string, run: string): Version[] => {
   return Array.isArray(versions) ? (versions as Version[]).map(upgradeIdentity) : [];
 };
 
-/** What became of the runs of a change, one line for each step: `<run> starting`, `<run> running`, `<run> complete`. */
+/** The steps of all runs of a change, one per line: `<run> starting`, `<run> running`, `<run> complete`. */
 const journalFile = (folder: string) => join(folder, 'ends');
 
 /** Called before a run is written to state.json as ended. */
@@ -109,7 +104,7 @@ interface Step {
   readonly status: string;
 }
 
-/** The last step of a run whose state.json was written, and the run that may have been about to start then. */
+/** The last step that is in state.json, and the run that may have been about to start after it. */
 const lastSteps = (folder: string): { readonly last: Step | null; readonly starting: string | null } => {
   const steps = linesIn(journalFile(folder)).map((line) => {
     const [run = '', status = ''] = line.split(' ');
@@ -122,7 +117,7 @@ const lastSteps = (folder: string): { readonly last: Step | null; readonly start
   };
 };
 
-/** The run that state.json must have and has not; null when it has the last one, or when that has ended and there is none. */
+/** Returns the run that is missing in state.json; null when state.json has the last run, or when that has ended and there is no state.json. */
 export const missingRun = (folder: string, view: RunView | null): string | null => {
   const { last, starting } = lastSteps(folder);
   if (last === null || view?.run === last.run || (view !== null && view.run === starting)) return null;
@@ -130,17 +125,17 @@ export const missingRun = (folder: string, view: RunView | null): string | null 
   return view !== null || isOpen ? last.run : null;
 };
 
-/** The commands that verify a run that was started here. */
+/** The verify commands of a run that was started here. */
 export const recordedGate = (folder: string, run: string): readonly string[] =>
   knownVersions(folder, run)[0]?.gate?.verify ?? [];
 
 const tipsFile = (folder: string) => join(folder, 'tips');
 
-/** Called when a run is complete, with what its branch has then. */
+/** Called with the commit of the branch when a run is complete. */
 export const recordTip = (folder: string, run: string, commit: string): void =>
   append(tipsFile(folder), `${run} ${commit}\n`);
 
-/** What the branch of a run had when it was complete; null when that is not known. */
+/** The commit that the branch of a run had when it was complete; null when it is not known. */
 export const recordedTip = (folder: string, run: string): string | null =>
   linesIn(tipsFile(folder))
     .findLast((line) => line.startsWith(`${run} `))
@@ -148,13 +143,13 @@ export const recordedTip = (folder: string, run: string): string | null =>
 
 const basesFile = (folder: string) => join(folder, 'bases');
 
-/** Called before agents work on a branch, with the one that it is to be landed on. */
+/** Called before agents work on a branch, with the branch to land it on. */
 export const recordBase = (folder: string, branch: string, base: string | null): void =>
   append(basesFile(folder), `${branch} ${base ?? ''}\n`);
 
-/** The branch that one is to be landed on: null for one that began on no branch, undefined when nothing is recorded. */
+/** Returns the branch to land it on: null when it was started from no branch, undefined when nothing is recorded. */
 export const recordedBase = (folder: string, branch: string): string | null | undefined => {
-  // No name of a branch has a blank in it.
+  // Names of branches have no blanks.
   const line = linesIn(basesFile(folder)).findLast((each) => each.startsWith(`${branch} `));
   return line === undefined ? undefined : line.slice(branch.length + 1) || null;
 };
@@ -163,11 +158,11 @@ export const recordedBase = (folder: string, branch: string): string | null | un
 export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean =>
   knownVersions(folder, run).length > 0;
 
-/** Where a run that was started here works; null for any other. */
+/** The workspace of a run that was started here; null for any other run. */
 export const recordedWorkspace = (folder: string, run: string): string | null =>
   knownVersions(folder, run)[0]?.workspace?.root ?? null;
 
-/** A run as it ended: one that was started here has ended only when that is the last that Spool has recorded, whatever state.json says. */
+/** A run that was started here has ended only if that is its last recorded step, regardless of state.json. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
   const { status } = view;
   if (status === 'running' || status === 'interrupted' || !isKnown(folder, view)) return view;
@@ -177,12 +172,12 @@ export const asRecorded = (folder: string, view: RunView): RunView => {
 
 export type Recognised =
   | 'same'
-  /** Nothing is known of it here: another user, machine or container has written it. */
+  /** It has no record here: another user, machine or container has written it. */
   | 'unknown'
-  /** What it says is not what was asked for: the names of what differs. */
+  /** It differs from its record in these fields. */
   | readonly string[];
 
-/** Whether a run is the one that was started here. */
+/** Compares a run with its record. */
 export const recognise = (folder: string, view: RunView): Recognised => {
   const versions = knownVersions(folder, view.run);
   if (versions.length === 0) return 'unknown';
@@ -195,16 +190,16 @@ const differences = (known: Version, view: RunView): string[] => {
   return identityFields.filter((name) => !isSame(known.written ?? known, now, name));
 };
 
-/** As it is read back. */
+/** As JSON returns it. */
 const asSaved = (view: RunView) => JSON.parse(JSON.stringify(identityOf(view))) as RunIdentity;
 
 const isSame = (then: RunIdentity, now: RunIdentity, name: keyof RunIdentity): boolean =>
   isDeepStrictEqual(then[name] ?? null, now[name] ?? null);
 
-/** Whether two views are of one run that was started once. */
+/** Whether two views belong to the same start of a run. */
 export const isSameStart = (one: RunView, other: RunView): boolean => isDeepStrictEqual(asSaved(one), asSaved(other));
 
-/** A run as it was asked for, with the secrets that state.json does not have, as far as they are known here. */
+/** Restores the secrets that are masked in state.json, as far as they are recorded here. */
 export const withSecrets = (folder: string, view: RunView): RunView => {
   const redacted = knownVersions(folder, view.run).filter(({ written }) => written !== undefined);
   if (redacted.length === 0) return view;
@@ -216,7 +211,7 @@ export const withSecrets = (folder: string, view: RunView): RunView => {
   return { ...view, ...(Object.fromEntries(known) as Partial<RunIdentity>) };
 };
 
-/** What writes down the checkpoints of a change. */
+/** Returns a function that records checkpoints of a change. */
 export const checkpointRecorder =
   (project: Project, change: string, env: NodeJS.ProcessEnv) =>
   (checkpoint: NamedCommit): void =>
@@ -224,7 +219,7 @@ export const checkpointRecorder =
 
 const checkpointFile = (folder: string) => join(folder, 'checkpoints');
 
-/** Called with every checkpoint: a ref can be moved by whoever can write into the repository. */
+/** Called with every checkpoint: anyone who can write to the repository can move a ref. */
 const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
   append(checkpointFile(folder), `${run} ${name} ${commit}\n`);
 
@@ -246,7 +241,7 @@ interface NamedCommit {
   readonly commit: string;
 }
 
-/** Whether a checkpoint is one that was kept here; unknown where nothing of its run was. */
+/** Compares a checkpoint with its record; unknown when its run has no record here. */
 export const recogniseCheckpoint = (
   folder: string,
   { run, name, commit }: NamedCommit,
@@ -282,5 +277,5 @@ const repositoryShape: Shape<Repository> = object<Repository>({
   root: required(text),
 });
 
-/** The context as persons have left it. */
+/** The context that people have added. */
 export const contextRecord = (folder: string): string => join(folder, 'context.txt');

@@ -6,25 +6,26 @@ import { type Project, ralphFolder } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { lockFile, loopOwner } from './state.ts';
+import { localTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 
 export interface ChangeLock {
-  /** The change whose loop held the work tree and is dead; null when nobody did. */
+  /** The change of a dead run that held the work tree; null when there was none. */
   readonly replaced: string | null;
-  /** Makes the folders and the lock again if they were deleted; says whether they were. */
+  /** Creates the folders and the lock again if they were deleted. Returns whether they were. */
   keep(): boolean;
   release(): void;
 }
 
-/** How often a lock shows that its owner lives. */
+/** How often a run renews its locks. */
 const beatMs = 30_000;
 
 export interface LockOptions {
-  /** Where the lock of the work tree is kept: in the folder that git has for it; null for a loop in a worktree of its own. */
+  /** The git folder of the work tree, which has its lock; null for a run in its own worktree. */
   readonly treeFolder: string | null;
 }
 
-/** Takes the change, and the work tree, for one loop. */
+/** Locks the change and the work tree for one run. */
 export const lockChange = (project: Project, changeId: string, { treeFolder }: LockOptions): ChangeLock => {
   const owner = loopOwner(project, changeId);
   if (owner) throw lockedBy(changeId, owner);
@@ -61,7 +62,7 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
   };
 };
 
-/** Takes a work tree alone, for a moment in which no loop may work in it; answers with what lets it go. */
+/** Locks only a work tree, while no run may use it. Returns the function that unlocks it. */
 export const lockTree = (treeFolder: string, purpose: string): (() => void) => {
   const tree = acquireLock(treeLock(treeFolder), purpose);
   if (tree.kind === 'taken') throw treeLockedBy(tree.by, treeFolder);
@@ -78,6 +79,6 @@ const lockedBy = (changeId: string, owner: LockOwner) =>
 
 const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
-  const began = since === '' ? '' : ` since ${since}`;
-  return `process ${pid} on ${host.replace(/ \([^(]*\)$/, '')}${began}${hint}`;
+  const where = host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`;
+  return `PID ${pid}${where}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;
 };

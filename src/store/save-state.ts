@@ -5,7 +5,7 @@ import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
 import { startFile, stateFile } from './state.ts';
 
-/** Keeps a damaged state.json under another name, which it answers with, and puts what is known in its place. */
+/** Renames a damaged state.json and writes the rebuilt view, if there is one. Returns the new name of the damaged file. */
 export const replaceState = (project: Project, changeId: string, view: RunView | null): string => {
   const file = stateFile(project, changeId);
   let number = 1;
@@ -17,10 +17,10 @@ export const replaceState = (project: Project, changeId: string, view: RunView |
   return basename(aside);
 };
 
-/** Replaces the file as a whole: a reader, or a crash, sees the old or the new one. */
+/** Replaces the file atomically. */
 export const writeState = (project: Project, view: RunView): void => replace(stateFile(project, view.change), view);
 
-/** Keeps with a run what it was asked for and where it works, so that state.json can be rebuilt. */
+/** Saves what a run was started with, so that state.json can be rebuilt. */
 export const writeStart = (project: Project, view: RunView): void =>
   replace(startFile(project, view.change, view.run), view);
 

@@ -12,21 +12,21 @@ export { ralphFolder };
 
 export const stateFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'state.json');
 
-/** Where what is kept of one run is. */
+/** Has the prompts, logs and journal of one run. */
 export const runFolder = (project: Project, changeId: string, run: string): string =>
   join(ralphFolder(project, changeId), 'runs', run);
 
-/** What is known of the last run of a change. */
+/** The last run of a change, as far as it is known. */
 export interface SavedRun {
   /** null when there was none. */
   readonly view: RunView | null;
-  /** It was rebuilt, as state.json is damaged: one line that says so. */
+  /** One line that says that state.json is damaged and the view was rebuilt; null when it is not. */
   readonly damage: string | null;
-  /** What it was asked for is known; otherwise it can be shown but not be resumed. */
+  /** Its settings are known. Otherwise it can be shown, but not resumed. */
   readonly isWhole: boolean;
 }
 
-/** A damaged state.json is made up for from the history, in memory. One of a newer version is an error. */
+/** Rebuilds a damaged state.json from the history, in memory. Rejects when it has a newer version. */
 export const readRun = async (project: Project, changeId: string): Promise<SavedRun> => {
   const file = stateFile(project, changeId);
   const text = await readIfThere(file).catch(unreadableIs(''));
@@ -37,28 +37,28 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
   if (typeof version === 'number' && !readableVersions.has(version))
     throw userError('bad-state', name, `has version ${version}, which this Spool does not know`);
   const view = parseView(upgradeView(value));
-  if (view) return { view: inItsPlace(project, changeId, view), damage: null, isWhole: true };
+  if (view) return { view: inOwnWorkspace(project, changeId, view), damage: null, isWhole: true };
   const { rebuildRun } = await import('./rebuild.ts');
   return rebuildRun(project, changeId, name);
 };
 
-/** Whoever can write state.json could send Spool to any folder. */
-const inItsPlace = (project: Project, changeId: string, view: RunView): RunView =>
+/** Drops a workspace outside of the project: a forged file could send Spool to any folder. */
+export const inOwnWorkspace = (project: Project, changeId: string, view: RunView): RunView =>
   view.workspace === null || isWorkspaceOf(project, changeId, view.workspace.root)
     ? view
     : { ...view, workspace: null };
 
-/** Changes whenever state.json is written, also by another process. */
+/** Changes whenever state.json is written, including by another process. */
 export const stateStamp = (project: Project, changeId: string): string => {
   const stats = statsOf(stateFile(project, changeId));
   return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 };
 
-/** The last run of a change; null when there was none. */
+/** Returns the last run of a change; null when there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>
   (await readRun(project, changeId)).view;
 
-/** The run as it was when it was last started; null when nobody knows. */
+/** Returns the run as it was last started; null when it is not known. */
 export const readStart = async (project: Project, changeId: string, run: string): Promise<RunView | null> => {
   const text = await readIfThere(startFile(project, changeId, run)).catch(unreadableIs(null));
   return parseView(upgradeView(parseJson(text ?? ''))) ?? null;
@@ -67,7 +67,7 @@ export const readStart = async (project: Project, changeId: string, run: string)
 export const startFile = (project: Project, changeId: string, run: string) =>
   join(ralphFolder(project, changeId), 'runs', run, 'start.json');
 
-/** A folder in its place is damage like any other; a file that may not be read is not. */
+/** A folder in place of the file counts as damage; a file that cannot be read is an error. */
 const unreadableIs =
   <Type>(fallback: Type) =>
   (error: unknown): Type => {
@@ -77,6 +77,6 @@ const unreadableIs =
 
 export const lockFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'lock');
 
-/** The process that runs a loop on this change now; null when none does. */
+/** Returns the process that runs this change now; null when there is none. */
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
   lockOwner(lockFile(project, changeId));

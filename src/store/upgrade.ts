@@ -1,8 +1,8 @@
 import { isObject } from '../text/shape.ts';
 
 /*
- * Version 1 of state.json and history.jsonl, as version 2 names it. Text in a file is anything, so nothing here relies
- * on a type: what does not fit is passed on unchanged, and the parser rejects it.
+ * Upgrades state.json and history.jsonl from version 1 to 2. A file can have any content, so nothing here relies on a
+ * type: what does not fit is returned unchanged, and the parser rejects it.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The versions that can be read. */
 export const readableVersions: ReadonlySet<unknown> = new Set([1, 2]);
 
-/** A run as version 2 has it, from version 1 or 2. */
+/** Returns a run in version 2, from version 1 or 2. */
 export const upgradeView = (value: unknown): unknown => {
   if (!isObject(value) || value.v !== 1) return value;
   const fields = renamed(upgradeAttempt(value), {
@@ -28,11 +28,11 @@ export const upgradeView = (value: unknown): unknown => {
   };
 };
 
-/** A record of an iteration, from version 1 or 2. */
+/** Returns the record of an iteration in version 2, from version 1 or 2. */
 export const upgradeRecord = (value: unknown): unknown =>
   isObject(value) && value.v === 1 ? upgradeAttempt(value) : value;
 
-/** What identifies a run in the user's own state folder; it has no version of its own. */
+/** What identifies a run in the user's state folder. It has no version number. */
 export const upgradeIdentity = <Identity>(value: Identity): Identity => {
   if (!isObject(value)) return value;
   const fields = 'place' in value ? renamed(value, identityNames) : value;

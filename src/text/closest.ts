@@ -1,4 +1,4 @@
-/** The candidate that was probably meant, whole or by its beginning, or null when none is near. */
+/** Returns the candidate that was probably meant, by its whole text or its beginning; null if none is similar. */
 export const closest = (text: string, candidates: readonly string[]): string | null => {
   const typed = text.slice(0, 100).toLowerCase();
   if (typed.length < 2) return null;

@@ -1,22 +1,26 @@
 import truncatedWidth from 'fast-string-truncated-width';
 import { withoutControls } from './controls.ts';
 
-/** `850 ms`, `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
+/** `850ms`, `4.2s`, `40s`, `3m 5s`, `30m`, `2h 10m`. */
 export const duration = (ms: number): string => {
-  if (ms < 999.5) return `${Math.round(ms)} ms`;
-  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 999.5) return `${Math.round(ms)}ms`;
+  if (ms < 9950) return `${Number((ms / 1000).toFixed(1))}s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${pad2(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${pad2(Math.floor((seconds % 3600) / 60))} min`;
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return withRest(Math.floor(seconds / 60), 'm', seconds % 60, 's');
+  return withRest(Math.floor(seconds / 3600), 'h', Math.floor((seconds % 3600) / 60), 'm');
 };
 
-/** Local time, to the minute. */
+const withRest = (whole: number, unit: string, rest: number, restUnit: string): string =>
+  rest === 0 ? `${whole}${unit}` : `${whole}${unit} ${rest}${restUnit}`;
+
+/** `2026-11-16 07:00`, in local time. */
 export const localTime = (iso: string): string => {
   const at = new Date(iso);
   return `${at.getFullYear()}-${pad2(at.getMonth() + 1)}-${pad2(at.getDate())} ${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 };
 
-/** `07:00` */
+/** `07:00`, in local time. */
 export const clockTime = (at: Date): string => `${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 
 /** `today`, `yesterday`, or the date. */
@@ -38,32 +42,32 @@ export const lineChanges = ({
   readonly deletions: number;
 }): string => `+${insertions} -${deletions}`;
 
-/** A text on one line; `…` shows that it is longer. */
-export const oneLine = (text: string, longest = 500): string => {
+/** Joins the lines of a text and shortens it to `maxLength` characters. */
+export const oneLine = (text: string, maxLength = 500): string => {
   const line = withoutControls(text).replaceAll(/\s+/g, ' ');
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 };
 
-/** `a, b, c, d, e and 3 more`: the first of `all`, at most so many. */
-export const someOf = (names: readonly string[], all = names.length, most = 5): string => {
-  const first = names.slice(0, most).map((name) => oneLine(name, 200));
-  return `${first.join(', ')}${all > first.length ? ` and ${all - first.length} more` : ''}`;
+/** `a, b, c, d, e and 3 more`. `total` may be larger than the number of `names`. */
+export const someOf = (names: readonly string[], total = names.length, maxNames = 5): string => {
+  const first = names.slice(0, maxNames).map((name) => oneLine(name, 200));
+  return `${first.join(', ')}${total > first.length ? ` and ${total - first.length} more` : ''}`;
 };
 
-/** How many columns a text takes on a screen. */
+/** The number of terminal columns that a text takes. */
 export const widthOf = (text: string): number => (isPlain.test(text) ? text.length : truncatedWidth(text).width);
 
-/** Nearly every text; the patterns for the others take a while to be made. */
+/** True for most texts; the patterns for wide characters are slow to compile. */
 const isPlain = /^[\u0020-\u007e]*$/;
 
-/** The beginning of a text, in no more than so many columns; `end` shows that something is left out. */
+/** Shortens a text to `columns`; `end` is appended when something was cut off. */
 export const truncate = (text: string, columns: number, end = ''): string => {
   const { index, ellipsed, truncated } = truncatedWidth(text, { limit: columns, ellipsis: end });
   if (!truncated) return text;
   return ellipsed || end === '' ? text.slice(0, index) + end : '';
 };
 
-/** Columns as wide as their widest cell; numbers to the right. */
+/** Aligns the cells of each column; those in `numeric` to the right. */
 export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {
   const widths = rows.reduce<number[]>(
     (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, widthOf(cell))),

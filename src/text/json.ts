@@ -1,15 +1,15 @@
-/** Deeper than anything that Spool, an agent or a person writes, and shallow enough for whatever walks through it. */
-const deepest = 200;
+/** More than real data needs, and few enough for recursive functions. */
+const maxDepth = 200;
 
 /**
- * What a text says as JSON; a SyntaxError when it is none, or when it is nested so deeply that a function that calls
- * itself for each level (`JSON.stringify` is one) would run out of stack. The one way to JSON that others can write.
+ * Parses JSON that others can write. Throws a SyntaxError if it is invalid, or nested so deeply that recursive functions
+ * such as `JSON.stringify` would overflow the stack.
  */
 export const parseJsonText = (text: string): unknown => {
   const value: unknown = JSON.parse(text);
-  // A text this short cannot be deeper.
-  if (text.length > deepest && isDeeper(value, deepest))
-    throw new SyntaxError(`nested more than ${deepest} levels deep`);
+  // A shorter text cannot be nested more deeply.
+  if (text.length > maxDepth && isDeeper(value, maxDepth))
+    throw new SyntaxError(`nested more than ${maxDepth} levels deep`);
   return value;
 };
 

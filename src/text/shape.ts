@@ -1,9 +1,9 @@
 import { parseJsonText } from './json.ts';
 
-/** Reads JSON of which nothing is known; undefined when it does not have the shape. JSON itself knows no undefined. */
+/** Validates unknown JSON. Returns undefined, which JSON cannot contain, if it does not have the shape. */
 export type Shape<Type> = (value: unknown) => Type | undefined;
 
-/** What a text says as JSON; undefined for what is no JSON. */
+/** Parses JSON; returns undefined if it is invalid. */
 export const parseJson = (text: string): unknown => {
   try {
     return parseJsonText(text);
@@ -12,15 +12,15 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** One field of an object: what it is read as; `wrong` makes the whole object wrong, undefined leaves the field out. */
+/** Validates a field of an object. `wrong` invalidates the object, undefined omits the field. */
 type Field<Type> = (value: unknown) => Type | typeof wrong | undefined;
 
 const wrong = Symbol('wrong');
 
-/** A row for each field: a field without one does not compile. */
+/** A validator for each field: a missing one does not compile. */
 export type Fields<Type> = { readonly [Name in keyof Type]-?: Field<Exclude<Type[Name], undefined>> };
 
-/** The object is wrong without it. */
+/** The object is invalid without it. */
 export const required =
   <Type>(shape: Shape<Type>): Field<Type> =>
   (value) => {
@@ -28,13 +28,13 @@ export const required =
     return read === undefined ? wrong : read;
   };
 
-/** It may be missing, as in a file of an older Spool, but not be wrong. */
+/** The field may be missing, as in a file of an older version, but not invalid. */
 export const absentIs =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
   (value) =>
     value === undefined ? fallback : required(shape)(value);
 
-/** Nothing depends on it: one that is wrong is as good as none. */
+/** An invalid value is replaced by `fallback`. */
 export const wrongIs =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
   (value) => {
@@ -42,10 +42,10 @@ export const wrongIs =
     return read === undefined ? fallback : read;
   };
 
-/** The same for a field that is simply left out. */
+/** A field with an invalid value is omitted. */
 export const wrongIsLeftOut = <Type>(shape: Shape<Type>): Field<Type> => shape;
 
-/** Fields that have no row are dropped. */
+/** Unknown fields are dropped. */
 export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> => {
   const rows = Object.entries<Field<unknown>>(fields);
   return (value) => {
@@ -64,15 +64,15 @@ export const text: Shape<string> = (value) => (typeof value === 'string' ? value
 export const flag: Shape<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
 export const number: Shape<number> = (value) => (Number.isFinite(value) ? (value as number) : undefined);
 
-/** A whole number from 0 on. */
+/** A non-negative integer. */
 export const count: Shape<number> = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 
-/** In milliseconds since 1970, as far as dates go. */
+/** Milliseconds since 1970, within the range of Date. */
 export const time: Shape<number> = (value) =>
   Math.abs(number(value) ?? Infinity) <= 8.64e15 ? number(value) : undefined;
 
-/** A date and time as text. */
+/** A date and time as a string. */
 export const moment: Shape<string> = (value) => (Number.isNaN(Date.parse(text(value) ?? '')) ? undefined : text(value));
 
 export const matching =
@@ -90,7 +90,7 @@ export const orNull =
   (value) =>
     value === null ? null : shape(value);
 
-/** A list all of whose items have the shape. */
+/** A list whose items all have the shape. */
 export const listOf =
   <Type>(shape: Shape<Type>): Shape<readonly Type[]> =>
   (value) => {
@@ -104,7 +104,7 @@ export const validItems =
   (value) =>
     Array.isArray(value) ? value.map(shape).filter((item) => item !== undefined) : undefined;
 
-/** A list of exactly these two. */
+/** A list of exactly two items. */
 export const pairOf =
   <First, Second>(first: Shape<First>, second: Shape<Second>): Shape<readonly [First, Second]> =>
   (value) => {

@@ -1,8 +1,8 @@
-/** A command to be copied into a shell: each word as the shell reads it. */
+/** Joins words into a command that can be pasted into a shell. */
 export const commandLine = (...words: readonly string[]): string => words.map(shellWord).join(' ');
 
-/** A brace alone says nothing to a shell: `{model}` stays as a person would write it. */
+/** Braces around a name, as in `{model}`, need no quotes. */
 const shellWord = (word: string): string => (/^(?:[\w./@%+=:,-]|\{[\w-]*\})+$/.test(word) ? word : quoted(word));
 
-/** Whatever it holds. */
+/** Quotes any text for a POSIX shell. */
 export const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;

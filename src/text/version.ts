@@ -1,4 +1,4 @@
 declare const SPOOL_VERSION: string;
 
-/** Put in by scripts/build.mjs, from package.json. */
+/** Inserted by scripts/build.mjs, from package.json. */
 export const version = SPOOL_VERSION;

@@ -1,7 +1,7 @@
-/** A command on one line in which nothing can hide: what moves the cursor, turns the text around or is invisible is written out. */
+/** Renders a command on one line so that nothing in it can hide: control, bidirectional and invisible characters are escaped. */
 export const visible = (text: string): string => text.replaceAll(hidden, codeOf).replaceAll(/ {9,}/g, blanks);
 
-/** Controls, formats, what has no width, and blanks but for the usual one. */
+/** Control, format and zero-width characters, and all spaces except U+0020. */
 const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 const codeOf = (char: string): string => {
@@ -10,5 +10,5 @@ const codeOf = (char: string): string => {
   return `\\u{${char.codePointAt(0)!.toString(16)}}`;
 };
 
-/** Many blanks would push what follows them out of sight. */
+/** A long run of spaces would push the rest out of sight. */
 const blanks = (run: string): string => ` [${run.length} blanks] `;

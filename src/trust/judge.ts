@@ -31,7 +31,7 @@ export const pinsIn = (given: string | undefined): 'everything' | readonly strin
     throw userError(
       'bad-value',
       trustVariable,
-      'takes "sha256:" and 64 hexadecimal digits, several with commas, or 1 for whatever a project brings',
+      'must be "sha256:" and 64 hexadecimal digits (several separated by commas), or 1 to trust everything in a project',
       wrong,
     );
   return pins;

@@ -39,13 +39,16 @@ export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): 
 
 /** All that needs trust in a project. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
-  const { settings, files } = withScripts(project, [...commandsIn(project, config.own, config), ...ofInclude(project)]);
+  const { settings, files } = withScripts(project, [
+    ...commandsIn(project, config.customHarnesses, config),
+    ...ofInclude(project),
+  ]);
   return [...settings, ...files];
 };
 
 /** The commands of a project, and the files that they name in a worktree, where an agent given by its path is not run. */
 export const namedIn = (worktree: Project, config: Config): Named => {
-  const own = config.own.map((harness): Harness => {
+  const own = config.customHarnesses.map((harness): Harness => {
     const program =
       harness.custom && isPath(harness.custom.command) ? { ...harness.custom, command: 'own' } : harness.custom;
     return program === undefined ? harness : { ...harness, custom: program };
@@ -82,7 +85,7 @@ export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<stri
 export const hashOfAll = (settings: readonly Setting[]): string =>
   hashOf(settings.map(({ source, hash }) => [source, hash]).toSorted());
 
-const inConfig = ({ values, changes, own }: Config, files: Files, roots: Roots): Setting[] =>
+const inConfig = ({ values, changes, customHarnesses: own }: Config, files: Files, roots: Roots): Setting[] =>
   [[undefined, values] as const, ...[...changes].map(([id, special]) => [id, special.values] as const)].flatMap(
     ([id, part]) =>
       commandKeys.flatMap((key) => {

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { safeJson, withoutControls } from '../../src/text/controls.ts';
 import { createEventStream } from '../../src/harness/decode.ts';
-import { tellingLine } from '../../src/harness/error-line.ts';
+import { findErrorLine } from '../../src/harness/error-line.ts';
 import { problemEvent } from '../../src/harness/problem.ts';
 import { resetTime } from '../../src/harness/reset-time.ts';
 import { importsOf } from '../../src/guard/deciders/imports.ts';
 import { includesIn, partOf, rulesOf } from '../../src/guard/deciders/parts.ts';
 import { shellCommands } from '../../src/guard/deciders/shell.ts';
 import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts';
-import { isUntouchedProposal } from '../../src/changes/templates.ts';
+import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { cleanText } from '../../src/ralph/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
@@ -97,7 +97,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
     stream.write('stderr', Buffer.from(text));
     stream.end();
   },
-  'an error in the output': (text) => tellingLine(text.split('\n'), { own: true }),
+  'an error in the output': (text) => findErrorLine(text.split('\n'), { own: true }),
   'an error of a provider': (text) => problemEvent({ message: text }),
   'a reset time': (text) => resetTime(`resets ${text}`, new Date()),
   tasks: (text) => parseTasks(text),

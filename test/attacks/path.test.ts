@@ -77,7 +77,7 @@ describe.each([
     // One of them asks whether somebody is signed in.
     expect(project.calls()).toHaveLength(3);
     expect(listed.stdout).toMatch(/^opencode +1\.18\.33 /m);
-    expect(listed.stdout).toMatch(/^claude +only in the project, not used /m);
+    expect(listed.stdout).toMatch(/^claude +only in the project \(not used\) /m);
   });
 });
 
@@ -91,10 +91,10 @@ test('an agent of the project is not run when there is no other, and one line sa
 
   expect(result).toMatchObject({
     code: 1,
-    stderr: `spool: "${file}" is in the project, and not run: anybody can have put it there. Install it outside with: npm install -g opencode-ai, or declare it under "harnesses" in config.json.\n`,
+    stderr: `spool: "${file}" is inside the project, so it is not run: anyone with write access could have put it there. Install it outside the project with: npm install -g opencode-ai, or declare it under "harnesses" in config.json.\n`,
   });
   expect(doctor.code).toBe(1);
-  expect(doctor.stdout).toContain(`${file} is in the project, not used`);
+  expect(doctor.stdout).toContain(`${file} is in the project and therefore not used`);
   expect(ran(project)).toBe('');
 });
 

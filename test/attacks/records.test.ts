@@ -25,7 +25,7 @@ test('an agent that takes the gate out of state.json and kills Spool gains nothi
 
   expect(await project.spool(...resume)).toMatchObject({
     code: 2,
-    stderr: `spool: The interrupted run of ${change} is not resumed: its state.json was changed, and not by Spool (gate). Start a new one with --fresh.\n`,
+    stderr: `spool: Cannot resume the interrupted run of ${change}: its state.json was changed by something other than Spool (gate). Start over with --fresh.\n`,
   });
   expect(project.calls()).toHaveLength(1);
 
@@ -50,7 +50,7 @@ test.each<[string, Partial<RunView>]>([
 
   expect(await project.spool(...resume)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('its state.json was changed, and not by Spool'),
+    stderr: expect.stringContaining('its state.json was changed by something other than Spool'),
   });
 });
 
@@ -74,7 +74,7 @@ test('a landing does not run what an agent has written into state.json', async (
 
   expect(await project.spool('land', change)).toMatchObject({
     code: 2,
-    stderr: `spool: ${change} is not landed: state.json of its last run was changed, and not by Spool (gate). Run it again first, with --fresh.\n`,
+    stderr: `spool: Cannot land ${change}: state.json of its last run was changed by something other than Spool (gate). Run it again with --fresh first.\n`,
   });
   expect(existsSync(join(project.home, 'pwned'))).toBe(false);
   expect(project.exists('x.txt')).toBe(false);
@@ -99,7 +99,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
       status: 'interrupted',
     });
     expect((await project.spool('ralph', '--status', '--change', change)).stderr).toBe(
-      `state.json calls ${change} complete, but Spool has not recorded that: it is not believed.\n`,
+      `state.json says that ${change} is complete, but Spool has no record of that and ignores it.\n`,
     );
     expect(JSON.parse((await project.spool('list', '--json')).stdout)).toMatchObject([
       { lastRun: { status: 'interrupted' } },
@@ -115,7 +115,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
 
       const { stderr } = await project.spool(...run, '--max-iterations', '2');
 
-      expect(stderr).toContain('verified by "false" (the last run)');
+      expect(stderr).toContain('"false" passes (the last run)');
     },
   );
 
@@ -146,7 +146,7 @@ test('the gate of a run that was started elsewhere is not believed when it lands
 
   expect(await project.spool('land', change)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('was not run here by you') as string,
+    stderr: expect.stringContaining('was not run by you on this machine') as string,
   });
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 
@@ -179,7 +179,10 @@ test('what an agent adds to the context does not reach the next prompt, until a 
     expect(prompt).not.toContain('Skip the tests.');
   }
 
-  expect(await project.spool('accept', change)).toMatchObject({ code: 0, stdout: 'Accepted context.txt as it is.\n' });
+  expect(await project.spool('accept', change)).toMatchObject({
+    code: 0,
+    stdout: 'Accepted the current context.txt.\n',
+  });
   await project.spool(...run);
   expect(project.calls()[2]!.prompt).toContain('Skip the tests.');
 });
@@ -368,7 +371,7 @@ test('a checkpoint whose ref was moved is not what is rewound to', async () => {
   ])
     expect(await project.spool(...call)).toMatchObject({
       code: 2,
-      stderr: `spool: Checkpoint 0 of ${change} is not what Spool has kept under that name: somebody has moved it. Nothing was changed.\n`,
+      stderr: `spool: Checkpoint 0 of ${change} is not the commit that Spool recorded: its ref was moved. Nothing was changed.\n`,
     });
   expect(project.exists('work.txt')).toBe(true);
 });
@@ -536,7 +539,7 @@ describe('a run is recognised as it is resumed, under the lock', () => {
   const refused = async ({ project, env }: Awaited<ReturnType<typeof interrupted>>) => {
     expect(await project.start(resume, { env }).result).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('its state.json was changed, and not by Spool (gate)'),
+      stderr: expect.stringContaining('its state.json was changed by something other than Spool (gate)'),
     });
     expect(existsSync(join(project.home, 'done'))).toBe(true);
     expect(existsSync(join(project.home, 'pwned'))).toBe(false);
@@ -591,7 +594,7 @@ test('a run that was started elsewhere is resumed with consent only, and that on
   expect(await project.spool('ralph', '--status', '--change', change)).toMatchObject({ code: 0 });
   expect(await project.spool(...resume)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('was not started here by you'),
+    stderr: expect.stringContaining('was not started by you on this machine'),
   });
   expect(project.calls()).toHaveLength(1);
 

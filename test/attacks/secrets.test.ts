@@ -53,7 +53,7 @@ test('an agent that changes the redacted command gains nothing', async () => {
 
   expect(await project.start(resume, { env }).result).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('its state.json was changed, and not by Spool (gate)'),
+    stderr: expect.stringContaining('its state.json was changed by something other than Spool (gate)'),
   });
 });
 
@@ -65,7 +65,7 @@ test('a run of another machine whose command was redacted asks for it again, in 
 
   expect(await project.start(resume, { env }).result).toMatchObject({
     code: 2,
-    stderr: `spool: The last run of ${change} was started elsewhere, and its --verify holds a secret, which is not written into the project. Give --verify again.\n`,
+    stderr: `spool: The last run of ${change} was started elsewhere, and its --verify contains a secret that is not stored in the project. Pass --verify again.\n`,
   });
   expect(await project.start([...resume, '--verify', 'true'], { env }).result).toMatchObject({ code: 0 });
 });
@@ -212,7 +212,7 @@ test('a rewind neither deletes nor restores what is withheld, and keeps it out o
   rmSync(project.path('.env'));
   expect(await project.spool('rewind', change, '1')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('Not brought back: .env (looks like a secret)'),
+    stdout: expect.stringContaining('Not restored: .env (looks like a secret)'),
   });
 });
 
@@ -305,12 +305,12 @@ test('what is not passed on is still taken out of what is written down', async (
 });
 
 test.each([
-  [[], '"env" takes an object with "pass"'],
-  [{ pass: ['A'], block: [] }, '"env" takes an object with "pass"'],
-  [{ pass: 'CI' }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "CI"'],
-  [{ pass: ['CI', '*'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "*"'],
-  [{ pass: ['A B'] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not "A B"'],
-  [{ pass: [null] }, '"env.pass" takes a list of names of variables, such as "CI" or "AWS_*", not null'],
+  [[], '"env" must be an object with "pass"'],
+  [{ pass: ['A'], block: [] }, '"env" must be an object with "pass"'],
+  [{ pass: 'CI' }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "CI"'],
+  [{ pass: ['CI', '*'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "*"'],
+  [{ pass: ['A B'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "A B"'],
+  [{ pass: [null] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not null'],
 ])('%j is refused in one line', async (env, problem) => {
   const project = createProject({ files: config(env) });
   expect(await project.spool(...run)).toMatchObject({ code: 2, stderr: `spool: .spool/config.json: ${problem}\n` });
@@ -320,6 +320,6 @@ test('so is a bad SPOOL_ENV_PASS', async () => {
   const project = createProject();
   expect(await project.start(run, { env: { SPOOL_ENV_PASS: 'CI,A=1' } }).result).toMatchObject({
     code: 2,
-    stderr: 'spool: SPOOL_ENV_PASS takes names of variables, such as CI or AWS_*, separated by commas, not "A=1".\n',
+    stderr: 'spool: SPOOL_ENV_PASS must be variable names such as CI or AWS_*, separated by commas (got "A=1").\n',
   });
 });

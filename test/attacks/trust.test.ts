@@ -78,7 +78,7 @@ describe('a clone runs nothing of its own', () => {
     expect(result).toMatchObject({ code: 2, stdout: '' });
     expect(result.stderr).toContain(shown);
     expect(result.stderr).toMatch(
-      /^spool: \S+ would run the above, which you have not trusted\. .*SPOOL_TRUST=sha256:[\da-f]{64}$/m,
+      /^spool: \S+ would run the commands above, which you have not trusted\. .*SPOOL_TRUST=sha256:[\da-f]{64}$/m,
     );
     expect(isHit(project)).toBe(false);
     expect(project.calls()).toEqual([]);
@@ -198,7 +198,7 @@ describe('trust', () => {
     expect(no.screen()).toContain(String.raw`: \u{202e}\u{1b}[2K\u{200b}; touch "$HOME/pwned"`);
     no.type('\r');
     expect(await no.exitCode).toBe(130);
-    expect(no.screen()).toContain('Cancelled: the project is not trusted, nothing was started.');
+    expect(no.screen()).toContain('Cancelled: the project is not trusted. Nothing was started.');
     expect(isHit(project)).toBe(false);
     expect(project.exists('.spool/.state')).toBe(false);
 
@@ -329,7 +329,7 @@ describe('trust', () => {
     const project = createProject({ agent: [edit] });
     await project.start([...run, '--allow-tampering'], { env: { SPOOL: spoolProgram } }).result;
 
-    expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('Only a person can run "spool trust"');
+    expect(readFileSync(join(project.home, 'answer'), 'utf8')).toContain('"spool trust" cannot be run by an agent');
     expect(await project.spool(...run)).toMatchObject({ code: 2 });
     expect(isHit(project)).toBe(false);
   });
@@ -432,7 +432,7 @@ describe('trust', () => {
     renameSync(`${first.folder}-moved`, first.folder);
     expect(await first.spool('untrust')).toMatchObject({
       code: 0,
-      stdout: `${first.folder} is not trusted any more.\n`,
+      stdout: `${first.folder} is no longer trusted.\n`,
     });
     expect(await first.spool(...run)).toMatchObject({ code: 2 });
     expect(await first.spool('untrust')).toMatchObject({ code: 0, stdout: `${first.folder} was not trusted.\n` });
@@ -462,7 +462,7 @@ describe('trust', () => {
     const refused = (source: string) =>
       expect.stringMatching(
         new RegExp(
-          `^spool: config\\.json ${source} would run \\S+/tools/x\\.sh, which is not the file that you have trusted`,
+          `^spool: config\\.json ${source} would run \\S+/tools/x\\.sh, which differs from the file that you trusted`,
           'm',
         ),
       ) as string;
@@ -551,7 +551,7 @@ describe('trust', () => {
 
       expect(await project.spool('land', change)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`./${script} decides whether the work is verified, and was changed`) as string,
+        stderr: expect.stringContaining(`./${script} affects verification and was changed`) as string,
       });
       expect(project.exists('build')).toBe(false);
     });
@@ -623,7 +623,7 @@ describe('trust', () => {
         },
       ],
     });
-    expect((await project.spool('trust')).stdout).toContain('trusted already');
+    expect((await project.spool('trust')).stdout).toContain('already trusted');
     expect((await createProject().spool('trust')).stdout).toContain('Nothing to trust');
   });
 });
@@ -638,18 +638,18 @@ describe('the first lines of a run', () => {
 
     const trusted = String.raw`\(config\.json, trusted \d{4}-\d\d-\d\d\)`;
     expect(stderr).toMatch(
-      new RegExp(`, verified by "test -e README.md (&& true )+&& true" ${trusted}\n`.replace('md (', 'md (?:')),
+      new RegExp(`, "test -e README.md (&& true )+&& true" passes ${trusted}\n`.replace('md (', 'md (?:')),
     );
     expect(stderr).toMatch(new RegExp(`^Setup {8}true # setup ${trusted}$`, 'm'));
     expect(stderr).toMatch(new RegExp(`^Notify {7}true # told ${trusted}$`, 'm'));
 
     const given = await project.start([...run, '--fresh', '--verify', 'true'], { env: { SPOOL_NOTIFY: 'true' } })
       .result;
-    expect(given.stderr).toMatch(/, verified by "true"\n/);
+    expect(given.stderr).toMatch(/, "true" passes\n/);
     expect(given.stderr).toMatch(/^Notify {7}true \(SPOOL_NOTIFY\)$/m);
 
     const endless = await project.spool(...run, '--fresh', '--verify', `true ${'x'.repeat(2000)}`);
-    expect(endless.stderr).toMatch(/, verified by "true x+…"\n/);
+    expect(endless.stderr).toMatch(/, "true x+…" passes\n/);
   });
 
   test('are an event for programs', async () => {
@@ -699,7 +699,7 @@ describe("an agent of one's own", () => {
     const project = clone({ harnesses: { mine: { command: 'a' }, Mine: { command: 'b' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('"harnesses.mine" reads like "Mine"; choose another name') as string,
+      stderr: expect.stringContaining('"harnesses.mine" looks like "Mine"; choose another name') as string,
     });
   });
 
@@ -707,7 +707,9 @@ describe("an agent of one's own", () => {
     const project = clone({ harnesses: { [name]: { command: 'a' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('has a name that starts with "-" or holds what cannot be seen') as string,
+      stderr: expect.stringContaining(
+        'must not have a name that starts with "-" or contains invisible characters',
+      ) as string,
     });
   });
 
@@ -717,10 +719,10 @@ describe("an agent of one's own", () => {
     project.trust();
 
     expect((await project.spool(...run)).stderr).toContain(
-      'Agent        opencode2 (own: ./tools/agent), its default model\n',
+      'Agent        opencode2 (custom: ./tools/agent), default model\n',
     );
-    expect((await project.spool('harnesses')).stdout).toMatch(/^opencode2 \(own: \.\/tools\/agent\) /m);
-    expect((await project.spool('doctor')).stdout).toMatch(/^ok +opencode2 .*\(own: \.\/tools\/agent\)$/m);
+    expect((await project.spool('harnesses')).stdout).toMatch(/^opencode2 \(custom: \.\/tools\/agent\) /m);
+    expect((await project.spool('doctor')).stdout).toMatch(/^ok +opencode2 .*\(custom: \.\/tools\/agent\)$/m);
   });
 });
 
@@ -754,7 +756,7 @@ describe('the name of a model cannot be a flag', () => {
 
     const result = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
 
-    expect(result.stderr).not.toContain('was changed, and not by Spool');
+    expect(result.stderr).not.toContain('was changed by something other than Spool');
     expect(project.calls()).toHaveLength(2);
     for (const { args } of project.calls()) expect(args.join(' ')).not.toContain('--auto');
   });

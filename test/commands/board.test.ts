@@ -85,7 +85,7 @@ test.each([
   const board = await terminal.reached(2);
 
   expect(board.map(({ rows }) => rows)).toEqual([1, 1]);
-  expect(terminal.lines().filter(({ text }) => text.includes('iteration 1, no promise yet'))).toHaveLength(2);
+  expect(terminal.lines().filter(({ text }) => text.includes('iteration 1, not done yet'))).toHaveLength(2);
   terminal.go(3);
   terminal.go(4);
   expect(await terminal.exitCode).toBe(0);

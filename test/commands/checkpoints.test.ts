@@ -266,7 +266,7 @@ describe('a rewind', () => {
 
     const back = await project.spool('rewind', change, '1');
     expect(back).toMatchObject({ code: 0, stderr: '' });
-    expect(back.stdout).toContain(`Back again with: spool rewind ${change} r1\n`);
+    expect(back.stdout).toContain(`Undo: spool rewind ${change} r1\n`);
     expect(treeOf(project.folder)).toEqual({
       '.gitignore': '- ignored\n',
       'README.md': '- A project.\n',
@@ -281,11 +281,11 @@ describe('a rewind', () => {
     expect(treeOf(project.folder)).not.toHaveProperty('new.txt');
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(treeOf(project.folder)).toEqual(now);
-    expect((await project.spool('rewind', change, 'r1')).stdout).toContain('as it was at r1 already');
+    expect((await project.spool('rewind', change, 'r1')).stdout).toContain('Already at r1; nothing to do.');
 
     expect(await project.spool('diff', change, 'r1')).toMatchObject({
       code: 2,
-      stderr: 'spool: n takes an iteration from 1 on, not "r1".\n',
+      stderr: 'spool: n must be an iteration, starting at 1 (got "r1").\n',
     });
     expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
   });
@@ -294,7 +294,7 @@ describe('a rewind', () => {
     const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
     expect(await project.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint of ${change} yet: a run makes them.\n`,
+      stderr: `spool: ${change} has no checkpoints yet: a run creates them.\n`,
     });
     const loop = project.start(run);
     await loop.printed('waiting for go-on');
@@ -302,15 +302,15 @@ describe('a rewind', () => {
     project.write('go-on', '');
     await loop.result;
 
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Another run is on ${change}`) });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`${change} is already running`) });
     expect(await project.spool('rewind', change, '9')).toMatchObject({
       code: 2,
-      stderr: `spool: No checkpoint "9" of ${change}. There are: 0, 1.\n`,
+      stderr: `spool: ${change} has no checkpoint "9". Available: 0, 1.\n`,
     });
     const none = createProject({ git: false });
     expect(await none.spool('rewind', change, '1')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/No git work tree/),
+      stderr: expect.stringMatching(/Cannot use git in/),
     });
   });
 
@@ -560,19 +560,20 @@ test('prune drops the checkpoints and logs of old runs, asks first, and keeps th
 
   expect(await project.spool('prune')).toMatchObject({
     code: 2,
-    stderr: 'spool: This would drop 1 run of 1 change, with 2 checkpoints: give --yes when nobody can be asked.\n',
+    stderr:
+      'spool: This would delete 1 old run of 1 change (2 checkpoints, prompts and logs): pass --yes in non-interactive mode.\n',
   });
   expect(readdirSync(folder)).toHaveLength(4);
 
   expect(await project.spool('prune', '--keep', '2', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'Dropped 2 runs of 1 change, with 4 checkpoints. The history stays.\n',
+    stdout: 'Deleted 2 old runs of 1 change (4 checkpoints, prompts and logs). History is kept.\n',
   });
   expect(readdirSync(folder)).toHaveLength(2);
   expect(project.git('for-each-ref', 'refs/spool').split('\n')).toHaveLength(4);
   expect(project.history()).toHaveLength(4);
   expect((await project.spool('prune', '--keep', '2')).stdout).toBe(
-    'Nothing to drop: no change has more than 2 runs.\n',
+    'Nothing to prune (keeping the last 2 runs per change).\n',
   );
 });
 
@@ -600,7 +601,7 @@ test('two folders of one repository do not touch the checkpoints of each other',
   await project.start(run, { cwd: '../other' }).result;
 
   expect((await project.spool('diff', change, '1')).stdout).toContain(`+${project.read('x.txt')}`);
-  expect((await project.spool('prune', '--keep', '1', '--yes')).stdout).toContain('Nothing to drop');
+  expect((await project.spool('prune', '--keep', '1', '--yes')).stdout).toContain('Nothing to prune');
   expect((await project.start(['diff', change, '1'], { cwd: '../other' }).result).stdout).toContain(
     `+${project.read('../other/x.txt')}`,
   );

@@ -63,21 +63,21 @@ describe('spool config set', () => {
   });
 
   test.each([
-    [['maxIterations', 'many'], '"maxIterations" takes a whole number from 1 on, or "unlimited", not "many"'],
-    [['sandbox', 'maybe'], '"sandbox" takes true or false, not "maybe"'],
+    [['maxIterations', 'many'], '"maxIterations" must be a positive whole number or "unlimited", not "many"'],
+    [['sandbox', 'maybe'], '"sandbox" must be true or false, not "maybe"'],
     [['maxIteration', '3'], 'unknown key "maxIteration" (did you mean "maxIterations"?)'],
-    [['allowAll', 'true'], '"allowAll" cannot be set there; give --allow-all with each run'],
-    [['verify', '["npm test"'], 'verify takes a list as JSON'],
-    [['minIterations', '60'], '--min-iterations 60 is above --max-iterations 50'],
-    [['iterationTimeout', '0s'], '--iteration-timeout takes a time above zero'],
+    [['allowAll', 'true'], '"allowAll" cannot be set in this file; pass --allow-all to each run'],
+    [['verify', '["npm test"'], 'verify must be a JSON list'],
+    [['minIterations', '60'], '--min-iterations 60 is greater than --max-iterations 50'],
+    [['iterationTimeout', '0s'], '--iteration-timeout must be a duration above zero'],
     [['harness', 'nobody'], 'nobody'],
-    [['harness', 'opencode:--auto'], '"harness" takes names'],
-    [['env.pass', 'A B'], '"env.pass" takes a list of names of variables'],
-    [['env.block', 'A'], '"env" takes an object with "pass"'],
-    [['harnesses.mine', 'true'], 'harnesses.mine takes a JSON object, such as {"command": "my-agent"}'],
+    [['harness', 'opencode:--auto'], '"harness" must be a list of names'],
+    [['env.pass', 'A B'], '"env.pass" must be a list of variable names'],
+    [['env.block', 'A'], '"env" must be an object with "pass"'],
+    [['harnesses.mine', 'true'], 'harnesses.mine must be a JSON object such as {"command": "my-agent"}'],
     [['harnesses.mine', '{"comand":"true"}'], 'comand'],
     [['__proto__', '{}'], 'unknown key "__proto__"'],
-    [['verify', ' '], '"verify" takes a command, or a list of commands'],
+    [['verify', ' '], '"verify" must be a command or a list of commands'],
     [['verify', 'true', '--change', '009'], 'No change "009"'],
   ])('refuses %j in one line and writes nothing', async (words, problem) => {
     const project = withConfig('{"model":"m"}');
@@ -115,7 +115,7 @@ describe('spool config set', () => {
     const shadowed = await set(project, 'verify', 'exit 0', '--change', change);
     expect(shadowed).toMatchObject({
       code: 0,
-      stderr: `What is set for changes.002-01 does not hold for ${change} any more.\n`,
+      stderr: `The settings in changes.002-01 no longer apply to ${change}.\n`,
     });
     expect(JSON.parse(project.read(file))).toMatchObject({ changes: { [change]: { verify: 'exit 0' } } });
   });
@@ -173,7 +173,7 @@ describe('what is set by spool config set', () => {
 
     expect(project.read('../home/said')).toBe(
       ['set', 'unset']
-        .map((name) => `spool: Only a person can run "spool config ${name}": use another terminal.\n`)
+        .map((name) => `spool: "spool config ${name}" cannot be run by an agent: run it in another terminal.\n`)
         .join('') + 'm\n',
     );
     expect(project.read(file)).toBe('{"model":"m"}');

@@ -31,11 +31,11 @@ test('all is well: every line is ok, and the exit code 0', async () => {
   expect(result.stdout).toMatch(/^ok {4}git {11}git version /m);
   expect(result.stdout).toMatch(/^ok {4}disk {10}\d+\.\d GiB free$/m);
   expect(result.stdout).toMatch(/^ok {4}opencode {6}1\.2\.3, .*bin\/opencode$/m);
-  expect(result.stdout).toMatch(/^ok {4}opencode {6}signed in, as far as it can be told$/m);
+  expect(result.stdout).toMatch(/^ok {4}opencode {6}signed in$/m);
   expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([]);
 });
 
-test('whether somebody is signed in is not asked in the project, from which an agent may load something', async () => {
+test('the sign-in check does not run in the project, from which an agent may load files', async () => {
   const { project, env } = healthy();
   project.write('../bin/opencode', `#!/bin/sh\n[ "$1" = auth ] && ls -a > '${project.home}/seen.txt'\necho 1.2.3\n`);
 
@@ -77,7 +77,7 @@ test('the exit code is about the agent that would be used', async () => {
     ),
   );
   expect(usual!.code).toBe(0);
-  expect(usual!.stdout).toMatch(/^fail {2}claude {8}nobody is signed in; mend it with: claude auth login$/m);
+  expect(usual!.stdout).toMatch(/^fail {2}claude {8}not signed in\n {20}Fix: claude auth login$/m);
   expect(claude).toMatchObject({ code: 1 });
   expect(codex).toMatchObject({ code: 1 });
 });
@@ -117,7 +117,7 @@ test.each([
 
   expect(result.code).toBe(0);
   const warning =
-    'warn  claude        edits and commands will be denied; mend it with: --allow-all, or add "Bash", "Edit", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts\n';
+    'warn  claude        edits and commands will be denied\n                    Fix: --allow-all, or add "Bash", "Edit", "Write" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts\n';
   expect(result.stdout.includes(warning)).toBe(denied);
 });
 
@@ -132,10 +132,10 @@ test('--probe runs the real OpenCode through the whole path', async () => {
 
   const result = await project.run('doctor', '--probe');
 
-  expect(result.stdout).toContain('probe: a prompt of 200 KiB went in, the promise came out');
+  expect(result.stdout).toContain('probe: read a prompt of 200 KiB and printed the promise');
   expect(result.stdout).toContain('probe: exit code 0');
-  expect(result.stdout).toContain('probe: a file was written');
-  expect(result.stdout).toContain('probe: without --allow-all nothing was written outside of the project');
+  expect(result.stdout).toContain('probe: wrote a file');
+  expect(result.stdout).toContain('probe: wrote nothing outside the project without --allow-all');
   expect(result.code).toBe(0);
   expect(project.model.requests[0]!.bytes).toBeGreaterThan(200 * 1024);
 });

@@ -36,52 +36,52 @@ const rows: Row[] = [
   {
     name: 'a word too many',
     args: ['ralph', 'Build', 'it'],
-    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; put quotes around a text with spaces. See "spool ralph --help".`,
+    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; quote arguments that contain spaces. See "spool ralph --help".`,
   },
   {
     name: 'no value',
     args: ['ralph', '--change'],
-    says: `Option '--change <id>' argument missing. See "spool ralph --help".`,
+    says: `Option '--change <id>' needs a value. See "spool ralph --help".`,
   },
   {
     name: 'a word instead of a number',
     args: [...run, '--max-iterations', 'many'],
-    says: '--max-iterations takes a whole number from 1 on, or "unlimited", not "many".',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "many").',
   },
   {
     name: 'a negative number',
     args: [...run, '--min-iterations', '-1'],
-    says: '--min-iterations takes a whole number from 1 on, not "-1".',
+    says: '--min-iterations must be a positive whole number (got "-1").',
   },
   {
     name: 'zero',
     args: [...run, '--max-iterations=0'],
-    says: '--max-iterations takes a whole number from 1 on, or "unlimited", not "0".',
+    says: '--max-iterations must be a positive whole number or "unlimited" (got "0").',
   },
   {
     name: 'min above max',
     args: [...run, '--min-iterations', '5', '--max-iterations', '3'],
-    says: '--min-iterations 5 is above --max-iterations 3: lower the one or raise the other.',
+    says: '--min-iterations 5 is greater than --max-iterations 3: lower --min-iterations or raise --max-iterations.',
   },
   {
     name: 'empty promise',
     args: [...run, '--completion-promise', ' '],
-    says: '--completion-promise takes one line of text without < and >, not " ".',
+    says: '--completion-promise must be one line of text without < and > (got " ").',
   },
   {
     name: 'a tag as promise',
     args: [...run, '--completion-promise', '<promise>X</promise>'],
-    says: '--completion-promise takes one line of text without < and >, not "<promise>X</promise>".',
+    says: '--completion-promise must be one line of text without < and > (got "<promise>X</promise>").',
   },
   {
     name: 'empty context',
     args: ['ralph', '--add-context', '', '--change', change],
-    says: '--add-context takes some text, not "".',
+    says: '--add-context must be some text (got "").',
   },
   {
     name: 'unknown harness',
     args: [...run, '--harness', 'emacs'],
-    says: 'No harness "emacs". There are: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
+    says: 'No harness "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
   },
   {
     name: 'unknown change',
@@ -102,18 +102,18 @@ const rows: Row[] = [
   {
     name: 'ambiguous change',
     args: ['ralph', '--change', '002'],
-    says: `"002" fits several changes: ${change}, 002-02_second.`,
+    says: `Change "002" is ambiguous: ${change}, 002-02_second.`,
     files: twoChanges,
   },
   {
     name: 'unknown module',
     args: ['ralph', '--module', '007'],
-    says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). There are: 002_ralph.',
+    says: 'No module "007" in .spool/modules (did you mean "002_ralph"?). Available: 002_ralph.',
   },
   {
     name: 'a change of another module',
     args: [...run, '--module', '003'],
-    says: `Change ${change} is not part of module 003_other: drop --module or --change.`,
+    says: `Change ${change} is not part of module 003_other: remove --module or --change.`,
     files: { '.spool/modules/003_other/module.md': '# Other\n' },
   },
   {
@@ -125,7 +125,7 @@ const rows: Row[] = [
   {
     name: 'missing prompt file',
     args: ['ralph', '--change', change, '--prompt-file', 'none.md'],
-    says: 'Cannot read the prompt file none.md: there is no such file.',
+    says: 'Cannot read the prompt file none.md: no such file.',
   },
   {
     name: 'a folder as prompt file',
@@ -141,7 +141,7 @@ const rows: Row[] = [
   {
     name: 'prompt and prompt file',
     args: [...run, '--prompt-file', 'README.md'],
-    says: 'Both a prompt and --prompt-file were given: keep one of them.',
+    says: 'A prompt and --prompt-file cannot be used together: remove one of them.',
   },
   {
     name: 'two actions',
@@ -152,7 +152,7 @@ const rows: Row[] = [
   {
     name: 'no project',
     args: run,
-    says: 'No .spool folder in {folder}/.. or above it. Run "spool init" in your project first.',
+    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first.',
     cwd: '..',
   },
   {
@@ -170,13 +170,13 @@ const rows: Row[] = [
   {
     name: 'bad value in config',
     args: run,
-    says: '.spool/config.json: "maxIterations" takes a whole number from 1 on, or "unlimited", not true',
+    says: '.spool/config.json: "maxIterations" must be a positive whole number or "unlimited", not true',
     files: { '.spool/config.json': '{ "maxIterations": true }' },
   },
   {
     name: 'allow-all in config',
     args: run,
-    says: '.spool/config.json: "allowAll" cannot be set there; give --allow-all with each run',
+    says: '.spool/config.json: "allowAll" cannot be set in this file; pass --allow-all to each run',
     files: { '.spool/config.json': '{ "allowAll": true }' },
   },
   {
@@ -194,25 +194,25 @@ const rows: Row[] = [
   {
     name: 'an own harness that wants the prompt nowhere',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" needs "{prompt}" among its "args"',
+    says: '.spool/config.json: "harnesses.mine" needs "{prompt}" in "args"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "prompt": "argument" } } }' },
   },
   {
     name: 'an own harness with a decoder that nobody knows',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" takes "plain" or the name of a harness as "decoder": opencode, ',
+    says: '.spool/config.json: "harnesses.mine" must have "plain" or the name of a harness as "decoder": opencode, ',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "decoder": "xml" } } }' },
   },
   {
     name: 'an own harness with a trailer that is no list',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" takes a list of texts as "trailer"',
+    says: '.spool/config.json: "harnesses.mine" must have a list of texts as "trailer"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": "bye" } } }' },
   },
   {
     name: 'an own harness with a blank trailer',
     args: run,
-    says: '.spool/config.json: "harnesses.mine" has a blank text in its "trailer": every line begins so',
+    says: '.spool/config.json: "harnesses.mine" has an empty text in "trailer", which would match every line',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": [" "] } } }' },
   },
   {
@@ -224,7 +224,7 @@ const rows: Row[] = [
   {
     name: 'a flag as model in config',
     args: run,
-    says: '.spool/config.json: "model" takes a name that does not start with "-", not "--auto"',
+    says: '.spool/config.json: "model" must be a name that does not start with "-", not "--auto"',
     files: { '.spool/config.json': '{ "model": "--auto" }' },
   },
   {
@@ -235,7 +235,7 @@ const rows: Row[] = [
   {
     name: 'bad variable',
     args: run,
-    says: 'SPOOL_MAX_ITERATIONS takes a whole number from 1 on, or "unlimited", not "x".',
+    says: 'SPOOL_MAX_ITERATIONS must be a positive whole number or "unlimited" (got "x").',
     env: () => ({ SPOOL_MAX_ITERATIONS: 'x' }),
   },
   {
@@ -249,29 +249,33 @@ const rows: Row[] = [
     name: 'missing agent, others there',
     args: run,
     code: 1,
-    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use another with --harness: claude, codex)',
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use --harness with one of: claude, codex)',
     env: withAgents('claude', 'codex'),
   },
   {
     name: 'no module for a new change',
     args: ['create', 'change', 'new'],
-    says: '--module is required: a change belongs to a module. There are: 002_ralph.',
+    says: '--module is required: a change belongs to a module. Available: 002_ralph.',
   },
   {
     name: 'a title instead of a slug',
     args: ['create', 'module', 'Größe & Art'],
-    says: '"Größe & Art" is not a slug (lower-case words joined by "-"): try "gro-e-art".',
+    says: '"Größe & Art" is not a valid slug (lowercase words joined by "-"): try "gro-e-art".',
   },
-  { name: 'create what?', args: ['create'], says: 'Which one: module, change? See "spool create --help".' },
+  {
+    name: 'create what?',
+    args: ['create'],
+    says: `Missing subcommand for 'create': module or change. See "spool create --help".`,
+  },
   {
     name: 'show nothing known',
     args: ['show', 'xyz'],
-    says: 'Neither a change nor a module is called "xyz". "spool list" shows them.',
+    says: 'No change or module matches "xyz". List them with "spool list".',
   },
   {
     name: 'archive with open tasks',
     args: ['archive', change],
-    says: `1 of 2 tasks of ${change} are open. Finish them, or archive it as it is with --force.`,
+    says: `${change} has 1 open task (of 2). Finish it, or archive the change anyway with --force.`,
     files: { [`.spool/changes/${change}/tasks.md`]: '- [x] a\n- [ ] b\n' },
   },
 ];
@@ -306,7 +310,7 @@ describe('an error is one line with the right exit code, and nothing is written'
     for (const result of [second, archive]) {
       expect(result).toMatchObject({ code: 2, stdout: '' });
       expect(result.stderr).toMatch(
-        new RegExp(String.raw`^spool: Another run is on ${change} \(process ${first.pid} on \S+ since \S+\)\. .*\n$`),
+        new RegExp(String.raw`^spool: ${change} is already running \(PID ${first.pid}, since [-\d: ]+\)\. .*\n$`),
       );
     }
     expect(await first.result).toMatchObject({ code: 0 });
@@ -320,7 +324,7 @@ describe('an error is one line with the right exit code, and nothing is written'
     const result = await project.spool(...run);
 
     expect(result.code).toBe(1);
-    expect(result.stderr).toMatch(/^spool: Cannot use .*: it is a folder\.\n$/);
+    expect(result.stderr).toMatch(/^spool: Cannot access .*: it is a folder\.\n$/);
   });
 });
 
@@ -331,7 +335,7 @@ test('what an unwritable disk refuses is one line, without a stack', async () =>
   const result = await project.spool(...run);
 
   expect(result.code).toBe(1);
-  expect(result.stderr).toMatch(/^spool: Cannot use .*\.state.*: .*\.\n$/);
+  expect(result.stderr).toMatch(/^spool: Cannot access .*\.state.*: .*\.\n$/);
 });
 
 /** A PATH with git and node, and these agents, and no other. */

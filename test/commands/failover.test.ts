@@ -19,8 +19,8 @@ test('the next agent takes over when one hits its usage limit, and history says 
   const result = await project.start(args, { env }).result;
 
   expect(result.code).toBe(0);
-  expect(result.stderr).toContain('Agent        OpenCode, model a/b; if that cannot work: Claude Code, model opus');
-  expect(result.stderr).toContain('OpenCode is held up: usage limit reached (HTTP 429). This does not count');
+  expect(result.stderr).toContain('Agent        OpenCode, model a/b; fallback: Claude Code, model opus');
+  expect(result.stderr).toContain('OpenCode hit its usage limit: usage limit reached (HTTP 429) (not counted');
   expect(result.stderr).toContain('Iteration 1 of 50, Claude Code');
   expect(project.read('claude.args')).toContain('--model=opus');
   expect(project.history()).toMatchObject([
@@ -53,7 +53,7 @@ test('when none of them is installed, that is an error before anything starts', 
   const result = await project.spool('ralph', '--change', change, '--harness', 'codex,gemini');
 
   expect(result).toMatchObject({ code: 1, stdout: '' });
-  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --harness: opencode\)\n$/);
+  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --harness with one of: opencode\)\n$/);
   expect(project.exists('.spool/.state')).toBe(false);
 });
 

@@ -23,12 +23,12 @@ describe('--verify', () => {
     const result = await project.spool(...run, ...verify);
 
     expect(result).toMatchObject({ code: 0 });
-    expect(result.stderr).toContain('Complete: promised and verified in iteration 2.');
-    expect(result.stderr).toContain('  Gate        4 runs, 3 passed, 1 failed\n');
+    expect(result.stderr).toContain('Complete: done and verified in iteration 2.');
+    expect(result.stderr).toContain('  Checks      4 runs, 3 passed, 1 failed\n');
     expect(project.history()).toMatchObject([
       {
         completionFound: false,
-        rejected: expect.stringMatching(/^"grep .* failed twice, with exit code 3$/),
+        rejected: expect.stringMatching(/^"grep .* failed \(exit code 3, retried once\)$/),
         gate: {
           passed: false,
           runs: [{ outcome: 'passed' }, { outcome: 'failed', exitCode: 3, tail: 'the work is half' }],
@@ -53,7 +53,7 @@ describe('--verify', () => {
       { gate: { passed: false, runs: [{ outcome: 'failed' }] }, rejected: null, error: null },
       { gate: { passed: false } },
     ]);
-    expect(project.calls().at(-1)!.prompt).toContain('a state that does not hold:');
+    expect(project.calls().at(-1)!.prompt).toContain('a state that does not pass the checks:');
   });
 
   test('what is red, then green is flaky: it counts, and is recorded', async () => {
@@ -77,7 +77,7 @@ describe('--verify', () => {
     const result = await project.spool(...run, ...limits, '--verify', hang);
 
     expect(result).toMatchObject({ code: 3 });
-    expect(project.history()).toMatchObject([{ rejected: expect.stringContaining('took too long, twice') }]);
+    expect(project.history()).toMatchObject([{ rejected: expect.stringContaining('timed out (retried once)') }]);
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe('--verify', () => {
       expect(project.history()).toEqual([]);
       const status = await project.spool('ralph', '--status', '--change', change);
       expect(status.stdout).toContain(
-        `${change}: interrupted, iteration 1, its gate was interrupted (at most 1; 0 iterations recorded)`,
+        `${change}: interrupted, iteration 1, checks interrupted (0/1 iterations finished)`,
       );
 
       // A person may have changed something since: that is what the gate looks at.
@@ -146,7 +146,9 @@ describe('--verify', () => {
 
       expect(resumed).toMatchObject({ code: 0 });
       expect(project.calls()).toHaveLength(2);
-      expect(project.calls()[1]!.prompt).toContain('it was not accepted: "test -e more.txt" failed twice');
+      expect(project.calls()[1]!.prompt).toContain(
+        'it was not accepted: "test -e more.txt" failed (exit code 1, retried once)',
+      );
       expect(project.history()).toMatchObject([
         { iteration: 1, completionFound: false, git: { files: ['work.txt'] } },
         { iteration: 2, completionFound: true, git: { files: ['more.txt'] } },
@@ -164,7 +166,10 @@ describe('--verify', () => {
       const loop = project.start([...run, ...verify]);
       await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
       loop.kill('SIGINT');
-      expect(await loop.result).toMatchObject({ code: 130, stderr: expect.stringContaining('the next start runs it') });
+      expect(await loop.result).toMatchObject({
+        code: 130,
+        stderr: expect.stringContaining('resuming runs them again'),
+      });
     }
     project.write('../home/go', '');
 
@@ -233,7 +238,7 @@ describe('--require-tasks', () => {
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain('  Tasks       2 of 2 done\n');
     expect(project.history()).toMatchObject([
-      { rejected: '1 of the tasks is open: "two"', gate: { openTasks: ['two'], runs: [] } },
+      { rejected: '1 open task: "two"', gate: { openTasks: ['two'], runs: [] } },
       { completionFound: true },
     ]);
   });
@@ -334,7 +339,7 @@ test('the command to go on with has the gate in it, and the goal that was moved 
   const first = await project.spool(...run, '--max-iterations', '1', '--verify', "test 'a' = a", '--no-commit');
   expect(first).toMatchObject({ code: 3 });
   expect(first.stderr).toContain(
-    `  Go on with  spool ralph --change ${change} --verify 'test '\\''a'\\'' = a' --no-commit\n`,
+    `  Try again   spool ralph --change ${change} --verify 'test '\\''a'\\'' = a' --no-commit\n`,
   );
   const second = await project.spool(...run, '--max-iterations', '1');
   expect(second).toMatchObject({ code: 3 });

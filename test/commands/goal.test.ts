@@ -247,7 +247,7 @@ describe('the goal is guarded as a whole', () => {
 
     const result = await project.spool(...run, '--verify', 'npm test');
     expect(result.stderr).toContain(
-      'Guarded      proposal.md, 1 file in specs/, 2 tasks, design.md, module.md, "test" in package.json\n',
+      'Guarded      proposal.md, 1 spec, 2 tasks, design.md, module.md, "test" in package.json\n',
     );
     expect((await project.spool(...run, '--allow-tampering')).stderr).not.toContain('Guarded');
   });
@@ -278,7 +278,7 @@ describe('the goal is guarded as a whole', () => {
 
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
     expect(project.history()[0]).toMatchObject({
-      rejected: '1,000 of the tasks are open: "task 0", "task 1", "task 2" and 997 more',
+      rejected: '1,000 open tasks: "task 0", "task 1", "task 2" and 997 more',
       gate: { openTaskCount: 1000 },
     });
     expect(project.history()[0]!.gate!.openTasks).toHaveLength(20);
@@ -486,7 +486,7 @@ describe('spool accept', () => {
 
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     expect(project.read('../home/said')).toBe(
-      'spool: Only a person can run "spool accept": use another terminal.\n2\n',
+      'spool: "spool accept" cannot be run by an agent: run it in another terminal.\n2\n',
     );
   });
 });
@@ -560,7 +560,7 @@ describe('--require-tasks', () => {
     expect(await project.spool(...run, '--require-tasks')).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `spool: --require-tasks: ${tasks} ${problem}. Write a task as "- [ ] …", or leave the flag out.\n`,
+      stderr: `spool: --require-tasks: ${tasks} ${problem}. Add a task as "- [ ] …", or remove the flag.\n`,
     });
     expect(project.exists('.spool/.state')).toBe(false);
     expect(project.calls()).toEqual([]);
@@ -570,7 +570,7 @@ describe('--require-tasks', () => {
     const project = createProject({ files: { [tasks]: '- [x] one\n' }, agent: [`rm ${tasks}; ${promise}`] });
 
     expect(await project.spool(...once, '--require-tasks', '--allow-tampering')).toMatchObject({ code: 3 });
-    expect(project.history()[0]!.rejected).toBe('1 of the tasks is open: "tasks.md is gone"');
+    expect(project.history()[0]!.rejected).toBe('1 open task: "tasks.md does not exist"');
   });
 
   test.each([
@@ -584,10 +584,10 @@ describe('--require-tasks', () => {
 
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
     expect(project.history()[0]).toMatchObject({
-      rejected: `1 of the tasks is open: "${title}"`,
+      rejected: `1 open task: "${title}"`,
       tasks: { done: 1, total: 2 },
     });
-    expect((await project.spool('archive', change)).stderr).toContain('1 of 2 tasks');
+    expect((await project.spool('archive', change)).stderr).toContain('1 open task (of 2)');
   });
 
   test('an optional task, and a box above others, are not open', async () => {
@@ -630,7 +630,7 @@ describe('an untouched proposal', () => {
     code: 2,
     stdout: '',
     stderr:
-      'spool: 002-02_add-x: proposal.md is still the empty template. Edit .spool/changes/002-02_add-x/proposal.md, or pass a prompt: spool ralph --change 002-02 "…"\n',
+      'spool: 002-02_add-x: .spool/changes/002-02_add-x/proposal.md is still the empty template. Edit it, or pass a prompt: spool ralph --change 002-02 "…"\n',
   };
 
   test('is refused before anything is written, also when its title was edited', async () => {

@@ -21,7 +21,7 @@ test('harnesses are listed with what is installed of them', async () => {
   expect(list).toMatchObject({ code: 0, stderr: '' });
   expect(list.stdout).toMatch(/^claude +9\.9\.9 \(Claude Code\) +text, tools, tokens, cost, denials +-$/m);
   expect(list.stdout).toMatch(/^codex +no +text, tools, tokens +npm install -g @openai\/codex$/m);
-  expect(list.stdout).toMatch(/^mine \(own: mine\) +no/m);
+  expect(list.stdout).toMatch(/^mine \(custom: mine\) +no/m);
 
   const found = JSON.parse((await project.start(['harnesses', '--json'], { env }).result).stdout) as {
     name: string;
@@ -191,9 +191,9 @@ test('--verbose says why a mention of the promise was not counted, and what the 
 
   const why = 'it was in the middle of a sentence';
   const mention = 'I will print <promise>COMPLETE</promise>';
-  expect(plain.stderr).not.toContain('Not counted');
+  expect(plain.stderr).not.toContain('Ignored,');
   expect(plain.stdout).not.toContain('What now?');
-  expect(verbose.stderr).toContain(`  Not counted, ${why}: ${mention}\n`);
+  expect(verbose.stderr).toContain(`  Ignored, ${why}: ${mention}\n`);
   expect(verbose.stdout).toContain('What now?');
   expect(project.history()).toMatchObject([{}, { mentions: [{ words: mention, why }] }]);
 });

@@ -71,7 +71,7 @@ test('on a conflict nothing moves, and the next run is told', async () => {
 
   expect(result).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^spool: It conflicts with main in a\.txt; nothing was moved\./),
+    stderr: expect.stringMatching(/^spool: Conflicts with main in a\.txt\. Nothing was changed\./),
   });
   expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
   expect(project.git('worktree', 'list').split('\n')).toHaveLength(1);
@@ -86,13 +86,13 @@ test('a red gate moves nothing, and neither does a folder in the way', async () 
   const before = project.git('for-each-ref', 'refs/heads');
   expect(await project.spool('land', change)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('fails on top of the base; nothing was moved'),
+    stderr: expect.stringContaining('fails after rebasing onto the base branch. Nothing was changed'),
   });
 
   project.write('x.txt', 'in the way\n');
   expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('it would overwrite what is not committed on main: x.txt.'),
+    stderr: expect.stringContaining('uncommitted files on main would be overwritten: x.txt.'),
   });
   expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
   expect(project.read('x.txt')).toBe('in the way\n');
@@ -182,7 +182,7 @@ describe('what is untracked where the base is checked out', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: `spool: Nothing was landed: it would overwrite what is not committed on main: ${name}. Commit it, or move it away first.\n`,
+      stderr: `spool: Nothing was landed: uncommitted files on main would be overwritten: ${name}. Commit or move them first.\n`,
     });
 
     expect(standing(project)).toEqual(before);
@@ -207,7 +207,7 @@ describe('what is untracked where the base is checked out', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('it would overwrite what is not committed on main: a.txt.'),
+      stderr: expect.stringContaining('uncommitted files on main would be overwritten: a.txt.'),
     });
     expect(project.read('a.txt')).toBe('of the user\n');
   });
@@ -324,7 +324,7 @@ describe('nothing is landed', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: `spool: There is work in ${worktree} that is not on ${branch}: ${what}. Commit it there first.\n`,
+      stderr: `spool: ${worktree} has work that is not on ${branch}: ${what}. Commit it there first.\n`,
     });
     expect(project.git('-C', worktree, 'rev-parse', 'HEAD')).toBe(head);
   });
@@ -435,7 +435,7 @@ describe('in all kinds of repositories', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`A loop on ${change} works in this folder`),
+      stderr: expect.stringContaining(`${change} is already running in this folder`),
     });
     expect(project.git('for-each-ref', 'refs/heads')).toBe(before);
     project.write('../home/go', '');
@@ -481,7 +481,7 @@ describe('in all kinds of repositories', () => {
     await project.spool(...run, '--worktree', '--fresh');
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`Nobody knows where ${branch} began: give the branch to land on with --onto.`),
+      stderr: expect.stringContaining(`Cannot tell which branch ${branch} started from. Pass --onto <branch>.`),
     });
     expect(await project.spool('land', change, '--onto', 'main')).toMatchObject({ code: 0 });
     expect(project.git('show', 'main:a.txt')).toBe('two');
@@ -814,7 +814,7 @@ describe('tasks that both sides have changed', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`it would overwrite what is not committed on main: ${tasks}.`),
+      stderr: expect.stringContaining(`uncommitted files on main would be overwritten: ${tasks}.`),
     });
     expect(project.read(tasks)).toBe(added);
   });

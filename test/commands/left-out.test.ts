@@ -52,7 +52,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('data/users.csv')).toBe('u\nmore\n');
     expect(project.exists('w.txt')).toBe(false);
     expect(back.stdout).toContain('Skipped: .env, data/users.csv, local.db, private.txt');
-    expect(back.stdout).toContain('The rest of the work tree is as it was at 0;');
+    expect(back.stdout).toContain('Restored the other files to iteration 0 ');
     expect(await project.spool('rewind', change, 'r1')).toMatchObject({ code: 0 });
     expect(project.read('w.txt')).toBe('w\n');
     expect(project.read('private.txt')).toBe('diary\n');
@@ -350,11 +350,11 @@ describe('a very large untracked file', () => {
       ['2', 'made.bin'],
     ] as const) {
       const stdout = await back(name);
-      expect(stdout).toContain(`Not brought back: ${gone} (over 50 MB)\n`);
-      expect(stdout).toContain(`The rest of the work tree is as it was at ${name};`);
+      expect(stdout).toContain(`Not restored: ${gone} (over 50 MB)\n`);
+      expect(stdout).toContain(`Restored the other files to iteration ${name} `);
     }
-    expect(await back('2')).toContain('The rest of the work tree is as it was at 2 already.');
-    expect(await back('3')).toMatch(/^M {2}a\.txt\nThe work tree is as it was at 3;/);
+    expect(await back('2')).toContain('The other files are already at iteration 2; nothing to do.');
+    expect(await back('3')).toMatch(/^M {2}a\.txt\nRestored files to iteration 3 /);
   });
 
   test('that a person has deleted after the run is named as well', async () => {
@@ -365,7 +365,7 @@ describe('a very large untracked file', () => {
 
     const { stdout } = await project.spool('rewind', change, '0');
 
-    expect(stdout).toContain('Not brought back: person.bin (over 50 MB)\n');
+    expect(stdout).toContain('Not restored: person.bin (over 50 MB)\n');
   });
 
   test('is counted like any other file once it is committed', async () => {
@@ -501,7 +501,7 @@ describe('a repository inside the repository', () => {
     const back = await project.spool('rewind', change, '0');
     expect(back).toMatchObject({ code: 0 });
     expect(back.stdout).toContain('Skipped: lib (nested repository)');
-    expect(back.stdout).not.toContain('The work tree is as it was');
+    expect(back.stdout).not.toContain('Restored files');
   });
 
   test('files that come and go in it count, ignored ones and writing the same again do not', async () => {

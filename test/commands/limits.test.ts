@@ -29,16 +29,16 @@ test('the first lines say which limits hold', async () => {
   ];
   const { stderr } = await project.spool(...run, ...flags);
 
-  expect(stderr).toContain('Until        <promise>COMPLETE</promise>, verified by "true"\n');
+  expect(stderr).toContain('Done when    <promise>COMPLETE</promise>, "true" passes\n');
   expect(stderr).toMatch(
-    /^Limits {7}50 iterations, 8 h 00 min at work, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2 h 00 min an iteration, 30 min 00 s without output, 10 failures in a row, 12 h 00 min of waiting for a usage limit, 10 iterations in a row without a change$/m,
+    /^Limits {7}50 iterations, 8h running time, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2h per iteration, 30m idle, 10 failures in a row, 12h waiting for a usage limit, 10 iterations in a row without changes$/m,
   );
 });
 
 test.each([
   ['--max-cost', '1', uses(10, 0.4), 3, '--max-cost 1 reached: $1.20 spent'],
   ['--max-tokens', '1k', uses(600, 0), 2, '--max-tokens 1000 reached: 1200 used'],
-  ['--max-duration', '1ms', says('Hi.'), 0, 'the time of --max-duration is over'],
+  ['--max-duration', '1ms', says('Hi.'), 0, '--max-duration reached'],
 ])('%s %s', async (flag, value, agent, iterations, detail) => {
   const project = createProject({ agent: [agent] });
 
@@ -76,7 +76,7 @@ describe('a limit that cannot be checked', () => {
     const result = await project.start([...run, '--harness', harness, flag, '5'], { env }).result;
 
     expect(result).toMatchObject({ code: 2, stdout: '' });
-    expect(result.stderr).toBe(`spool: ${flag} cannot be checked: ${why} ("${flag} unlimited" drops it).\n`);
+    expect(result.stderr).toBe(`spool: ${flag} cannot be enforced: ${why} ("${flag} unlimited" removes the limit).\n`);
     expect(project.exists('.spool/.state')).toBe(false);
   });
 
@@ -110,7 +110,7 @@ describe('a limit that cannot be checked', () => {
     const again = await project.start([...run, '--harness', 'codex'], { env }).result;
 
     expect(again).toMatchObject({ code: 2 });
-    expect(again.stderr).toContain('--max-cost cannot be checked: Codex reports no cost.');
+    expect(again.stderr).toContain('--max-cost cannot be enforced: Codex reports no cost.');
   });
 
   test('is said once when an agent that should report it does not', async () => {
@@ -163,7 +163,7 @@ test('an agent that works or is silent for too long is ended, and the next itera
     { end: 'timed-out', error: { kind: 'timeout', message: expect.stringContaining('--idle-timeout') } },
     { completionFound: true },
   ]);
-  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was ended: it printed nothing');
+  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was stopped: it printed nothing');
 
   const endless = createProject({ agent: ['while :; do echo hi; sleep 0.05; done', promise] });
   expect(await endless.spool(...run, '--iteration-timeout', '500ms', '--idle-timeout', '400ms')).toMatchObject({
@@ -205,7 +205,7 @@ test('too many failures in a row', async () => {
     'Failed: 3 iterations in a row failed (--max-failures): the agent exited with code 2: it broke.',
   );
   expect(project.history()).toHaveLength(5);
-  expect(project.calls().at(-1)!.prompt).toContain('The same error has come 2 times in a row.');
+  expect(project.calls().at(-1)!.prompt).toContain('The same error occurred 2 times in a row.');
 });
 
 test('too many iterations in a row without a change', async () => {
@@ -216,7 +216,7 @@ test('too many iterations in a row without a change', async () => {
   expect(result).toMatchObject({ code: 4 });
   expect(result.stderr).toContain('Blocked: 3 iterations in a row changed nothing (--max-stalled).');
   expect(project.history()).toHaveLength(5);
-  expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no file.');
+  expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no files.');
 });
 
 test('limits are kept when a run is resumed, and what was used counts', async () => {
@@ -240,7 +240,7 @@ test('limits are kept when a run is resumed, and what was used counts', async ()
   const result = await project.spool(...run);
 
   expect(result.stderr).toMatch(/^Limits .*20 iterations.*\$7.*5 iterations in a row without/m);
-  expect(result.stderr).toContain('verified by "true"');
+  expect(result.stderr).toContain('"true" passes');
   expect(result.stderr).toContain('Not complete: --max-cost 7 reached: $8.00 spent.');
   expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4]);
   expect(project.state()).toMatchObject({ usage: { costUsd: 8 } });
@@ -332,7 +332,7 @@ test('a run that was killed right after its last record is not run again', async
   const again = await project.spool(...run);
 
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toContain('Complete: promised in iteration 1.');
+  expect(again.stderr).toContain('Complete: done in iteration 1.');
   expect(project.calls()).toHaveLength(1);
   expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 1 });
 });
@@ -351,7 +351,7 @@ test('a resumed run keeps --no-commit and --fail-fast, and has no more iteration
   expect(await last.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 130 });
   const none = await last.spool(...run);
   expect(none).toMatchObject({ code: 3 });
-  expect(none.stderr).toContain('Not complete: --max-iterations 1 reached');
+  expect(none.stderr).toContain('Not complete: stopped at --max-iterations 1');
   expect(last.calls()).toHaveLength(1);
 });
 

@@ -28,7 +28,7 @@ test.each([
 
   expect(result).toMatchObject({ code: 0 });
   expect(project.read('order.txt').trimEnd().split('\n')).toEqual(expected);
-  for (const id of expected) expect(result.stderr).toMatch(new RegExp(`^${id} +complete +1 +[\\d.]+ m?s +1 `, 'm'));
+  for (const id of expected) expect(result.stderr).toMatch(new RegExp(`^${id} +complete +1 +[\\d.]+m?s +1 `, 'm'));
   expect(project.git('log', '--format=%s').split('\n')).toHaveLength(expected.length + 1);
 });
 
@@ -49,7 +49,9 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
   const again = await project.spool('ralph', '--all', '--fail-fast');
   expect(again).toMatchObject({ code: 0 });
-  expect(again.stderr).toMatch(new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'));
+  expect(again.stderr).toMatch(
+    new RegExp(`^${change} +complete .* already complete \\(--fresh to run it again\\)`, 'm'),
+  );
   expect(project.history(change)).toHaveLength(1);
 });
 
@@ -80,7 +82,7 @@ test('--parallel works in worktrees, each with its own state, log and database',
   expect(databases[0]).toMatch(new RegExp(`${change}/agent/opencode\\.db$`));
   for (const id of [change, second, third]) {
     expect(project.history(id)).toMatchObject([{ completionFound: true }]);
-    expect(result.stderr).toMatch(new RegExp(`^${id}: complete, promised in iteration 1`, 'm'));
+    expect(result.stderr).toMatch(new RegExp(`^${id}: complete, done in iteration 1`, 'm'));
     expect(result.stderr).toMatch(new RegExp(`^${id} +complete .* ralph/${id}$`, 'm'));
   }
   expect(readdirSync(project.path('.spool/worktrees'))).toEqual(['.gitignore']);

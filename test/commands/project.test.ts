@@ -13,7 +13,7 @@ test('init makes a project, says what it made, and does so once', async () => {
 
   const first = await project.spool('init');
   expect(first).toMatchObject({ code: 0, stderr: '' });
-  expect(first.stdout).toBe(`Made in ${project.folder}:
+  expect(first.stdout).toBe(`Initialized Spool in ${project.folder}:
   .spool/changes
   .spool/modules
   .spool/config.json
@@ -26,7 +26,7 @@ Next: spool create module <slug>, then spool create change <slug> --module 001
   renameSync(project.path('.spool/modules'), project.path('.spool/elsewhere'));
   project.write('deep/down/file.txt', '');
   const again = await project.start(['init'], { cwd: 'deep/down' }).result;
-  expect(again.stdout).toContain(`Made in ${project.folder}:\n  .spool/modules\n`);
+  expect(again.stdout).toContain(`Initialized Spool in ${project.folder}:\n  .spool/modules\n`);
   expect(project.read('.spool/config.json')).toBe('{ "model": "mine" }\n');
   expect((await project.spool('init')).stdout).toBe(`Already a Spool project: ${project.folder}\n`);
 });
@@ -37,10 +37,10 @@ test('from nothing to a finished change, from a subfolder', async () => {
   const spool = (...args: string[]) => project.start(args, { cwd: 'src/deep' }).result;
   await project.spool('init');
 
-  expect((await spool('create', 'module', 'user-accounts')).stdout).toContain('Made module 001_user-accounts:');
-  expect((await spool('create', 'module', 'billing')).stdout).toContain('Made module 002_billing:');
+  expect((await spool('create', 'module', 'user-accounts')).stdout).toContain('Created module 001_user-accounts:');
+  expect((await spool('create', 'module', 'billing')).stdout).toContain('Created module 002_billing:');
   expect((await spool('create', 'change', 'add-login', '--module', '001')).stdout).toContain(
-    'Made change 001-01_add-login:\n  .spool/changes/001-01_add-login/proposal.md\n  .spool/changes/001-01_add-login/tasks.md\n',
+    'Created change 001-01_add-login:\n  .spool/changes/001-01_add-login/proposal.md\n  .spool/changes/001-01_add-login/tasks.md\n',
   );
   expect((await spool('create', 'change', 'add-logout', '--module', '001_user')).stdout).toContain('001-02_add-logout');
   const proposal = project.read('.spool/changes/001-01_add-login/proposal.md');
@@ -80,11 +80,11 @@ test('from nothing to a finished change, from a subfolder', async () => {
   expect((await spool('list')).stdout).not.toContain('add-login');
   expect(await spool('archive', '001-02')).toMatchObject({ code: 2 });
   expect(await spool('archive', '001-02', '--force')).toMatchObject({ code: 0 });
-  expect((await spool('list')).stdout).toContain('No active change.');
+  expect((await spool('list')).stdout).toContain('No active changes.');
 
   // Numbers are never used twice, not even those of archived changes.
   expect((await spool('create', 'change', 'add-login', '--module', '001')).stdout).toContain(
-    'Made change 001-03_add-login',
+    'Created change 001-03_add-login',
   );
 });
 

@@ -94,7 +94,7 @@ describe('an --until that has passed when the run is resumed', () => {
 
     expect(await project.spool(...run)).toMatchObject({
       code: 2,
-      stderr: `spool: --until 07:00 (yesterday) has passed. Resume with a new one: spool ralph --change ${change} --until 07:00 (or --until none)\n`,
+      stderr: `spool: --until 07:00 (yesterday) has passed. Resume with a new time: spool ralph --change ${change} --until 07:00 (or --until none)\n`,
     });
     expect(readFileSync(project.stateFile('state.json'), 'utf8')).toBe(before);
     expect(project.calls()).toHaveLength(2);
@@ -132,11 +132,11 @@ describe('an --until that has passed when the run is resumed', () => {
     const terminal = openTerminal(project, run);
     await terminal.shows('03:04 (2026-01-02)');
     terminal.type('late\r');
-    await terminal.shows('takes a time of day such as 07:00, or "none"');
+    await terminal.shows('must be a time of day such as 07:00, or "none"');
     terminal.type('\u0003');
 
     expect(await terminal.exitCode).toBe(130);
-    expect(terminal.screen()).toContain('Cancelled: no time was given, nothing was started.');
+    expect(terminal.screen()).toContain('Cancelled: no time was given. Nothing was started.');
     expect(project.calls()).toHaveLength(2);
   });
 });

@@ -18,9 +18,9 @@ test('a usage limit is a wait until it ends, and not an iteration', async () => 
 
   expect(result).toMatchObject({ code: 0 });
   expect(result.stderr).toMatch(
-    /^OpenCode is held up: usage limit reached, try again in 1s .* does not count as an iteration\.$/m,
+    /^OpenCode hit its usage limit: usage limit reached, try again in 1s .*\(not counted as an iteration\)\.$/m,
   );
-  expect(result.stderr).toMatch(/^Waiting [\d.]+ m?s: opencode is held up\.$/m);
+  expect(result.stderr).toMatch(/^Waiting [\d.]+m?s: opencode is not available yet\.$/m);
   expect(project.history()).toMatchObject([
     {
       iteration: 1,
@@ -36,7 +36,7 @@ test('without a time it waits a little, then longer, and no longer than --max-wa
   const result = await project.spool(...run, '--max-wait', '1s');
 
   expect(result).toMatchObject({ code: 3 });
-  expect(result.stderr).toContain('Not complete: opencode cannot work for longer than --max-wait: Too many requests');
+  expect(result.stderr).toContain('Not complete: opencode is not available within --max-wait: Too many requests');
   expect(project.state()).toMatchObject({ status: 'limit', cause: 'max-wait', finishedIterations: 1 });
   expect(project.history()).toMatchObject([{ iteration: 1, error: { kind: 'rate-limit' } }]);
   expect(project.calls().length).toBeGreaterThan(2);
@@ -55,7 +55,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after 
   await loop.printed('Waiting');
   await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /waiting until .*: opencode is held up/,
+    /waiting until .*: opencode is not available yet/,
   );
   loop.kill(signal);
   await loop.result;

@@ -88,7 +88,7 @@ test('in a worktree, commands are about the project that the run belongs to', as
   await there('ralph', '--change', change, '--add-context', 'Mind the gap.');
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('Mind the gap.');
   expect(await there('land', change, '--force')).toMatchObject({ code: 1, stderr: expect.stringContaining('false') });
-  expect((await there('create', 'module', 'more')).stdout).toContain('Made module');
+  expect((await there('create', 'module', 'more')).stdout).toContain('Created module');
   expect(project.exists(`${cwd}/.spool/modules/003_more/module.md`)).toBe(true);
 });
 
@@ -113,7 +113,7 @@ test.each([
     'a setup that fails',
     ['--worktree', '--worktree-setup', 'echo no; exit 3'],
     1,
-    /The setup of the worktree failed \(echo no; exit 3\): see .*setup\.log/,
+    /Worktree setup failed \(echo no; exit 3\): see .*setup\.log/,
   ],
   ['a branch that git refuses', ['--branch', 'bad..name'], 2, /Cannot work on branch bad\.\.name: /],
 ])('%s is one line, and no agent starts', async (_, args, code, message) => {
@@ -150,7 +150,7 @@ test('without a repository, or without a commit in it, a worktree is refused', a
   empty.git('init', '-q');
   expect(await empty.spool(...run, '--worktree')).toMatchObject({
     code: 2,
-    stderr: 'spool: A worktree needs a commit to start from: commit something first.\n',
+    stderr: 'spool: --worktree needs a repository with at least one commit: commit something first.\n',
   });
   expect(empty.calls()).toEqual([]);
 });
@@ -332,7 +332,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
 
     expect(result).toMatchObject({ code: 0 });
     expect(result.stderr).toContain(`Copied your changes to the worktree: ${tasks}.`);
-    expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 of the tasks is open: "three"', null]);
+    expect(project.history().map(({ rejected }) => rejected)).toEqual([null, '1 open task: "three"', null]);
     expect(project.state().tasks).toEqual({ done: 3, total: 3 });
     expect(project.read(tasks)).toBe(`${two}- [ ] three\n`);
     expect(await listed(project)).toMatchObject([{ tasks: { done: 3, total: 3 }, lastRun: { landed: false } }]);
@@ -355,7 +355,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const result = await project.start([...run, ...gate], { env: { ROOT: project.folder } }).result;
 
     expect(result).toMatchObject({ code: 0 });
-    expect(project.history().map(({ rejected }) => rejected)).toEqual(['1 of the tasks is open: "three"', null]);
+    expect(project.history().map(({ rejected }) => rejected)).toEqual(['1 open task: "three"', null]);
     expect(project.history()[1]!.git!.files).toEqual([tasks]);
     expect(project.git('show', `${branch}:${tasks}`)).toBe('- [x] one\n- [x] two\n- [x] three');
     expect(project.read(proposal)).toBe('# Other\n');
@@ -476,7 +476,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     const how = `cp ${proposal} ${worktree}/${proposal}`;
     expect(result).toMatchObject({ code: 2 });
     expect(result.stderr).toContain(
-      `Conflict in ${proposal}: the same lines were changed in the project and in the worktree. To use yours: ${how}\n`,
+      `Conflict in ${proposal}: the same lines were changed in the project and in the worktree. To keep yours: ${how}\n`,
     );
     expect(project.calls()).toHaveLength(1);
     project.write(`${worktree}/${proposal}`, '# Of the person\n');
@@ -605,7 +605,7 @@ describe('nothing is lost with a worktree', () => {
     const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
     expect(await project.spool(...run, ...setup)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The setup of the worktree failed'),
+      stderr: expect.stringContaining('Worktree setup failed'),
     });
     project.write('../home/ok', '');
     await project.spool(...run, ...setup);
@@ -662,7 +662,7 @@ describe('nothing is lost with a worktree', () => {
 
     expect(await project.spool('rewind', change, '0')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('which is gone'),
+      stderr: expect.stringContaining('no longer exists'),
     });
     expect(project.exists('mine.txt')).toBe(true);
   });

@@ -79,7 +79,7 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
 test.each([
   ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
   ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
-  ['followed by a code', '<promise>COMPLETE</promise> :tada:', 'there was more behind it on its line'],
+  ['followed by a code', '<promise>COMPLETE</promise> :tada:', 'there was more text after it on its line'],
   [
     'followed by words',
     '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',

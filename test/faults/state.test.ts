@@ -55,7 +55,7 @@ test('a killed run is found, reported and resumed; --fresh starts over', async (
   killed.kill('SIGKILL');
   await killed.result;
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-    `${change}: interrupted, iteration 2 (at most 50; 1 iteration recorded)`,
+    `${change}: interrupted, iteration 2 (1/50 iterations finished)`,
   );
   project.write('never', ''); // lets the orphaned agent end
 
@@ -202,7 +202,7 @@ test('a lock of another machine is respected, and the message says how to get ri
   expect(loop.stderr).toContain(`if that machine is gone, delete .spool/.state/ralph/${change}/lock`);
   const create = await project.spool('create', 'module', 'x');
   expect(create.code).toBe(2);
-  expect(create.stderr).toContain('Process 1 on elsewhere holds ');
+  expect(create.stderr).toContain('is locked by PID 1 on elsewhere.');
 });
 
 test('a lock that does not say since when it is held is named without it', async () => {
@@ -210,7 +210,7 @@ test('a lock that does not say since when it is held is named without it', async
   const lock = { id: '00000000-0000-4000-8000-000000000000', pid: 1, host: 'elsewhere' };
   project.write(`.spool/.state/ralph/${change}/lock`, JSON.stringify(lock));
 
-  expect((await project.spool(...run)).stderr).toContain('(process 1 on elsewhere; if that machine is gone');
+  expect((await project.spool(...run)).stderr).toContain('(PID 1 on elsewhere; if that machine is gone');
 });
 
 test('a lock that is a folder is named, and hides nothing', async () => {
@@ -219,7 +219,7 @@ test('a lock that is a folder is named, and hides nothing', async () => {
 
   expect(await project.spool(...run)).toMatchObject({
     code: 1,
-    stderr: `spool: Cannot use ${project.stateFile('lock')}: it is a folder.\n`,
+    stderr: `spool: Cannot access ${project.stateFile('lock')}: it is a folder.\n`,
   });
   expect(await project.spool('list')).toMatchObject({ code: 0, stderr: '' });
   expect(await project.spool('ralph', '--status', '--change', change)).toMatchObject({ code: 0, stderr: '' });
@@ -232,7 +232,7 @@ test('a lock that is a link to nowhere is named', async () => {
 
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: `spool: ${project.stateFile('lock')} is a symbolic link, so Spool does not use it. Remove it and try again.\n`,
+    stderr: `spool: ${project.stateFile('lock')} is a symbolic link, so Spool does not use it. Delete it and try again.\n`,
   });
 });
 
@@ -268,14 +268,14 @@ test('a line that a crash has cut off costs that line only', async () => {
 
 test('a state file of a newer version is refused with a sentence and left as it is', async () => {
   const project = createProject({ agent: [promise] });
-  const text = '{"v":2,"run":"x"}';
+  const text = '{"v":3,"run":"x"}';
   project.write(`.spool/.state/ralph/${change}/state.json`, text);
 
   for (const args of [run, ['ralph', '--status', '--change', change]]) {
     const result = await project.spool(...args);
     expect(result.code).toBe(2);
     expect(result.stderr).toBe(
-      `spool: .spool/.state/ralph/${change}/state.json has version 2, which this Spool does not know. Nothing was changed; move the file away to start anew.\n`,
+      `spool: .spool/.state/ralph/${change}/state.json has version 3, which this Spool does not know. Nothing was changed; move the file to start over.\n`,
     );
   }
   const list = await project.spool('list');
@@ -325,7 +325,7 @@ test('without git everything works, and the git fields are null', async () => {
 
   expect(project.history()).toMatchObject([{ git: null, commit: null, completionFound: true }]);
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /promised +\S+ m?s +0 +yes +- +-/,
+    /promised +\S+m?s +0 +yes +- +-/,
   );
 });
 
@@ -351,7 +351,7 @@ test('two projects in one repository do not run at the same time: their commits 
 
   expect(second).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`A loop on ${change} works in this folder`),
+    stderr: expect.stringContaining(`${change} is already running in this folder`),
   });
   expect(await first.result).toMatchObject({ code: 0 });
 });

@@ -110,7 +110,7 @@ test('a FIFO called .gitignore is named by a run and a rewind, and git is asked 
   expect(first.stderr).toContain(`${said}: changes are no longer tracked or committed.`);
   expect(await endsSoon(project.spool('rewind', change, '1', '--dry-run'))).toMatchObject({
     code: 2,
-    stderr: `spool: git cannot be asked: ${said}.\n`,
+    stderr: `spool: git is blocked: ${said}.\n`,
   });
 
   expect(await endsSoon(project.spool(...run, '--fresh'))).toMatchObject({ code: 0 });
@@ -179,7 +179,7 @@ test('a FIFO that would block a landing is named', async () => {
 
   expect(await endsSoon(project.spool('land', change))).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining(`git cannot be asked: ${project.path('sub/.gitignore')} is a named pipe`) as string,
+    stderr: expect.stringContaining(`git is blocked: ${project.path('sub/.gitignore')} is a named pipe`) as string,
   });
 });
 

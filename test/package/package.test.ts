@@ -55,9 +55,17 @@ test('the packed tarball installs globally, without dependencies, works, and ple
     'LICENSE',
     'README.md',
     'dist/config.schema.json',
+    'dist/index.cjs',
     'dist/sandbox.cjs',
     'dist/spool.cjs',
     'dist/third-party-licences.txt',
+    'dist/types/harness/agent-function.d.ts',
+    'dist/types/index.d.ts',
+    'dist/types/ralph/events.d.ts',
+    'dist/types/ralph/promise.d.ts',
+    'dist/types/ralph/totals.d.ts',
+    'dist/types/ralph/view.d.ts',
+    'dist/types/store/project.d.ts',
     'package.json',
   ]);
 

@@ -49,7 +49,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     expect(result).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /\nspool: .*\.git\S* became a link to \S*outside\S* in the sandbox, .*\n$/,
+        /\nspool: .*\.git\S* was replaced by a link to \S*outside\S* in the sandbox, .*\n$/,
       ) as string,
     });
     expect(project.state().status).not.toBe('complete');
@@ -78,7 +78,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     expect(readdirSync(project.outside)).toEqual([]);
     expect(result.code).toBe(1);
     expect(result.stderr).toMatch(
-      /\nspool: \S*\.git\/logs\/HEAD became a link to \S*outside\/log in the sandbox, .*\n$/,
+      /\nspool: \S*\.git\/logs\/HEAD was replaced by a link to \S*outside\/log in the sandbox, .*\n$/,
     );
     expect(project.state().status).not.toBe('complete');
     expect(project.calls()).toHaveLength(1);
@@ -107,7 +107,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
 
       expect(await start(...run())).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/logs\/HEAD became a link to /) as string,
+        stderr: expect.stringMatching(/logs\/HEAD was replaced by a link to /) as string,
       });
       await start(...run('--fresh', '--branch', 'other'));
       expect(readdirSync(project.outside)).toEqual([]);

@@ -41,12 +41,12 @@ describe('a sandbox that cannot be used', () => {
     [
       'is not installed',
       {},
-      /^spool: The sandbox cannot be used, and nothing was run: not installed: .*bubblewrap.*\. Install with: apt-get install .*bubblewrap/,
+      /^spool: The sandbox is not available, so nothing was run: not installed: .*bubblewrap.*\. Install with: apt-get install .*bubblewrap/,
     ],
     [
       'does not start',
       { bwrap: "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n" },
-      /^spool: The sandbox cannot be used, and nothing was run: .+\. .+$/,
+      /^spool: The sandbox is not available, so nothing was run: .+\. .+$/,
     ],
   ])('%s: the run is refused in one line, and nothing is run', async (_, extra, said) => {
     const project = createProject({ agent: [`touch ran.txt; ${promise}`] });
@@ -82,7 +82,7 @@ test('--allow-all without a sandbox says so in the first lines, and names the fl
   const { stderr } = await project.spool('ralph', 'Go.', '--change', change, '--allow-all');
 
   const said = stderr.slice(0, stderr.indexOf('Iteration 1'));
-  expect(said).toContain('everything is allowed without asking (--allow-all), and without a sandbox');
+  expect(said).toContain('everything is allowed without asking (--allow-all); without --sandbox');
   expect(said).toContain('--sandbox');
 });
 
@@ -97,7 +97,7 @@ test('the same for several at the same time, each before its first iteration', a
 
   for (const id of [change, other]) {
     const said = confident.stderr.slice(0, confident.stderr.indexOf(`${id}: iteration 1`));
-    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\), and without a sandbox.*--sandbox`, 'm'));
+    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\); without --sandbox`, 'm'));
   }
   expect(careful.stderr).not.toContain('sandbox');
 });
@@ -118,7 +118,7 @@ test('a path that is not there cannot be made writable', async () => {
   const result = await project.spool(...sandboxed('--sandbox-write', '~/not-there'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-write takes a file or folder that is there');
+  expect(result.stderr).toContain('--sandbox-write must be an existing file or folder');
   expect(result.stderr).toContain(join(project.home, 'not-there'));
   expect(project.calls()).toEqual([]);
 });
@@ -129,7 +129,7 @@ test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is 
   const result = await project.spool(...sandboxed('--sandbox-allow', host));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-allow takes a host');
+  expect(result.stderr).toContain('--sandbox-allow must be a host');
 });
 
 test.each([
@@ -162,7 +162,7 @@ test('a path in the folder in which Spool keeps what is trusted cannot be made w
   const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain('--sandbox-write takes no path in the folder where Spool keeps what you trust');
+  expect(result.stderr).toContain("--sandbox-write must not be inside of Spool's own state folder");
   expect(project.calls()).toEqual([]);
 });
 
@@ -198,7 +198,7 @@ if (problem === null)
       const shown = await project.spool(...sandboxed('--sandbox-allow', 'registry.npmjs.org'));
       const events = await project.spool(...sandboxed('--json', '--fresh'));
 
-      expect(shown.stderr).toMatch(/^Sandbox {6}what runs can write to the project, .*registry\.npmjs\.org$/m);
+      expect(shown.stderr).toMatch(/^Sandbox {6}can write to the project, .*registry\.npmjs\.org$/m);
       expect(project.state().sandbox).toBe(true);
       const started = events.stdout.split('\n').find((line) => line.includes('"run-started"'))!;
       expect((JSON.parse(started) as { plan: object }).plan).toMatchObject({ sandbox: true });
@@ -249,7 +249,7 @@ if (problem === null)
 
       expect(await project.spool('ralph', '--change', change)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('state.json was changed, and not by Spool (sandbox)') as string,
+        stderr: expect.stringContaining('state.json was changed by something other than Spool (sandbox)') as string,
       });
       expect(project.calls()).toHaveLength(1);
     });
@@ -557,7 +557,7 @@ esac
       const ended = await project.spool(...sandboxed('--max-iterations', '1'));
       const status = await project.spool('ralph', '--status', '--change', change);
 
-      const next = new RegExp(`Go on with  spool ralph --change ${change} --sandbox$`, 'm');
+      const next = new RegExp(`Try again   spool ralph --change ${change} --sandbox$`, 'm');
       expect(ended.stderr).toMatch(next);
       expect(status.stdout).toMatch(next);
     });

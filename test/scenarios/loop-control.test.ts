@@ -9,13 +9,13 @@ describe('Requirement: Loop control and completion promise', () => {
     const result = await project.spool('ralph', 'Build it.', '--change', change);
 
     expect(result.code).toBe(0);
-    expect(result.stderr).toContain('Complete: promised in iteration 2');
+    expect(result.stderr).toContain('Complete: done in iteration 2');
     expect(project.calls()).toHaveLength(2);
     expect(project.history().map((record) => record.completionFound)).toEqual([false, true]);
 
     const bounded = await project.spool('ralph', 'Build it.', '--change', change, '--max-iterations', '1');
     expect(bounded.code).toBe(3);
-    expect(bounded.stderr).toContain('Not complete: --max-iterations 1 reached');
+    expect(bounded.stderr).toContain('Not complete: stopped at --max-iterations 1');
     expect(project.calls()).toHaveLength(3);
   });
 

@@ -38,9 +38,7 @@ describe('Requirement: Loop resilience on harness failure', () => {
     const result = await project.spool('ralph', 'Build it.', '--change', change, '--fail-fast');
 
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain(
-      'Failed: iteration 1 failed and --fail-fast is given: the agent exited with code 3',
-    );
+    expect(result.stderr).toContain('Failed: iteration 1 failed (--fail-fast): the agent exited with code 3');
     expect(project.history()).toMatchObject([{ iteration: 1, exitCode: 3 }]);
     expect(project.state()).toMatchObject({ status: 'failed' });
   });

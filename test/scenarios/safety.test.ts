@@ -18,7 +18,7 @@ describe('Requirement: Safety and permissions', () => {
     const plain = await argumentsWith();
     expect(plain.args).not.toContain('--auto');
     expect(plain.permission).toBeUndefined();
-    expect(plain.stderr).toContain('nothing is approved for it');
+    expect(plain.stderr).toContain('--allow-all to skip prompts');
   });
 
   test('Allow-all aliases', async () => {

@@ -30,7 +30,7 @@ describe('Requirement: Per-change state persistence', () => {
     const after = await project.spool(...status);
     expect(after.code).toBe(0);
     expect(after.stdout).toContain(`${change}: complete, iteration 2`);
-    expect(after.stdout).toMatch(/^ +1 {2}went on/m);
+    expect(after.stdout).toMatch(/^ +1 {2}continued/m);
     expect(after.stdout).toMatch(/^ +2 {2}promised/m);
   });
 });

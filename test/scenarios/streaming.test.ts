@@ -9,7 +9,7 @@ describe('Requirement: Streaming control', () => {
     const silent = await project.spool('ralph', 'Build it.', '--no-stream', '--change', change);
     expect(silent).toMatchObject({ code: 0, stdout: '' });
     expect(silent.stderr).not.toContain('words of the agent');
-    expect(silent.stderr).toContain('Promise found');
+    expect(silent.stderr).toContain('Promise accepted');
 
     // By default the words are there while the agent still works.
     const live = createProject({ agent: [`${says('words of the agent')}; ${waitsFor('go-on')}; ${promise}`] });

@@ -41,7 +41,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     const cancelled = openTerminal(project, ['ralph', 'Build it.']);
     await cancelled.shows('Which change?');
     cancelled.type(escape);
-    await cancelled.shows('Cancelled: no change was chosen');
+    await cancelled.shows('Cancelled: no change was selected');
     expect(await cancelled.exitCode).toBe(130);
     expect(project.calls()).toHaveLength(1);
   });
@@ -52,7 +52,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     const piped = await project.spool('ralph', 'Build it.');
     expect(piped).toMatchObject({ code: 2, stdout: '' });
     expect(piped.stderr).toBe(
-      `spool: --change is required when nobody can be asked. Active changes: ${change}, 003-01_other.\n`,
+      `spool: --change is required in non-interactive mode. Active changes: ${change}, 003-01_other.\n`,
     );
 
     const terminal = openTerminal(project, ['ralph', 'Build it.', '--no-interactive']);

@@ -49,6 +49,8 @@ export const inTurn = <Case>(all: readonly Case[]): Case[] => {
 export const plantsByAgents = onAll([
   { target: 'history.jsonl', path: `${state}/history.jsonl` },
   { target: 'state.json', path: `${state}/state.json` },
+  { target: 'events.jsonl', path: `$(echo ${state}/runs/*)/events.jsonl` },
+  { target: 'control.jsonl', path: `${state}/control.jsonl` },
   { target: 'the log of the next iteration', path: `$(echo ${state}/runs/*)/0002.log` },
   { target: 'the prompt of the next iteration', path: `$(echo ${state}/runs/*)/0002.prompt.md` },
   { target: 'the log of a verify command', path: `$(echo ${state}/runs/*)/0001.verify-1.log` },

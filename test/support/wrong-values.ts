@@ -79,7 +79,7 @@ export const projectToDamage = async () => {
   return { project, state, history: readFileSync(project.stateFile('history.jsonl'), 'utf8') };
 };
 
-const defaults = resolveOptions({ typed: {}, env: {}, project: null });
+const defaults = resolveOptions({ flagValues: {}, env: {}, project: null });
 
 /** All that readers do with what is on disk, and what a start does before anything is run. */
 const readAll = async ({ folder, env }: TestProject): Promise<void> => {

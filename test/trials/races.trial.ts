@@ -62,7 +62,7 @@ test('two loops on two changes in one folder: one runs', async () => {
 
   expect(second).toMatchObject({ code: 2 });
   expect(second.stderr).toMatch(
-    new RegExp(`^spool: A loop on ${change} works in this folder \\(process ${first.pid} `),
+    new RegExp(`^spool: ${change} is already running in this folder \\(PID ${first.pid}, `),
   );
   expect(await first.result).toMatchObject({ code: 0 });
   expect(await project.spool('ralph', '--change', other)).toMatchObject({ code: 0 });

@@ -4,18 +4,18 @@ import type { Invocation } from '../command.ts';
 import { openConfig } from './file.ts';
 import { type Path, valueAt } from './text.ts';
 
-/** Prints what the file says, whether or not a run would take it. */
-export const run = async (call: Invocation): Promise<number> => {
-  const { settings, path: own, section, name } = await openConfig(call);
-  const path = section?.holding ? ['changes', section.holding, ...own.slice(2)] : own;
+/** Prints what the file contains, even if a run would reject it. */
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { settings, path: own, section, name } = await openConfig(invocation);
+  const path = section?.current ? ['changes', section.current, ...own.slice(2)] : own;
   const value = valueAt(settings, path);
   if (value === undefined) {
-    call.terminal.log(`${path.join('.')} is not set in ${name}.\n`);
+    invocation.terminal.log(`${path.join('.')} is not set in ${name}.\n`);
     return 1;
   }
-  if (call.rawFlags.json) call.terminal.print(`${safeJson(value)}\n`);
-  else if (call.argument === undefined) call.terminal.print(linesOf(value, path).join(''));
-  else call.terminal.print(`${typeof value === 'string' ? value : safeJson(value)}\n`);
+  if (invocation.rawFlags.json) invocation.terminal.print(`${safeJson(value)}\n`);
+  else if (invocation.args[0] === undefined) invocation.terminal.print(linesOf(value, path).join(''));
+  else invocation.terminal.print(`${typeof value === 'string' ? value : safeJson(value)}\n`);
   return 0;
 };
 

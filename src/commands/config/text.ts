@@ -6,10 +6,10 @@ import { parseValue } from '../../config/values.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The names on the way to a setting: `worktree`, `setup`. */
+/** The keys that lead to a setting: `worktree`, `setup`. */
 export type Path = readonly string[];
 
-/** Where a setting is, or would be. The setup of a worktree has two names, and is where the file has it. */
+/** Where a setting is or would be. The setup of a worktree has two names; the one in the file is used. */
 export const pathOf = (key: string, section: string | null, settings: JsonObject): Path => {
   if (section !== null) return ['changes', section, key];
   const setup: Path = ['worktree', 'setup'];
@@ -21,17 +21,17 @@ export const pathOf = (key: string, section: string | null, settings: JsonObject
   return dot ? [dot[1]!, dot[2]!] : [key];
 };
 
-/** A value as it is typed, as it is written into the file. Whether it is a good one is for the reader of the file to say. */
+/** Converts a value from the command line to JSON. Does not check it: reading the file does. */
 export const valueOf = (path: Path, raw: string): unknown => {
   if (path[0] === 'harnesses' && path.length > 1) return harnessIn(path, raw);
   if (path.join('.') === 'env.pass') return listIn(path, raw) ?? raw.split(',').map((name) => name.trim());
   const name = configKeys.find((key) => key === path.at(-1));
   switch (name && flags[name].kind) {
-    case 'switch':
-      return parseValue('switch', raw) ?? raw;
+    case 'boolean':
+      return parseValue('boolean', raw) ?? raw;
     case 'count':
-    case 'limit':
-    case 'money':
+    case 'count-or-unlimited':
+    case 'money-or-unlimited':
       return /^\d{1,15}(?:\.\d{1,15})?$/.test(raw) ? Number(raw) : raw;
     case 'commands':
       return listIn(path, raw) ?? raw;
@@ -43,15 +43,15 @@ export const valueOf = (path: Path, raw: string): unknown => {
 const harnessIn = (path: Path, raw: string): unknown => {
   const value = jsonIn(raw);
   if (isObject(value)) return value;
-  throw userError('bad-value', path.join('.'), 'takes a JSON object, such as {"command": "my-agent"}', raw);
+  throw userError('bad-value', path.join('.'), 'must be a JSON object such as {"command": "my-agent"}', raw);
 };
 
-/** null for what is no list. A test of the shell begins with `[` as well, and a blank. */
+/** Returns null if it is not a list. A shell test also starts with `[`, but with a space after it. */
 const listIn = (path: Path, raw: string): unknown[] | null => {
   if (!/^\s*\[(?!\s)/.test(raw)) return null;
   const value = jsonIn(raw);
   if (Array.isArray(value)) return value;
-  throw userError('bad-value', path.join('.'), 'takes a list as JSON, such as ["npm test", "npm run lint"]', raw);
+  throw userError('bad-value', path.join('.'), 'must be a JSON list such as ["npm test", "npm run lint"]', raw);
 };
 
 const jsonIn = (raw: string): unknown => {
@@ -62,7 +62,7 @@ const jsonIn = (raw: string): unknown => {
   }
 };
 
-/** undefined where nothing is. */
+/** Returns undefined if the setting is missing. */
 export const valueAt = (settings: JsonObject, [first, ...rest]: Path): unknown => {
   if (first === undefined) return settings;
   const value = Object.hasOwn(settings, first) ? settings[first] : undefined;
@@ -75,7 +75,7 @@ export const withValue = (settings: JsonObject, [first, ...rest]: Path, value: u
   return { ...settings, [first!]: rest.length === 0 ? value : withValue(isObject(inner) ? inner : {}, rest, value) };
 };
 
-/** What is empty by that is taken out as well. */
+/** Also removes objects that become empty. */
 export const withoutValue = (settings: JsonObject, [first, ...rest]: Path): JsonObject => {
   const { [first!]: value, ...others } = settings;
   const inner = rest.length > 0 && isObject(value) ? withoutValue(value, rest) : {};
@@ -83,13 +83,13 @@ export const withoutValue = (settings: JsonObject, [first, ...rest]: Path): Json
 };
 
 interface Style {
-  /** Empty for all on one line. */
+  /** Empty if everything is on one line. */
   readonly indent: string;
-  /** Lists stand on one line. */
+  /** Lists are on one line. */
   readonly flatLists: boolean;
 }
 
-/** Settings as a text in the style that the file has. */
+/** Formats settings in the style of the existing file. */
 export const textOf = (settings: JsonObject, before: string): string => {
   const isEmpty = before.replace(/^\uFEFF/, '').replaceAll(/[\s{}]/g, '') === '';
   const indent = isEmpty ? '  ' : (/\n([ \t]+)\S/.exec(before)?.[1] ?? '');

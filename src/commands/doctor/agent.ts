@@ -16,15 +16,14 @@ export interface AgentQuestion {
   readonly harness: Harness;
   readonly env: NodeJS.ProcessEnv;
   readonly stop: AbortSignal;
-  /** Where Spool was started. */
+  /** The folder in which Spool was started. */
   readonly cwd: string;
-  /** The folder in which it would work. */
+  /** The folder in which the agent would work. */
   readonly root: string;
-  /** It would be allowed everything. */
   readonly allowAll: boolean;
 }
 
-/** Is it there, which version, is somebody signed in and may it work, as far as it can be told. */
+/** Checks that the agent is installed, that it runs, that the user is signed in, and that its settings let it work. */
 export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   const { harness, env, stop, cwd, root } = question;
   const lookup = { env: passed(env), cwds: [cwd, root] };
@@ -32,14 +31,16 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   if (binary === null) {
     const inProject = passedOver(harness, lookup);
     const message =
-      inProject === null ? `${harness.binary} is not on PATH` : `${inProject} is in the project, not used`;
+      inProject === null
+        ? `${harness.launch.binary} is not on PATH`
+        : `${inProject} is in the project and therefore not used`;
     return [fail(harness.name, message, harness.install)];
   }
-  if (harness.custom) return [ok(harness.name, `${binary} (own: ${visible(harness.custom.command)})`)];
+  if (harness.custom) return [ok(harness.name, `${binary} (custom: ${visible(harness.custom.command)})`)];
   const asking = childEnvironment(askingEnvironment(lookup));
   const version = await versionOf({ binary, env: asking, stop });
   if (version === null)
-    return [fail(harness.name, `${binary} does not answer to --version`, `install it anew: ${harness.install}`)];
+    return [fail(harness.name, `${binary} does not respond to --version`, `reinstall it: ${harness.install}`)];
   return [
     ok(harness.name, `${oneLine(version, 60)}, ${binary}`),
     await checkSignIn(question, { binary, env: asking }),
@@ -51,26 +52,22 @@ const checkSignIn = async (
   { harness, stop }: AgentQuestion,
   { binary, env }: Pick<Question, 'binary' | 'env'>,
 ): Promise<Check> => {
-  const unknown = warn(
-    harness.name,
-    'whether somebody is signed in cannot be told',
-    'spool doctor --probe, which tries it',
-  );
-  if (!harness.signIn) return unknown;
-  const { args, signedOut, maybe, fix } = harness.signIn;
-  // Not in the project: an agent may load what it finds there.
+  const unknown = warn(harness.name, 'cannot tell whether you are signed in', 'try it with "spool doctor --probe"');
+  if (!harness.auth) return unknown;
+  const { args, signedOut, optional, fix } = harness.auth;
+  // Not in the project: an agent may load files from there.
   const cwd = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
   const answer = await ask({ binary, args, cwd, env, stop }).finally(() => removeFolder(cwd));
   if (answer !== null && signedOut.test(answer.text))
-    return maybe
-      ? warn(harness.name, 'nobody is signed in; a key or a provider of your own may do', fix)
-      : fail(harness.name, 'nobody is signed in', fix);
-  return answer?.code === 0 ? ok(harness.name, 'signed in, as far as it can be told') : unknown;
+    return optional
+      ? warn(harness.name, 'not signed in (fine if you use an API key or custom provider)', fix)
+      : fail(harness.name, 'not signed in', fix);
+  return answer?.code === 0 ? ok(harness.name, 'signed in') : unknown;
 };
 
 const checkGrants = ({ harness, env, root, allowAll }: AgentQuestion): Check[] => {
-  const { isGranted, advice } = harness;
+  const { isGranted, howToAllow } = harness.permissions ?? {};
   if (!isGranted || allowAll || isGranted({ root, env, readJson })) return [];
-  const setting = advice?.permission?.([]);
+  const setting = howToAllow?.([]);
   return [warn(harness.name, 'edits and commands will be denied', `--allow-all${setting ? `, or ${setting}` : ''}`)];
 };

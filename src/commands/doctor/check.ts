@@ -1,9 +1,9 @@
-/** One thing that was looked at. Only a `fail` keeps a loop from working. */
+/** The result of one check. Only a `fail` keeps a loop from working. */
 export interface Check {
   readonly about: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** The command, or the deed, that mends it. */
+  /** The command or action that fixes it. */
   readonly fix: string | null;
 }
 

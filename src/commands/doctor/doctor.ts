@@ -1,5 +1,5 @@
 import { safeJson } from '../../text/controls.ts';
-import { type RawFlags, type Resolved, resolveOptions } from '../../config/resolve.ts';
+import { parseFlags, type Resolved, resolveOptions } from '../../config/resolve.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
@@ -20,27 +20,27 @@ import { probeAgent } from './probe.ts';
 import { checkSandbox } from './sandbox.ts';
 import { checkSurroundings } from './surroundings.ts';
 
-/** Looks at everything that a loop needs. Exit code 0 only when the agent that would be used would work. */
-export const run = async (call: Invocation): Promise<number> => {
-  const { rawFlags, cwd, env } = call;
+/** Checks everything that a loop needs. The exit code is 0 only if the agent that a run would use works. */
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { rawFlags, cwd, env } = invocation;
   const project = findProjectIfAny(cwd);
-  const { json, probe, ...flags } = rawFlags;
-  const resolved = await resolveOptions({ typed: flags as RawFlags, env, project });
+  const { json, probe } = rawFlags;
+  const resolved = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
   const { passLists } = resolved;
-  const request = { call, project, resolved, json: Boolean(json), probe: Boolean(probe) };
+  const request = { invocation, project, resolved, json: Boolean(json), probe: Boolean(probe) };
   return inScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
 };
 
 interface DoctorRequest {
-  readonly call: Invocation;
+  readonly invocation: Invocation;
   readonly project: Project | null;
   readonly resolved: Resolved;
   readonly json: boolean;
   readonly probe: boolean;
 }
 
-const checkAll = async ({ call, project, resolved, json, probe }: DoctorRequest): Promise<number> => {
-  const { cwd, env, terminal } = call;
+const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRequest): Promise<number> => {
+  const { cwd, env, terminal } = invocation;
   const { options, customHarnesses, explicit, config } = resolved;
   const chosen = agentsOf(options).map((agent) => ({ agent, harness: findHarness(agent.harness, customHarnesses) }));
   distrustWritable(
@@ -58,11 +58,11 @@ const checkAll = async ({ call, project, resolved, json, probe }: DoctorRequest)
     await requireTrust({ project, config, needed, env, consent: consentOn(terminal, !json && options.interactive) });
   }
 
-  const wanted = new Set(chosen.map(({ harness }) => harness.name));
+  const chosenNames = new Set(chosen.map(({ harness }) => harness.name));
   const checks: Check[] = await checkSurroundings(cwd, project, terminal);
   const stopSignals = onStopSignals(() => {});
   try {
-    checks.push(...(await checkSandbox({ call: { cwd, env }, options, stopSignals, probe: Boolean(probe) })));
+    checks.push(...(await checkSandbox({ invocation: { cwd, env }, options, stopSignals, probe: Boolean(probe) })));
     for (const { agent, harness } of [...chosen, ...others]) {
       if (stopSignals.received() !== null) break;
       const { allowAll } = options;
@@ -86,7 +86,7 @@ const checkAll = async ({ call, project, resolved, json, probe }: DoctorRequest)
   const signal = stopSignals.received();
   if (signal !== null) return exitCodeOf(signal);
   const agentNames = new Set(harnesses.map(({ name }) => name));
-  const matters = checks.filter(({ about }) => wanted.has(about) || !agentNames.has(about));
+  const matters = checks.filter(({ about }) => chosenNames.has(about) || !agentNames.has(about));
   return matters.some(({ status }) => status === 'fail') ? 1 : 0;
 };
 
@@ -101,4 +101,7 @@ const othersOnPath = (
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 const line = ({ about, status, message, fix }: Check, { style }: Terminal) =>
-  `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `; mend it with: ${fix}`}`;
+  `${style(colours[status], status.padEnd(4))}  ${about.padEnd(12)}  ${message}${fix === null ? '' : `\n${indent}Fix: ${fix}`}`;
+
+/** As wide as the columns before the message. */
+const indent = ' '.repeat(20);

@@ -12,7 +12,7 @@ import { oneLine } from '../../text/format.ts';
 import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
-/** Longer than any argument may be on Linux. */
+/** Longer than the longest argument on Linux. */
 const promptBytes = 200 * 1024;
 const longestMs = 3 * 60_000;
 
@@ -21,11 +21,11 @@ export interface Probe {
   readonly agent: AgentChoice;
   readonly env: NodeJS.ProcessEnv;
   readonly stopSignals: Pick<StopSignals, 'stop' | 'kill'>;
-  /** As a loop would have it. */
+  /** Whether a loop would use --allow-all. */
   readonly allowAll: boolean;
 }
 
-/** Two tiny real runs through the whole path, in a temporary folder: one as a loop would have it, one that may not do what it is asked. */
+/** Runs the agent twice in a temporary folder: once as a loop would, once on a task it must not be allowed to do. */
 export const probeAgent = async (probe: Probe): Promise<Check[]> => {
   const base = mkdtempSync(join(tmpdir(), 'spool-probe-'));
   const project = join(base, 'project');
@@ -36,28 +36,28 @@ export const probeAgent = async (probe: Probe): Promise<Check[]> => {
       task: `Write a file named probe.txt with the word ok into the folder ${project}.`,
     });
     if (first.error !== null)
-      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, wayOut(first.error.kind))];
+      return [fail(probe.harness.name, `probe: ${oneLine(first.error.message)}`, fixFor(first.error.kind))];
     if (first.denied !== null && !existsSync(join(project, 'probe.txt')))
-      return [fail(probe.harness.name, `probe: ${oneLine(first.denied.message)}`, wayOut('permission'))];
+      return [fail(probe.harness.name, `probe: ${oneLine(first.denied.message)}`, fixFor('permission'))];
     return [...judgeFirst(probe, project, first), ...(await probeDenial(probe, base))];
   } finally {
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
   }
 };
 
-const wayOut = (kind: string) =>
-  kind === 'permission' ? 'spool doctor --probe --allow-all, if that is safe here' : 'what the message says';
+const fixFor = (kind: string) =>
+  kind === 'permission' ? 'spool doctor --probe --allow-all, if that is safe here' : 'see the message';
 
 type Outcome = Awaited<ReturnType<typeof run>>;
 
 const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ended }: Outcome): Check[] => [
   completionFound
-    ? ok(harness.name, 'probe: a prompt of 200 KiB went in, the promise came out')
-    : fail(harness.name, 'probe: the promise did not come out', 'try another model'),
+    ? ok(harness.name, 'probe: read a prompt of 200 KiB and printed the promise')
+    : fail(harness.name, 'probe: did not print the promise', 'try another model'),
   ok(harness.name, `probe: exit code ${ended.exitCode}`),
   existsSync(join(project, 'probe.txt'))
-    ? ok(harness.name, 'probe: a file was written')
-    : fail(harness.name, 'probe: no file was written', 'try another model, or look at its permissions'),
+    ? ok(harness.name, 'probe: wrote a file')
+    : fail(harness.name, 'probe: did not write a file', 'try another model, or check its permissions'),
 ];
 
 const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
@@ -67,17 +67,11 @@ const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
     task: `Write a file ${outside}. If you may not, say so.`,
   });
   if (error !== null && (error.kind !== 'permission' || ended.exitCode !== 0))
-    return [
-      warn(probe.harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use it with --allow-all'),
-    ];
+    return [warn(probe.harness.name, `probe: without --allow-all: ${oneLine(error.message)}`, 'use --allow-all')];
   return [
     existsSync(outside)
-      ? warn(
-          probe.harness.name,
-          'probe: it writes outside of the project without being allowed to',
-          'use it in a sandbox',
-        )
-      : ok(probe.harness.name, 'probe: without --allow-all nothing was written outside of the project'),
+      ? warn(probe.harness.name, 'probe: wrote outside the project without permission', 'use --sandbox')
+      : ok(probe.harness.name, 'probe: wrote nothing outside the project without --allow-all'),
   ];
 };
 
@@ -86,14 +80,14 @@ const run = async (
   base: string,
   { allowAll, task }: { allowAll: boolean; task: string },
 ) => {
-  // One argument cannot be that long.
-  const length = harness.prompt === 'argument' ? 0 : promptBytes;
+  // A prompt passed as an argument cannot be that long.
+  const length = harness.launch.promptVia === 'argument' ? 0 : promptBytes;
   const prompt = `${'This line only makes the prompt long.\n'.repeat(length / 38)}
 This is a test of the connection. ${task} Then print <promise>COMPLETE</promise> as your last line, alone on that line.
 `;
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
-  const { trailer = [] } = harness;
+  const { trailer = [] } = harness.output;
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
   const session = openSpawned(harness, {
     cwd: join(base, 'project'),
@@ -110,7 +104,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
     deadlines: { iterationMs: longestMs, idleMs: Infinity, leftMs: Infinity, untilMs: Infinity },
   };
   const see = (event: AgentEvent) => {
-    watch.see(event);
+    watch.observe(event);
     return null;
   };
   const ended = await session.prompt(turn, { see }).finally(() => session.close());
@@ -118,7 +112,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
   const tooLong = ended.end === 'timed-out';
   return {
     ...verdict,
-    error: tooLong ? { kind: 'timeout', message: 'it took longer than 3 minutes' } : verdict.error,
+    error: tooLong ? { kind: 'timeout', message: 'took longer than 3 minutes' } : verdict.error,
     ended,
   };
 };

@@ -12,27 +12,34 @@ import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface SandboxQuestion {
-  readonly call: Pick<Invocation, 'cwd' | 'env'>;
+  readonly invocation: Pick<Invocation, 'cwd' | 'env'>;
   readonly options: Pick<Options, 'sandbox' | 'sandboxAllow' | 'sandboxWrite'>;
   readonly stopSignals: Pick<StopSignals, 'stop' | 'kill'>;
-  /** Also try to get out of it. */
+  /** Also try to write outside it. */
   readonly probe: boolean;
 }
 
-/** Does it start, in a project of its own. That it cannot be used matters only to who asks for it. */
-export const checkSandbox = async ({ call, options, stopSignals, probe }: SandboxQuestion): Promise<Check[]> => {
+/** Checks that the sandbox starts, in a temporary project. It is a `fail` only with --sandbox. */
+export const checkSandbox = async ({ invocation, options, stopSignals, probe }: SandboxQuestion): Promise<Check[]> => {
   const base = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
   const project = join(base, 'project');
   mkdirSync(project);
   const run = `doctor-${process.pid}`;
-  const asked = { root: project, ...call, stop: stopSignals.stop, run, agents: [], ...widenedBy(options, call) };
+  const request = {
+    root: project,
+    ...invocation,
+    stop: stopSignals.stop,
+    run,
+    agents: [],
+    ...widenedBy(options, invocation),
+  };
   try {
-    const sandbox = await trySandbox(asked);
+    const sandbox = await trySandbox(request);
     if ('why' in sandbox) return [(options.sandbox ? fail : warn)('sandbox', `--sandbox: ${sandbox.why}`, sandbox.fix)];
     try {
       const started = ok('sandbox', `${sandbox.about} starts`);
       return probe
-        ? [started, await probeSandbox(sandbox, { base, project, run, env: call.env, stopSignals })]
+        ? [started, await probeSandbox(sandbox, { base, project, run, env: invocation.env, stopSignals })]
         : [started];
     } finally {
       await sandbox.close();
@@ -66,8 +73,8 @@ const probeSandbox = async (
     sandbox,
   });
   if (existsSync(join(base, 'outside.txt')))
-    return fail('sandbox', 'probe: a command inside wrote outside of the project', 'do not rely on it; report this');
+    return fail('sandbox', 'probe: a command wrote outside the project', 'do not rely on it, and report this');
   return existsSync(join(project, 'inside.txt'))
-    ? ok('sandbox', 'probe: a command inside wrote to the project, and could not write outside of it')
-    : fail('sandbox', 'probe: a command inside could not write to the project', 'report this');
+    ? ok('sandbox', 'probe: a command could write to the project but not outside it')
+    : fail('sandbox', 'probe: a command could not write to the project', 'report this');
 };

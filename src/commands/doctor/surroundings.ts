@@ -11,20 +11,20 @@ import type { Terminal } from '../../report/terminal.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
-/** All that a loop needs besides an agent. */
+/** Everything that a loop needs besides an agent. */
 export const checkSurroundings = async (cwd: string, project: Project | null, terminal: Terminal): Promise<Check[]> => [
   ...(await checkGit(cwd)),
   checkProject(cwd, project),
   ...(project ? [checkState(project)] : []),
   checkDisk(project?.root ?? tmpdir()),
   terminal.isInteractive
-    ? ok('terminal', `a screen of ${terminal.columns} columns`)
-    : ok('terminal', 'no screen: plain lines, and no questions'),
+    ? ok('terminal', `interactive, ${terminal.columns} columns`)
+    : ok('terminal', 'not interactive: plain output, no prompts'),
 ];
 
 const checkGit = async (cwd: string): Promise<Check[]> => {
   const version = await git(['--version'], { cwd });
-  if (version.code !== 0) return [warn('git', 'not found: nothing will be counted or committed', 'install git')];
+  if (version.code !== 0) return [warn('git', 'not found, so changes will not be counted or committed', 'install git')];
   const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
   const about = version.stdout.trim();
   const blocked = whyBlocked(cwd);
@@ -33,17 +33,17 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
     return [
       warn(
         'git',
-        `${about}, but it refuses this repository, as somebody else owns it`,
+        `${about} refuses this repository: it belongs to another user (safe.directory)`,
         commandLine('git', 'config', '--global', '--add', 'safe.directory', cwd),
       ),
     ];
-  if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is no repository`, 'git init')];
+  if (inside.stdout.trim() !== 'true') return [warn('git', `${about}, but this is not a repository`, 'git init')];
   const identity = await git(['var', 'GIT_AUTHOR_IDENT'], { cwd });
   if (identity.code !== 0)
     return [
       warn(
         'git',
-        `${about}, but it does not know who you are: it will not commit`,
+        `${about} has no user.name or user.email, so commits will fail`,
         'git config --global user.email you@example.com',
       ),
     ];
@@ -59,11 +59,11 @@ const checkState = (project: Project): Check => {
     hideStateFromGit(project);
     writeOwn(file, 'x', 'create');
     removeOwn(file);
-    return ok('state', `${stateFolder(project)} can be written`);
+    return ok('state', `${stateFolder(project)} is writable`);
   } catch (error) {
     return fail(
       'state',
-      `${stateFolder(project)} cannot be written: ${systemProblem(error)}`,
+      `${stateFolder(project)} is not writable: ${systemProblem(error)}`,
       'make the folder writable',
     );
   }

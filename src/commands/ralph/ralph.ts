@@ -1,11 +1,11 @@
 import { safeJson } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { relative } from 'node:path';
-import { checkRawFlags, resolveOptions, type RawFlags } from '../../config/resolve.ts';
+import { parseFlags, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { listArchived, listChanges } from '../../changes/changes.ts';
+import { listArchived, listChanges } from '../../changes/sources.ts';
 import { configFile, findProject, type Project } from '../../store/project.ts';
 import { lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
@@ -15,18 +15,14 @@ import type { Invocation } from '../command.ts';
 import { chooseTargets } from './target.ts';
 
 /** How many iterations `--status` shows. */
-const shown = 10;
+const shownIterations = 10;
 
 export const run = async (call: Invocation): Promise<number> => {
-  checkRawFlags(call.rawFlags as RawFlags);
+  const flagValues = parseFlags(call.rawFlags);
   const project = findProject(call.cwd);
   const { options, forChange, fileFor, changeKeys, customHarnesses, explicit, config, passLists } =
-    await resolveOptions({
-      typed: call.rawFlags as RawFlags,
-      env: call.env,
-      project,
-    });
-  const action = actionOf(options, call.argument);
+    await resolveOptions({ flagValues, env: call.env, project });
+  const action = actionOf(options, call.args[0]);
   if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
   const changes = await chooseTargets(project, options, call.terminal);
   switch (action) {
@@ -48,7 +44,7 @@ export const run = async (call: Invocation): Promise<number> => {
       return 0;
     }
     case 'run': {
-      await checkSettled(project, changeKeys);
+      await checkChangeKeys(project, changeKeys);
       const find = await checkAgents(changes.map(forChange), customHarnesses);
       const { startRuns } = await import('./start.ts');
       return startRuns({
@@ -69,7 +65,7 @@ export const run = async (call: Invocation): Promise<number> => {
 
 const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
 
-/** What has ended is compared with the record. That is loaded when it is needed, as it takes a moment. */
+/** Compares a finished run with the record in the user's folder. Imported only when needed, for a fast start. */
 const confirmed = async (
   project: Project,
   change: string,
@@ -78,39 +74,40 @@ const confirmed = async (
   const { asRecorded, isKnown, recordFolder } = await import('../../store/record.ts');
   const folder = recordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
-    terminal.log(`The last run of ${change} was not started here: only its state.json says that it is complete.\n`);
+    terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);
   const view = asRecorded(folder, saved);
   if (view !== saved)
-    terminal.log(`state.json calls ${change} ${saved.status}, but Spool has not recorded that: it is not believed.\n`);
+    terminal.log(
+      `state.json says that ${change} is ${saved.status}, but Spool has no record of that and ignores it.\n`,
+    );
   return view;
 };
 
-/** The harness of a name; an error when one that is asked for is none. Loaded when an agent is meant: most actions need none. */
-const checkAgents = async (all: readonly Options[], own: readonly Harness[]): Promise<(name: string) => Harness> => {
+/** Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none. */
+const checkAgents = async (all: readonly Options[], custom: readonly Harness[]): Promise<(name: string) => Harness> => {
   const [{ findHarness }, { agentsOf }] = await Promise.all([
     import('../../harness/registry.ts'),
     import('../../run/plan.ts'),
   ]);
-  const find = (name: string) => findHarness(name, own);
+  const find = (name: string) => findHarness(name, custom);
   for (const { harness } of all.flatMap(agentsOf)) find(harness);
   return find;
 };
 
-/** Settings under an id that is none would be lost without a word. */
-const checkSettled = async (project: Project, settled: readonly string[]): Promise<void> => {
-  if (settled.length === 0) return;
-  const archived = (await listArchived(project)).map((name) => name.replace(/^\d{4}-\d\d-\d\d-/, ''));
-  const ids = [...(await listChanges(project)), ...archived];
-  const lost = settled.find((prefix) => prefix === '' || !ids.some((id) => id.startsWith(prefix)));
+/** Throws if the config file has settings for a change that does not exist. */
+const checkChangeKeys = async (project: Project, keys: readonly string[]): Promise<void> => {
+  if (keys.length === 0) return;
+  const ids = [...(await listChanges(project)), ...(await listArchived(project))];
+  const lost = keys.find((prefix) => prefix === '' || !ids.some((id) => id.startsWith(prefix)));
   if (lost !== undefined)
     throw userError(
       'bad-config',
       relative(project.root, configFile(project)),
-      `"changes.${lost}" is no change. There are: ${ids.join(', ')}`,
+      `"changes.${lost}" is not a change. Available: ${ids.join(', ')}`,
     );
 };
 
-/** The context is what persons add; an agent that could add to it would speak for them. */
+/** The context holds what people add. An agent must not be able to speak for them. */
 const refuseAgents = async (command: string): Promise<void> => {
   const { isInsideIteration } = await import('../../process/tree.ts');
   if (isInsideIteration()) throw userError('in-iteration', command);
@@ -134,7 +131,8 @@ const showStatus = async (
   if (damage !== null) terminal.log(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
   const view = saved && !isOpen(saved) ? await confirmed(project, change, { saved, terminal, env }) : saved;
-  const records = view && (await lastRecords(project, change, shown)).filter((record) => record.run === view.run);
+  const records =
+    view && (await lastRecords(project, change, shownIterations)).filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
   if (json) terminal.printResult(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
   else if (view && records) terminal.printResult(`${renderStatus(view, records, alive).join('\n')}\n`);

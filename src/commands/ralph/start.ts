@@ -4,6 +4,8 @@ import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { systemProblem, userError } from '../../errors.ts';
 import { readGiven } from '../../files/given.ts';
+import { missingBinary } from '../../harness/registry.ts';
+import { openSpawned } from '../../harness/spawned.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
 import type { OnRunEvent, RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
@@ -49,7 +51,15 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     consent: consentOn(terminal, mayPrompt),
     givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
   });
-  const services = { env, find, trusted, pid: process.pid, ownsProcess: true };
+  const services = {
+    env,
+    find,
+    trusted,
+    pid: process.pid,
+    ownsProcess: true,
+    openSession: openSpawned,
+    missingAgent: missingBinary,
+  };
   return specs.length === 1
     ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, request)
     : startMany(specs, services, request);
@@ -57,8 +67,8 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
 
 const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
   const { invocation, project, changes, options, optionsOf, explicit, fileFor, passLists } = request;
-  const { cwd, argument } = invocation;
-  const prompt = options.promptFile === null ? (argument ?? '') : await readPromptFile(cwd, options.promptFile);
+  const { cwd, args } = invocation;
+  const prompt = options.promptFile === null ? (args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
   return changes.map((change) => ({
     project,
     change,
@@ -99,7 +109,7 @@ const startMany = async (
   const { invocation, options, optionsOf } = request;
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
-  const stopSignals = onStopSignals((signal) => dashboard.say(`${signal}: ending what runs; once more kills it now.`));
+  const stopSignals = onStopSignals((signal) => dashboard.log(`${signal}: ending what runs; once more kills it now.`));
   const reportOf = (change: string): OnRunEvent => {
     const redactor = createRedactor(invocation.env);
     if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
@@ -110,8 +120,8 @@ const startMany = async (
       ...services,
       parallel,
       stopSignals,
-      announce: dashboard.say,
-      onError: (change, error) => dashboard.say(`${change}: ${describeError(error).text}`),
+      announce: dashboard.log,
+      onError: (change, error) => dashboard.log(`${change}: ${describeError(error).text}`),
       reporterOf: (change) => reporterOn(invocation, reportOf(change)),
     });
     dashboard.dispose();
@@ -153,7 +163,9 @@ const createPerson = ({ project, invocation }: StartRequest, change: string): Pe
   async chooseUntil(passed) {
     const { askText } = await import('../../report/prompts.ts');
     const problem = (answer: string) =>
-      answer.trim() === '' || parseValue('clock', answer) !== null ? undefined : `--until ${expects.clock}.`;
+      answer.trim() === '' || parseValue('time-of-day', answer) !== null
+        ? undefined
+        : `--until ${expects['time-of-day']}.`;
     const answer = await askText(`--until ${passed} has passed. New stop time (empty for none):`, problem);
     return answer === null ? null : answer.trim() || noTime;
   },

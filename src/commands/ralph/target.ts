@@ -1,12 +1,11 @@
 import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
-import { changesOfModule, listChanges, resolveChange } from '../../changes/changes.ts';
+import { changeOf, changesOfModule, listChanges, resolveChange, sourceFolders } from '../../changes/sources.ts';
 import type { Project } from '../../store/project.ts';
-import { moduleOf } from '../../changes/ids.ts';
-import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
+import { listModules, moduleIdOf, resolveModule } from '../../changes/spool/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
-/** The changes that are meant. Asks only when a person is there and no flag says it. */
+/** The changes to work on. Asks only if no flag selects them and the terminal is interactive. */
 export const chooseTargets = async (
   project: Project,
   options: Pick<Options, 'change' | 'module' | 'all' | 'interactive'>,
@@ -19,7 +18,7 @@ export const chooseTargets = async (
   const candidates = moduleId === null ? await listChanges(project) : await changesOfModule(project, moduleId);
   const canAsk = options.interactive && terminal.canPrompt && !options.all;
   if (candidates.length === 0 && (canAsk || module !== null || options.all))
-    throw userError('no-changes', module === null ? '.spool/changes' : `module ${module}`);
+    throw userError('no-changes', module === null ? sourceFolders : `module ${module}`);
   if (options.all || module !== null) return candidates;
   if (!canAsk) throw userError('change-required', candidates);
   const { pick } = await import('./pick.ts');
@@ -28,13 +27,13 @@ export const chooseTargets = async (
 
 const namedChanges = async (project: Project, queries: readonly string[], module: string | null): Promise<string[]> => {
   const changes = await Promise.all(queries.map((query) => resolveChange(project, query)));
-  const stray = changes.find((change) => module !== null && moduleOf(change) !== moduleIdOf(module));
+  const stray = changes.find((change) => module !== null && changeOf(project, change).module !== moduleIdOf(module));
   if (stray !== undefined) throw userError('module-mismatch', stray, module!);
   return [...new Set(changes)];
 };
 
-/** A module needs no folder of its own: its changes are enough. */
+/** A module exists if it has changes, even without a folder. */
 const chosenModule = async (project: Project, query: string): Promise<string> => {
-  const unwritten = (await listModules(project)).every((name) => !name.startsWith(query));
+  const unwritten = listModules(project).every((name) => !name.startsWith(query));
   return unwritten && (await changesOfModule(project, query)).length > 0 ? query : resolveModule(project, query);
 };

@@ -28,23 +28,20 @@ import {
 import { type ShellCommand, shellCommands } from './shell.ts';
 
 /**
- * What decides whether these commands pass, besides the work itself: the scripts and rules that they run, and the
- * configuration of the runner of tests that those start. As keys: a path, or a path and a part of that file. A source
- * file that a command merely names is work, and is not among them; nor is what is not there yet.
+ * The keys of everything besides the work itself that decides whether these commands pass: the scripts and rules they
+ * run, and the configuration of the test runners that those start. A source file that a command merely names is work and
+ * not included; neither are files that do not exist yet.
  */
 export const decidersOf = (commands: readonly string[], files: Files): string[] => collect(commands, { files });
 
-/**
- * All that a command runs, or may run, of the files that it names, the work itself included. With `deep`, what decides
- * these as well.
- */
+/** Every file that a command names and runs, or may run, including the work itself; with `deep`, also their deciders. */
 export const runBy = (command: string, { files, wide, deep }: Wanted & { readonly wide: Wide }): string[] =>
   collect([command], { files, wide, deep });
 
 interface Wanted {
   readonly files: Files;
   readonly wide?: Wide;
-  /** Whether the scripts that are run are looked into. */
+  /** Whether to follow the scripts that a command runs. */
   readonly deep?: boolean | undefined;
 }
 
@@ -73,10 +70,10 @@ const collect = (commands: readonly string[], { files, wide: asked, deep = true 
   return [...found];
 };
 
-/** Longer scripts are guarded, but not looked into. */
+/** Longer scripts are guarded but not followed. */
 const longest = 100_000;
 
-/** The text that a key stands for; null when it is not there. */
+/** The text of a key; null if it does not exist. */
 export const readDecider = (key: string, files: Files): string | null => {
   const { path, part } = splitKey(key);
   const text = files.read(path);
@@ -93,20 +90,20 @@ const walk = (commands: readonly ShellCommand[], start: Scope): void => {
   }
 };
 
-/** A `cd` that is not understood leads to several folders, two of them to more. */
+/** An unknown `cd` may lead to several folders, and a second one to several for each of those. */
 const mostFolders = 8;
 
-/** The folders that were left for a subshell, and those that it was in. */
+/** The scopes from before a subshell, with the folders that it was in added. */
 const backIn = (before: readonly Scope[] | undefined, now: readonly Scope[]): readonly Scope[] => {
   if (before === undefined) return now;
   const folders = now.flatMap((scope) => scope.folders);
   return before.map((scope) => ({ ...scope, folders: [...new Set([...scope.folders, ...folders])] }));
 };
 
-/** Words of the shell that stand before a command. */
+/** Shell keywords before a command. */
 const keywords = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{', 'time']);
 
-/** Where the next command stands, or may stand. */
+/** Returns the scopes in which the next command may run. */
 const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
   const start = command.findIndex((word) => !keywords.has(word));
   const [first = '', name = '', third, ...values] = start === -1 ? [] : command.slice(start);
@@ -128,7 +125,7 @@ const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
   return [{ ...inside, piped: wordsGiven(commands.flat(), inside) }];
 };
 
-/** Nobody knows all programs that run a file that they are given. */
+/** The programs that run a file among their arguments are not all known, so `wide` decides. */
 const noteNamed = (scope: Scope, [program = '', ...args]: readonly string[]): void => {
   const { wide } = scope;
   if (wide === undefined) return;
@@ -136,7 +133,7 @@ const noteNamed = (scope: Scope, [program = '', ...args]: readonly string[]): vo
   for (const path of filesNamed(scope, words)) if (wide.mayRun(program, path)) scope.found(path);
 };
 
-/** Files, or else words as they are. */
+/** The files that words name; words that name none are returned unchanged. */
 const valuesNamed = (scope: Scope, values: readonly string[]): string[] =>
   values.flatMap((value) => {
     const files = filesNamed(scope, [value]);
@@ -148,7 +145,7 @@ const bind = (scope: Scope, pairs: readonly (readonly [string, readonly string[]
 
 const isAssignment = (word: string) => /^\w+=/.test(word);
 
-/** A command for each value that a variable in it may have. */
+/** A command for each value that its variables may have. */
 const variantsOf = (words: readonly string[], { variables }: Scope): string[][] => {
   const valuesOf = (word: string, depth = 0): readonly string[] => {
     const [variable = '', name = ''] = /\$\{?(\w+)\}?/.exec(word) ?? [];
@@ -161,7 +158,7 @@ const variantsOf = (words: readonly string[], { variables }: Scope): string[][] 
   return Array.from({ length: times }, (_, index) => all.flatMap((values) => values[index % values.length] ?? []));
 };
 
-/** Variables whose value is a variable, and the files in a folder that a loop goes over. */
+/** Limits for variables that contain variables, and for the files that a loop iterates over. */
 const deepest = 3;
 const mostValues = 200;
 
@@ -169,12 +166,12 @@ const shells = /^(?:ba|da|z|k|a)?sh$/;
 const interpreters = /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy3?|ruby|perl|php|pwsh|Rscript|lua)$/;
 const make = /^g?make$/;
 const installed = /(?:^|\/)(?:node_modules\/\.bin|vendor\/bin|\.?venv\/bin)\//;
-/** Programs that run the command behind their own options. */
+/** Programs that run the command after their own options. */
 const wrappers =
   /^(?:env|exec|command|nice|nohup|sudo|timeout|xargs|stdbuf|xvfb-run|setsid|unbuffer|busybox|npx|bunx|pnpx|uvx|corepack|cross-env|c8|nyc)$/;
-/** Programs whose own words end with `--`. */
+/** Programs that run the command after `--`. */
 const dashed = /^(?:dotenv|dotenvx|doppler|op|infisical)$/;
-/** Programs that do so with a word of their own: `poetry run pytest`. */
+/** Programs that run the command after a subcommand: `poetry run pytest`. */
 const wrapping = /^(?:(?:uv|poetry|pipenv|pdm|hatch|rye) run|(?:bundle|mise) exec)$/;
 
 const runProgram = ([path, ...args]: Words, scope: Scope): void => {
@@ -221,7 +218,7 @@ const runEnv = (scope: Scope, args: readonly string[]): void => {
   for (const each of folder === null ? [scope] : inFolders(scope, folder)) runRest(each, args);
 };
 
-/** The name of a program that is given by its path, or by a variable such as `$SHELL`. */
+/** The name of a program that is given as a path, or as a variable such as `$SHELL`. */
 const programOf = (path: string): string => {
   const name = posix.basename(path);
   if (installed.test(path) || (/^[/~$]/.test(path) && isKnown(name))) return name;
@@ -238,11 +235,11 @@ const isKnown = (name: string) =>
   isManager(name) ||
   Object.hasOwn(runners, name);
 
-/** Options that take the next word. */
+/** Options whose value is the next word. */
 const takesValue =
   /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
 
-/** The command behind the options of a wrapper. */
+/** Follows the command after the options of a wrapper. */
 const runRest = (scope: Scope, args: readonly string[]): void => {
   const rest = args.slice(firstArgument(args));
   runWords(scope, /^[\d.]+[smhd]?$/.test(rest[0] ?? '') ? rest.slice(1) : rest);
@@ -262,7 +259,7 @@ const runShell = (scope: Scope, args: readonly string[]): void => {
   runScripts(scope, script === undefined || /^(?:\{\}|%)$/.test(script) ? scope.piped : [script]);
 };
 
-/** Shell scripts. Those of the product itself are work. */
+/** Follows shell scripts. Those among the sources are work. */
 const runScripts = (scope: Scope, paths: readonly string[]): void => {
   noteUnclear(scope, paths);
   for (const path of filesNamed(scope, paths)) {
@@ -274,7 +271,7 @@ const runScripts = (scope: Scope, paths: readonly string[]): void => {
   }
 };
 
-/** A file that is run as a program. */
+/** Follows a file that is run as a program. */
 const runFile = (scope: Scope, program: string): void => {
   noteUnclear(scope, [program]);
   for (const path of filesNamed(scope, [program])) {
@@ -284,7 +281,7 @@ const runFile = (scope: Scope, program: string): void => {
   }
 };
 
-/** A script with those that it imports, of the tools: what it imports of the product is work. */
+/** A script and the tools it imports. Sources that it imports are work. */
 const runTool = (scope: Scope, path: string): void => {
   for (const each of importsOf(scope.files, path)) if (each === path || isTool(each)) scope.found(each);
 };
@@ -300,7 +297,7 @@ const runInterpreter = (scope: Scope, all: readonly string[]): void => {
   for (const path of filesNamed(scope, named)) if (isTool(path)) runTool(scope, path);
 };
 
-/** An option may take the word behind it, so each of the first words may be the script. */
+/** An option may take the next word as its value, so each of the first words may be the script. */
 const runAny = (scope: Scope, words: readonly string[]): void => {
   const named = words.filter((word) => !isOption(word));
   noteUnclear(scope, named.slice(0, 1));
@@ -325,7 +322,7 @@ const runMake = (scope: Scope, args: readonly string[]): void => {
   const included = includesIn(text).flatMap((name) => filesNamed({ ...inside, folders: [] }, [name]));
   const whole = [text, ...included.map((each) => scope.files.read(each) ?? '')].join('\n');
   const there = new Set(scope.files.list(inside.cwd));
-  // A file of that name would be enough to have it not run.
+  // A file with that name would be enough for make to skip the rule.
   for (const name of targetsIn(args).flatMap((target) => skippableIn(whole, target)))
     if (!there.has(name)) scope.found(posix.join(inside.cwd, name));
 };
@@ -333,7 +330,7 @@ const runMake = (scope: Scope, args: readonly string[]): void => {
 const makefileAt = (scope: Scope, names: readonly string[]): string | undefined =>
   names.map((name) => posix.join(scope.cwd, name)).find((path) => scope.files.read(path) !== null);
 
-/** An empty one stands for the first rule. */
+/** An empty target is the first rule. */
 const targetsIn = (args: readonly string[]): string[] => {
   const targets = args.filter((word, index) => !/^-|=/.test(word) && !takesValue.test(args[index - 1] ?? ''));
   return targets.length === 0 ? [''] : targets;
@@ -344,7 +341,7 @@ const runRules = (scope: Scope, names: readonly string[], targets: readonly stri
   const path = makefileAt(scope, names);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
-  // These would come before it.
+  // If these existed, they would be used instead.
   paths.slice(0, paths.indexOf(path)).forEach((name) => scope.found(name));
   for (const name of includesIn(text)) runIncluded(scope, name, targets);
   for (const target of targets) {
@@ -353,7 +350,7 @@ const runRules = (scope: Scope, names: readonly string[], targets: readonly stri
   }
 };
 
-/** A makefile that another one includes; in one of variables, only what changes how recipes are run. */
+/** Follows an included makefile. In an .env file, only what changes how recipes run decides. */
 const runIncluded = (scope: Scope, name: string, targets: readonly string[]): void => {
   const isPattern = /[*?$]/.test(name);
   const there = filesNamed({ ...scope, folders: [] }, [name]);
@@ -365,7 +362,7 @@ const runIncluded = (scope: Scope, name: string, targets: readonly string[]): vo
   }
 };
 
-/** The configuration that a runner of tests finds, and all that would come before it; none where there is none. */
+/** The configuration that a test runner finds, and the files it would prefer if they existed. */
 const configure = (scope: Scope, program: string, args: readonly string[]): void => {
   if (scope.wide) return;
   const names = [`${program} ${args[0]}`, `${program}-${args[0]}`, program];

@@ -14,7 +14,7 @@ export const runFind = (scope: Scope, args: readonly string[]): void => {
     );
 };
 
-/** The files that a command may hand on to the next one: those that it names, or finds. */
+/** The files that a command may pipe to the next one: those it names or finds. */
 export const wordsGiven = ([program = '', ...args]: readonly string[], scope: Scope): readonly string[] =>
   program === 'find' ? filesFound(scope, args) : args.filter((word) => !isOption(word));
 

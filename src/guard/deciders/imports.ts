@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Files } from './scope.ts';
 
-/** A script, and all that it imports by a relative path, directly or not; at most so many. */
+/** A script and its direct and indirect relative imports, at most `mostImports` files. */
 export const importsOf = (files: Files, script: string): ReadonlySet<string> => {
   const found = new Set([script]);
   for (const path of found)

@@ -10,8 +10,8 @@ const folderOptions = ['-C', '--dir', '--prefix', '--cwd'];
 const takesFolder = new Set([...folderOptions, '-w', '--workspace', '-F', '--filter']);
 
 /**
- * What npm, pnpm, yarn or bun run: scripts in one package, or in all of a workspace; or a program that is installed.
- * False for what is none of these.
+ * Follows what npm, pnpm, yarn or bun run: scripts of one package or of all packages in a workspace, or an installed
+ * program. Returns false if it is none of these.
  */
 export const runManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
   const scope = inFolder(around, optionOf(args, folderOptions) ?? '.');
@@ -40,7 +40,7 @@ export const runManager = (around: Scope, manager: Manager, args: readonly strin
   return manager !== 'bun';
 };
 
-/** The script that is meant, if one is. `bun test` is a runner of its own. */
+/** The name of the script that runs, or an empty string. `bun test` is a test runner, not a script. */
 const nameOf = (manager: Manager, [verb = '', name = '']: readonly string[]): string => {
   if (/^(?:run|run-script|rum|urn)$/.test(verb)) return name;
   if (manager === 'bun') return verb === 'test' ? '' : verb;
@@ -55,7 +55,7 @@ const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, un
   return scripts && typeof scripts === 'object' ? (scripts as Record<string, unknown>) : {};
 };
 
-/** A script with what runs before and after it. One that is not there yet is work. */
+/** Follows a script with its pre and post scripts. A script that does not exist yet is work. */
 export const runScript = (scope: Scope, name: string, folder = scope.cwd): void => {
   const scripts = scriptsAt(scope, folder);
   if (!Object.hasOwn(scripts, name)) return;
@@ -67,7 +67,7 @@ export const runScript = (scope: Scope, name: string, folder = scope.cwd): void 
   }
 };
 
-/** Of the managers: they can name the shell that runs scripts, or another program as the manager. */
+/** They can set the shell that runs scripts, or replace the package manager. */
 const settingsFiles = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml'];
 
 /** `run-s build "test:*"` */
@@ -85,7 +85,7 @@ export const runConcurrently = (scope: Scope, args: readonly string[]): void => 
   }
 };
 
-/** Scripts of these names in all packages of a workspace. */
+/** Follows scripts with these names in all packages of a workspace. */
 export const runEverywhere = (scope: Scope, names: readonly string[]): void => {
   scope.found(partKey(packageAt(scope.cwd), 'workspaces'));
   scope.found(partKey(posix.join(scope.cwd, 'pnpm-workspace.yaml'), 'packages:'));
@@ -106,7 +106,7 @@ const workspacesAt = ({ files, cwd }: Scope): string[] => {
   return patterns.flatMap((pattern) => expand(files, posix.join(cwd, pattern)));
 };
 
-/** A command that has a name in a JSON file: `composer test`, `deno task check`. */
+/** Follows a command that is defined in a JSON file: `composer test`, `deno task check`. */
 export const runNamed = (scope: Scope, args: readonly string[], [file, section]: readonly [string, string]): void => {
   const name = args.find((word) => !/^(?:-.*|run|run-script)$/.test(word));
   const path = posix.join(scope.cwd, file);

@@ -1,9 +1,6 @@
 import { parseJsonText } from '../../text/json.ts';
 
-/**
- * A part of a file that decides something: `package.json::scripts.test`, `pyproject.toml::[tool.pytest`,
- * `Makefile::rule test`; or, without a part, the whole file.
- */
+/** The key of a part of a file: `package.json::scripts.test`, `pyproject.toml::[tool.pytest`, `Makefile::rule test`. */
 export const partKey = (path: string, part: string): string => `${path}::${part}`;
 
 export const splitKey = (key: string): { path: string; part: string | null } => {
@@ -11,7 +8,7 @@ export const splitKey = (key: string): { path: string; part: string | null } => 
   return at === -1 ? { path: key, part: null } : { path: key.slice(0, at), part: key.slice(at + 2) };
 };
 
-/** As a person would call it: `"test" in package.json`. */
+/** For messages: `"test" in package.json`. */
 export const keyName = (key: string): string => {
   const { path, part } = splitKey(key);
   if (part === null) return path;
@@ -21,7 +18,7 @@ export const keyName = (key: string): string => {
   return part.startsWith('[') ? `${part}] in ${path}` : `"${name || 'the first rule'}" in ${path}`;
 };
 
-/** The text of a part; null when the file does not have it. */
+/** The text of a part; null if the file does not have it. */
 export const partOf = (text: string, part: string | null): string | null => {
   if (part === null) return text;
   if (part.startsWith('[')) return tablesOf(text, part);
@@ -31,7 +28,7 @@ export const partOf = (text: string, part: string | null): string | null => {
   return valueOf(text, part);
 };
 
-/** `scripts.test`: the name behind the first dot may have dots in it. */
+/** `scripts.test`: the name after the first dot may contain dots. */
 const valueOf = (text: string, part: string): string | null => {
   const json = parseJson(text);
   if (json === null) return text;
@@ -42,7 +39,7 @@ const valueOf = (text: string, part: string): string | null => {
   return inner === undefined ? null : JSON.stringify(inner);
 };
 
-/** null for what is no object in JSON; comments on lines of their own are let through. */
+/** Returns null unless the text is a JSON object. Lines that are comments are allowed. */
 export const parseJson = (text: string): Record<string, unknown> | null => {
   try {
     const value: unknown = parseJsonText(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
@@ -55,7 +52,7 @@ export const parseJson = (text: string): Record<string, unknown> | null => {
 const shellSetting =
   /^\s*(?:export\s+)?(?:script-?shell|shell(?:-?emulator|flags)?|\.shellflags|node-?options|ignore-?scripts|if-?present|yarn-?path|(?:gnu)?makeflags|makefiles|path)["']?\s*(?::?=|:|\s)/i;
 
-/** The lines of a file of settings, or of variables, that say how commands are run. */
+/** The lines of a settings or variables file that change how commands run. */
 const shellSettings = (text: string): string | null => {
   const lines = text
     .split(/\r?\n/)
@@ -64,7 +61,7 @@ const shellSettings = (text: string): string | null => {
   return lines.length === 0 ? null : lines.join('\n');
 };
 
-/** A key of YAML at the start of a line, with all below it. */
+/** A top-level key of a YAML file with everything below it. */
 const blockOf = (text: string, key: string): string | null => {
   const lines = text.split(/\r?\n/).filter((line) => !/^\s*(?:#|$)/.test(line));
   const start = lines.findIndex((line) => line.startsWith(key));
@@ -76,7 +73,7 @@ const blockOf = (text: string, key: string): string | null => {
     .join('\n');
 };
 
-/** All tables, of TOML or of an INI file, whose name begins so. */
+/** All tables of a TOML or INI file whose header starts with `start`. */
 const tablesOf = (text: string, start: string): string | null => {
   const lines: string[] = [];
   let inside = false;
@@ -89,13 +86,13 @@ const tablesOf = (text: string, start: string): string | null => {
 };
 
 export interface Rules {
-  /** What decides a target: its rule, those that it needs, and what stands outside of rules, but for unused variables. */
+  /** What decides a target: its rule, the rules it needs, and the text outside of rules without unused variables. */
   readonly text: string | null;
-  /** The commands that they run. */
+  /** The commands of these rules. */
   readonly recipes: string;
 }
 
-/** A file of make or just. Where includes, conditions or patterns make it unclear, all of it decides. */
+/** For a makefile or justfile. If includes, conditions or patterns make the result uncertain, the whole file decides. */
 export const rulesOf = (text: string, target: string): Rules => {
   const whole = {
     text,
@@ -115,7 +112,7 @@ export const rulesOf = (text: string, target: string): Rules => {
   return { text: [...usedOf(around, lines), ...phony, ...lines].join('\n'), recipes: recipesIn(text, lines) };
 };
 
-/** A target, and the rules that it needs. */
+/** A target and the rules it needs, directly or indirectly. */
 const neededBy = (target: string, rules: ReadonlyMap<string, Rule>): string[] => {
   const needed = new Set<string>([target]);
   for (const name of needed) for (const other of rules.get(name)?.needs ?? []) if (rules.has(other)) needed.add(other);
@@ -130,8 +127,8 @@ const phonyIn = (text: string): ((name: string) => boolean) => {
 };
 
 /**
- * The rules behind a target that make does not run any more once there is a file of their name, although they are not
- * there to create one: neither `.PHONY`, nor with an output that looks like one.
+ * The rules behind a target that make skips as soon as a file with their name exists, although they are not meant to
+ * create it: rules that are neither `.PHONY` nor seem to write such a file.
  */
 export const skippableIn = (text: string, target: string): string[] => {
   const { rules } = cut(text);
@@ -154,10 +151,10 @@ const writesTo = (line: string, name: string): boolean =>
   );
 
 const assignment = /^([\w.-]+)\s*[:?+!]*=/;
-/** Variables that decide how any recipe is run. */
+/** Variables that affect every recipe. */
 const usedByMake = /^(?:\.\w+|SHELL|MAKEFLAGS|GNUMAKEFLAGS|MAKEFILES|VPATH|PATH|NODE_OPTIONS|PYTEST_ADDOPTS)$/;
 
-/** Less the variables that these lines do not use, nor the variables in them. */
+/** Without the variables that these lines use neither directly nor through other variables. */
 const usedOf = (around: readonly string[], lines: readonly string[]): readonly string[] => {
   const isComputed = [...around, ...lines].some((line) => /\$[({](?:[^)}]*\$|(?:call|eval|foreach)\b)/.test(line));
   if (isComputed || around.some((line) => /^(?:export\s*$|\.EXPORT_ALL|set\s+export)/.test(line))) return around;
@@ -176,7 +173,7 @@ const addUsed = (text: string, around: readonly string[], used: Set<string>): vo
   }
 };
 
-/** The names of the makefiles that one includes, as they are written. */
+/** The makefiles that a makefile includes, as they are written there. */
 export const includesIn = (text: string): string[] =>
   [...text.matchAll(/^ *(?:-?include|sinclude|import\??|mod\??)[ \t]+([^#\n]+)/gm)].flatMap(([, names = '']) =>
     names
@@ -207,7 +204,7 @@ const cut = (text: string): { rules: Map<string, Rule>; around: string[] } => {
       if (!line.startsWith('.PHONY')) around.push(line.trimEnd());
       continue;
     }
-    // In just, what follows the name are parameters.
+    // In a justfile, parameters follow the name.
     const names = header[1]!.trimEnd().split(/\s+/);
     current = names.map((name) => {
       const rule = rules.get(name) ?? { needs: [], lines: [] };

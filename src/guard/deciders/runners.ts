@@ -1,6 +1,6 @@
 import { partKey } from './parts.ts';
 
-/** In the order in which a runner looks for them: each is a choice of files, or of parts of files. */
+/** In the order in which a test runner looks for them; each entry lists alternative files, or parts of files. */
 type Configs = readonly (readonly string[])[];
 
 const script = (name: string) => ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs'].map((ending) => `${name}.${ending}`);
@@ -15,7 +15,7 @@ const pytest: Configs = [
 ];
 const cargo: Configs = [['.cargo/config.toml', '.cargo/config']];
 
-/** The configuration that can make a runner of tests pass, by the name of its program. */
+/** The configuration that can make a test runner pass, by program name. */
 export const runners: Readonly<Record<string, Configs>> = {
   vitest: [[...script('vitest.config'), ...script('vitest.workspace')], script('vite.config')],
   jest,

@@ -1,59 +1,56 @@
 import { posix } from 'node:path';
 
-/** A way to look at files; paths are relative to one folder. */
+/** Reads files; paths are relative to one folder. */
 export interface Files {
-  /** null for what is no file, or cannot be read. */
+  /** Returns null if the path is not a readable file. */
   read(path: string): string | null;
   isFile(path: string): boolean;
-  /** The names in a folder; empty when it is none. */
+  /** The names in a folder; empty if there is no such folder. */
   list(folder: string): readonly string[];
 }
 
-/** A command, and the words behind it. */
+/** A program and its arguments. */
 export type Words = readonly [string, ...string[]];
 
-/**
- * Widens what is looked for from what decides a command to all that it runs, the work itself included, of the files that
- * it names.
- */
+/** Widens the search from what decides a command to every file it names and may run, including the work itself. */
 export interface Wide {
-  /** Whether a program may run a file that it is given. */
+  /** Whether a program may run a file that is one of its arguments. */
   mayRun(program: string, path: string): boolean;
-  /** Called with what stands for a file that runs, and cannot be told. */
+  /** Called with a word in the place of a script if it is not known which file that is. */
   unclear(word: string): void;
 }
 
-/** Where a command stands, and what to do with what it runs. */
+/** Where a command runs, and what to do with the files it runs. */
 export interface Scope {
   readonly files: Files;
   readonly cwd: string;
-  /** Where the text that has it stands, or is run. */
+  /** The folder in which the text that contains the command is, or runs. */
   readonly start: string;
-  /** Folders from which it may name a file, the nearest first. */
+  /** Folders to which its paths may be relative, the most likely one first. */
   readonly folders: readonly string[];
   readonly variables: ReadonlyMap<string, readonly string[]>;
-  /** The words of the command before it, which may be files that it reads. */
+  /** The words of the previous command, which may be files that are piped to it. */
   readonly piped: readonly string[];
-  /** Absent where only what decides it is looked for. */
+  /** Absent if the search is only for what decides the command. */
   readonly wide?: Wide | undefined;
-  /** Called with the key of what decides it. */
+  /** Called with the key of a decider. */
   found(key: string): void;
-  /** Looks into a program that it runs, from the same place or another. */
+  /** Follows a program that the command runs. */
   run(words: Words, scope: Scope): void;
-  /** Looks into the text of a shell that it runs in a folder; with `wide` when the text is a part of the command. */
+  /** Follows a shell text that runs in a folder; with `wide` if the text is part of the command itself. */
   follow(text: string, cwd: string, wide?: Wide): void;
 }
 
-/** The same, in a folder below. */
+/** The scope in a folder relative to its own. */
 export const inFolder = (scope: Scope, folder: string): Scope => {
   const cwd = posix.isAbsolute(folder) ? folder : posix.join(scope.cwd, folder);
   return { ...scope, cwd, folders: [cwd, ...scope.folders] };
 };
 
-/** The user's own folders and names are not in the project. */
+/** Variables whose value is never a file of the project that is not named. */
 const known = /^\$\{?(?::top|HOME|USER|LOGNAME|TMPDIR|XDG_\w+|PATH|SHELL|0)\}?(?=$|[^\w}])/;
 
-/** Tells of a word in the place of a script that may stand for any file. */
+/** Reports words in the place of a script that may stand for any file. */
 export const noteUnclear = ({ wide }: Scope, words: readonly string[]): void => {
   for (const word of words) if (isUnclear(word.replace(known, ''))) wide?.unclear(word);
 };
@@ -61,18 +58,18 @@ export const noteUnclear = ({ wide }: Scope, words: readonly string[]): void => 
 const variable = /\$(?:\(\)|\{[^}]{0,100}\}|\w+|[@*#?!-])/;
 const isUnclear = (word: string) => variable.test(word);
 
-/** Behind a variable at its start; null when there is none. */
+/** The rest of a word that starts with a variable; null if it does not. */
 const behindVariable = (word: string): string | null => {
   const found = variable.exec(word);
   return found?.index === 0 ? word.slice(found[0].length).replace(/^\/+/, '') : null;
 };
 
-/** Where a variable that is not understood may point to. */
+/** Folders that an unknown variable may stand for. */
 const likelyFolders = ({ cwd, start, folders }: Scope): string[] => [
   ...new Set(['.', start, posix.dirname(start), cwd, ...folders]),
 ];
 
-/** The same, in each folder that `cd` may go to. */
+/** A scope for each folder that `cd` may lead to. */
 export const inFolders = (scope: Scope, folder: string): Scope[] => {
   if (!isUnclear(folder) && folder !== '-') return [inFolder(scope, folder)];
   const rest = behindVariable(folder) ?? '';
@@ -89,14 +86,14 @@ export const runWords = (scope: Scope, [program, ...args]: readonly string[]): v
 
 export const isOption = (word: string) => word.startsWith('-');
 
-/** The value of `-C dir` or `--prefix=dir`; null when it is not given. */
+/** The value of `-C dir` or `--prefix=dir`; null if the option is not given. */
 export const optionOf = (args: readonly string[], names: readonly string[]): string | null => {
   const index = args.findIndex((word) => names.some((name) => word === name || word.startsWith(`${name}=`)));
   if (index === -1) return null;
   return names.includes(args[index]!) ? (args[index + 1] ?? null) : args[index]!.replace(/^[^=]*=/, '');
 };
 
-/** The existing files that words name, from where the command is, or from a folder that it was in. */
+/** The existing files that words name, relative to the current folder or an earlier one. */
 export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
   words.flatMap((word) => {
     if (isUnclear(word)) return filesLike(scope, word);
@@ -108,7 +105,7 @@ export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
     return [];
   });
 
-/** A variable at the start of a word may be any folder, and another one any name. */
+/** A variable at the start of a word may be any folder, a later one any name. */
 const filesLike = (scope: Scope, word: string): string[] => {
   const rest = behindVariable(word);
   const pattern = (rest ?? word).replaceAll(new RegExp(variable, 'g'), '*');
@@ -118,7 +115,7 @@ const filesLike = (scope: Scope, word: string): string[] => {
   return [...new Set(paths)].filter((path) => scope.files.isFile(path));
 };
 
-/** `*` and `?` stand for all that fits, in each part of a path. */
+/** Expands `*` and `?` in each part of a path. */
 export const expand = (files: Files, path: string): string[] => {
   const star = path.search(/[*?]/);
   if (star === -1) return [path];
@@ -133,7 +130,7 @@ export const fitting =
   (pattern: string): ((name: string) => boolean) =>
   (name) => {
     let [at, inPattern] = [0, 0];
-    /** Behind the last star, and what it stands for up to now. */
+    /** The position after the last star, and the end of what it matches so far. */
     let star: { inPattern: number; upTo: number } | null = null;
     while (at < name.length) {
       const sign = pattern[inPattern];

@@ -1,18 +1,17 @@
-/** One simple command of a shell text: its words without quotes; or a parenthesis of a subshell. */
+/** The words of a simple shell command, without quotes; or a parenthesis of a subshell. */
 export type ShellCommand = readonly string[];
 
 /**
- * The simple commands in a shell text, in order, those in `$(…)` and backticks as well. Good enough to see what a
- * command runs, and no more: nothing is expanded but `$PWD`, `$(pwd)` and defaults such as `${CI:-x}`. What another
- * `$(…)` prints is not known, and is `$()` in a word, or `topFolder`; its commands stand in parentheses before the command that
- * has it.
+ * The simple commands in a shell text, in order, including those in `$(…)` and backticks. Only detailed enough to find
+ * what a command runs: of all expansions, only `$PWD`, `$(pwd)` and defaults such as `${CI:-x}` are made. Any other
+ * `$(…)` becomes `$()` in its word, or `topFolder`; its commands come in parentheses before the command that contains it.
  */
 export const shellCommands = (text: string): ShellCommand[] => {
   const found: ShellCommand[] = [];
   let words: string[] = [];
-  /** The pieces of the word that has begun; null between two words. */
+  /** The pieces of the current word; null between two words. */
   let word: string[] | null = null;
-  /** The next word is a file that is written to, which decides nothing. */
+  /** The next word is a file that is written to, which does not decide anything. */
   let drops = false;
   const add = (piece: string) => void (word ??= []).push(piece);
   const endWord = () => {
@@ -53,7 +52,7 @@ export const shellCommands = (text: string): ShellCommand[] => {
 const substitution = String.raw`(?:\$\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\x60[^\x60]*\x60)`;
 const substitutions = new RegExp(substitution, 'g');
 
-/** Stands for the top folder of the repository. */
+/** Placeholder for the top folder of the repository. */
 const topFolder = '${:top}';
 
 const printedBy = (inner: string): string => {

@@ -7,19 +7,32 @@ import { createStreamJsonDecoder } from '../stream-json.ts';
 export const claude: Harness = {
   name: 'claude',
   title: 'Claude Code',
-  binary: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
+  launch: {
+    binary: 'claude',
+    args: ({ model, allowAll, asSuperuser }) => [
+      '--print',
+      '--verbose',
+      '--output-format',
+      'stream-json',
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? allowAllArgs(asSuperuser) : []),
+    ],
+  },
+  output: {
+    decoder: createStreamJsonDecoder,
+  },
   capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
-  signIn: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, maybe: false, fix: 'claude auth login' },
-  isGranted,
-  args: ({ model, allowAll, asSuperuser }) => [
-    '--print',
-    '--verbose',
-    '--output-format',
-    'stream-json',
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? permissions(asSuperuser) : []),
-  ],
+  auth: { args: ['auth', 'status'], signedOut: /"loggedIn":\s*false/, fix: 'claude auth login' },
+  permissions: {
+    isGranted,
+    howToAllow: (tools) =>
+      `add ${rulesFor(tools)} to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts`,
+  },
+  advice: {
+    auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
+    model: 'choose another with --model',
+  },
   sandbox: {
     data: (home, env) => [env.CLAUDE_CONFIG_DIR || `${home}/.claude`, `${home}/.claude.json`],
     settings: (home, env) =>
@@ -37,20 +50,13 @@ export const claude: Harness = {
     created: (home, env) => [`${env.CLAUDE_CONFIG_DIR || `${home}/.claude`}/plugins`],
     hosts: ['api.anthropic.com', 'claude.ai', 'console.anthropic.com', 'platform.claude.com'],
   },
-  advice: {
-    auth: 'sign in with "claude auth login", or set ANTHROPIC_API_KEY',
-    model: 'choose another with --model',
-    permission: (tools) =>
-      `add ${rulesFor(tools)} to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts`,
-  },
-  decoder: createStreamJsonDecoder,
 };
 
-/** `Edit` does not allow `Write`: each tool has a rule of its own. */
+/** Each tool needs its own rule: `Edit` does not allow `Write`. */
 const rulesFor = (tools: readonly string[]): string =>
   (tools.length === 0 ? ['Bash', 'Edit', 'Write'] : tools).map((tool) => `"${tool}"`).join(', ');
 
-/** The settings of a project hold only in a folder that was trusted in an interactive session. */
+/** Claude Code ignores the settings of a project until the user trusts the folder in an interactive session. */
 function isGranted({ root, env, readJson }: HarnessEnvironment): boolean {
   const home = env.HOME ?? '';
   const folders = field(readJson(join(env.CLAUDE_CONFIG_DIR || home, '.claude.json')), 'projects') ?? {};
@@ -69,8 +75,8 @@ const allowsSomething = (settings: unknown): boolean =>
   listAt(settings, 'permissions', 'allow').length > 0 ||
   ['acceptEdits', 'auto', 'bypassPermissions'].includes(textAt(settings, 'permissions', 'defaultMode') ?? '');
 
-/** Claude Code refuses to skip permissions as root, but takes a list of tools. */
-const permissions = (root: boolean): string[] =>
-  root ? ['--allowedTools', everyTool] : ['--dangerously-skip-permissions'];
+/** Claude Code refuses to skip permissions as root, but accepts a list of tools. */
+const allowAllArgs = (asSuperuser: boolean): string[] =>
+  asSuperuser ? ['--allowedTools', everyTool] : ['--dangerously-skip-permissions'];
 
 const everyTool = 'Bash,Edit,Glob,Grep,LS,MultiEdit,NotebookEdit,Read,Task,TodoWrite,WebFetch,WebSearch,Write';

@@ -3,24 +3,37 @@ import type { Decoder, Harness } from '../harness.ts';
 import { field, listAt, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 
-/** Codex. Its sandbox is read-only by default, and says nothing when a write fails in it. */
+/** Codex. Its sandbox is read-only by default, and a write that fails in it is not reported. */
 export const codex: Harness = {
   name: 'codex',
   title: 'Codex',
-  binary: 'codex',
   install: 'npm install -g @openai/codex',
+  launch: {
+    binary: 'codex',
+    args: ({ model, allowAll }) => [
+      'exec',
+      '--json',
+      '--skip-git-repo-check',
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
+      '-',
+    ],
+    isolationEnv: (folder) => ({ CODEX_SQLITE_HOME: folder }),
+  },
+  output: {
+    decoder: (title) => createDecoder(title),
+  },
   capabilities: ['text', 'tools', 'tokens'],
-  signIn: { args: ['login', 'status'], signedOut: /not logged in/i, maybe: true, fix: 'codex login' },
-  isolationEnv: (folder) => ({ CODEX_SQLITE_HOME: folder }),
-  defaultRestrictions: 'its sandbox is read-only, unless sandbox_mode in ~/.codex/config.toml says otherwise',
-  args: ({ model, allowAll }) => [
-    'exec',
-    '--json',
-    '--skip-git-repo-check',
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? ['--dangerously-bypass-approvals-and-sandbox'] : []),
-    '-',
-  ],
+  auth: { args: ['login', 'status'], signedOut: /not logged in/i, optional: true, fix: 'codex login' },
+  permissions: {
+    defaultRestrictions: 'its sandbox is read-only unless ~/.codex/config.toml sets sandbox_mode',
+    howToAllow: () =>
+      'set sandbox_mode = "workspace-write" in ~/.codex/config.toml and allow the command in ~/.codex/rules/default.rules',
+  },
+  advice: {
+    auth: 'sign in with "codex login"',
+    model: 'choose another with --model',
+  },
   sandbox: {
     data: (home, env) => [
       env.CODEX_HOME || `${home}/.codex`,
@@ -33,16 +46,9 @@ export const codex: Harness = {
     created: (home, env) => [`${env.CODEX_HOME || `${home}/.codex`}/skills`],
     hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
   },
-  advice: {
-    permission: () =>
-      'set sandbox_mode = "workspace-write" in ~/.codex/config.toml and allow the command in ~/.codex/rules/default.rules',
-    auth: 'sign in with "codex login"',
-    model: 'choose another with --model',
-  },
-  decoder: (title) => createDecoder(title),
 };
 
-/** Only `turn.failed` is a failure: "Reconnecting…" comes as an error, too, and so do mere warnings. */
+/** Only `turn.failed` is a failure. `error` events are also used for warnings and "Reconnecting…". */
 const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
@@ -75,7 +81,7 @@ const createDecoder = (title: string): Decoder => {
 
   return {
     stdout: decode,
-    // A command that its rules forbid is seen only there.
+    // A command that the rules forbid is reported only on stderr.
     stderr: (line) => (isRejection(line) ? [denied(title, 'shell')] : []),
     end: () => (started && !finished ? [truncated(title, 'no end of turn')] : []),
   };
@@ -113,7 +119,7 @@ const itemCompleted = (item: unknown): AgentEvent[] | null => {
   }
 };
 
-/** What says nothing that is shown elsewhere. */
+/** Items that Spool does not show. */
 const silentItems = new Set(['todo_list']);
 
 const toolOf = (item: unknown): { tool: string; title: string } | null => {
@@ -129,7 +135,7 @@ const toolOf = (item: unknown): { tool: string; title: string } | null => {
   }
 };
 
-/** Codex counts cached tokens into the input. */
+/** Codex includes cached tokens in the input. */
 const usageEvent = (usage: unknown): AgentEvent => ({
   type: 'usage',
   ...unknownUsage,

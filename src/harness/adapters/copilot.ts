@@ -4,22 +4,34 @@ import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 
-/** GitHub Copilot CLI. It takes the prompt from stdin only without `-p`. */
+/** GitHub Copilot CLI. It reads the prompt from stdin only without `-p`. */
 export const copilot: Harness = {
   name: 'copilot',
   title: 'Copilot',
-  binary: 'copilot',
   install: 'npm install -g @github/copilot',
+  launch: {
+    binary: 'copilot',
+    args: ({ model, allowAll }) => [
+      '--output-format',
+      'json',
+      '--no-color',
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? ['--allow-all'] : []),
+    ],
+  },
+  output: {
+    decoder: (title) => createDecoder(title),
+  },
   capabilities: ['text', 'tools', 'denials'],
-  args: ({ model, allowAll }) => [
-    '--output-format',
-    'json',
-    '--no-color',
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? ['--allow-all'] : []),
-  ],
+  permissions: {
+    howToAllow: () => 'approve it for this folder in an interactive "copilot"',
+  },
+  advice: {
+    auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
+    model: 'choose another with --model',
+  },
   sandbox: {
-    // It unpacks itself into the second.
+    // It unpacks itself into the cache folder.
     data: (home, env) => [env.COPILOT_HOME || `${home}/.copilot`, `${env.XDG_CACHE_HOME || `${home}/.cache`}/copilot`],
     settings: (home, env) =>
       ['mcp-config.json', 'settings.json', 'hooks', 'agents', 'skills'].map(
@@ -27,15 +39,9 @@ export const copilot: Harness = {
       ),
     hosts: ['api.github.com', '*.githubcopilot.com'],
   },
-  advice: {
-    auth: 'sign in with "copilot login", or set COPILOT_GITHUB_TOKEN',
-    model: 'choose another with --model',
-    permission: () => 'approve it for this folder in an interactive "copilot"',
-  },
-  decoder: (title) => createDecoder(title),
 };
 
-/** Every line has a type with a dot in it, but for the last, `result`. Deltas repeat what whole messages say. */
+/** The type of every line contains a dot, except `result`, the last one. Deltas repeat the content of whole messages. */
 const createDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let started = false;
@@ -76,7 +82,7 @@ const createDecoder = (title: string): Decoder => {
         finished = true;
         return numberAt(event, 'exitCode') === 0
           ? []
-          : [problemEvent(lastFailure ?? { message: 'it ended with an error' })];
+          : [problemEvent(lastFailure ?? { message: 'the agent ended with an error' })];
       default:
         started ||= /^[a-z]+\./.test(type);
         return silent.test(type) ? [] : null;
@@ -89,7 +95,7 @@ const createDecoder = (title: string): Decoder => {
   };
 };
 
-/** What says nothing that other events do not say. The words of the agent are never among them. */
+/** Events that add nothing to the others. None of them contains a message of the agent. */
 const silent =
   /^(?:assistant\.(?:idle|intent|message_delta|message_start|reasoning_delta|streaming_delta|tool_call_delta|turn_\w+|usage)|(?:hook|model|permission|session|skill|subagent|system|tool|user)\.\w+)$/;
 
@@ -103,8 +109,8 @@ const messageEvents = (data: unknown): AgentEvent[] | null => {
     : [{ type: 'text', text, plain: false }];
 };
 
-/** The provider's words, which may come as the JSON that it sent. */
+/** The error message of the provider, which may be wrapped in JSON. */
 const failureOf = (data: unknown): string => {
-  const said = textAt(data, 'errorMessage') || 'the model could not be asked';
+  const said = textAt(data, 'errorMessage') || 'the request to the model failed';
   return textAt(parseObject(said), 'message') || said;
 };

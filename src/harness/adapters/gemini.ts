@@ -4,21 +4,37 @@ import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 
-/** Gemini CLI. In a folder that it does not trust it ends with code 55, and takes no `--yolo`. */
+/** Gemini CLI. In a folder that it does not trust it exits with code 55 and ignores `--yolo`. */
 export const gemini: Harness = {
   name: 'gemini',
   title: 'Gemini',
-  binary: 'gemini',
   install: 'npm install -g @google/gemini-cli',
+  launch: {
+    binary: 'gemini',
+    args: ({ model, allowAll }) => [
+      '--output-format',
+      'stream-json',
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? ['--yolo', '--skip-trust'] : []),
+    ],
+  },
+  output: {
+    decoder: (title) => createDecoder(title),
+    exitCodes: { 41: 'auth', 55: 'permission' },
+  },
   capabilities: ['text', 'tools', 'tokens'],
-  defaultRestrictions: 'it cannot edit files or run commands, and ends with code 55 in a folder that it does not trust',
-  args: ({ model, allowAll }) => [
-    '--output-format',
-    'stream-json',
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? ['--yolo', '--skip-trust'] : []),
-  ],
-  exitCodes: { 41: 'auth', 55: 'permission' },
+  permissions: {
+    defaultRestrictions:
+      'it cannot edit files or run commands, and exits with code 55 in a folder that it does not trust',
+    howToAllow: (tools) =>
+      tools.length === 0
+        ? 'trust the folder: start "gemini" in it once'
+        : `add a rule with toolName = "${tools[0]}" and decision = "allow" to a file in ~/.gemini/policies`,
+  },
+  advice: {
+    auth: 'sign in with "gemini" and then /auth, or set GEMINI_API_KEY',
+    model: 'choose another with --model',
+  },
   sandbox: {
     data: (home, env) => [`${env.GEMINI_CLI_HOME || home}/.gemini`],
     settings: (home, env) =>
@@ -27,18 +43,9 @@ export const gemini: Harness = {
       ),
     hosts: ['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com', 'oauth2.googleapis.com'],
   },
-  advice: {
-    auth: 'sign in with "gemini" and then /auth, or set GEMINI_API_KEY',
-    model: 'choose another with --model',
-    permission: (tools) =>
-      tools.length === 0
-        ? 'trust the folder: start "gemini" in it once'
-        : `add a rule with toolName = "${tools[0]}" and decision = "allow" to a file in ~/.gemini/policies`,
-  },
-  decoder: (title) => createDecoder(title),
 };
 
-/** A message comes in pieces, one a line; it is whole when anything else follows. */
+/** A message arrives in pieces, one per line, and is complete when a line of another type follows. */
 const createDecoder = (title: string): Decoder => {
   const tools = new Map<string, string>();
   let message = '';
@@ -101,10 +108,10 @@ const types = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'r
 
 const failureOf = (event: unknown): AgentEvent[] => {
   if (field(event, 'status') === 'success') return [];
-  return [problemEvent({ message: textAt(event, 'error', 'message') || 'it ended with an error' })];
+  return [problemEvent({ message: textAt(event, 'error', 'message') || 'the agent ended with an error' })];
 };
 
-/** Gemini counts cached tokens into the input; its thoughts are only in the total. */
+/** Gemini includes cached tokens in the input, and reasoning only in the total. */
 const usageEvent = (stats: unknown): AgentEvent => {
   const inputTokens = numberAt(stats, 'input_tokens');
   const said = numberAt(stats, 'output_tokens');

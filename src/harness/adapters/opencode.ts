@@ -5,32 +5,46 @@ import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
 
-/** OpenCode 1.x. `--title` spares a request that would send the whole prompt once more to find a title. */
+/** OpenCode 1.x. Without `--title` it sends the whole prompt a second time to generate a title. */
 export const opencode: Harness = {
   name: 'opencode',
   title: 'OpenCode',
-  binary: 'opencode',
   install: 'npm install -g opencode-ai',
+  launch: {
+    binary: 'opencode',
+    args: async ({ model, allowAll, title, version }) => [
+      'run',
+      '--format',
+      'json',
+      '--title',
+      title,
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? [isBefore(await version(), '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
+    ],
+    isolationEnv: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
+  },
+  output: {
+    decoder: (title) => createDecoder(title),
+  },
   capabilities: ['text', 'tools', 'tokens', 'cost', 'denials'],
-  signIn: {
+  auth: {
     args: ['auth', 'list'],
     signedOut: /\b0 credentials(?![\s\S]*Environment)/,
-    maybe: true,
+    optional: true,
     fix: 'opencode auth login',
   },
-  allowAllDependsOnVersion: true,
-  isolationEnv: (folder) => ({ OPENCODE_DB: `${folder}/opencode.db` }),
-  args: ({ model, allowAll, title, version }) => [
-    'run',
-    '--format',
-    'json',
-    '--title',
-    title,
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? [isBefore(version, '1.17.18') ? '--dangerously-skip-permissions' : '--auto'] : []),
-  ],
+  permissions: {
+    howToAllow: (tools) =>
+      `set "permission": { ${keysOf(tools)
+        .map((key) => `"${key}": "allow"`)
+        .join(', ')} } in opencode.json`,
+  },
+  advice: {
+    auth: 'sign in with "opencode auth login"',
+    model: '"opencode models" lists the models',
+  },
   sandbox: {
-    // It does not start when it cannot write to that of its settings.
+    // It fails to start if it cannot write to its config folder.
     data: (home, env) => [
       configFolder(home, env),
       `${env.XDG_DATA_HOME || `${home}/.local/share`}/opencode`,
@@ -41,15 +55,6 @@ export const opencode: Harness = {
     settings: (home, env) => runAtStart.map((name) => `${configFolder(home, env)}/${name}`),
     hosts: ['opencode.ai', 'models.dev', ...providerHosts],
   },
-  advice: {
-    auth: 'sign in with "opencode auth login"',
-    model: '"opencode models" lists the models',
-    permission: (tools) =>
-      `set "permission": { ${keysOf(tools)
-        .map((key) => `"${key}": "allow"`)
-        .join(', ')} } in opencode.json`,
-  },
-  decoder: (title) => createDecoder(title),
 };
 
 const configFolder = (home: string, env: NodeJS.ProcessEnv) => `${env.XDG_CONFIG_HOME || `${home}/.config`}/opencode`;
@@ -63,19 +68,19 @@ const runAtStart = [
   ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
 ];
 
-/** The keys of "permission" that these tools need: one key is for everything that changes files. */
+/** The keys of "permission" for these tools. All tools that change files share the key "edit". */
 const keysOf = (tools: readonly string[]): readonly string[] =>
   tools.length === 0
     ? ['*']
     : [...new Set(tools.map((tool) => (/^(?:write|edit|multiedit|patch|apply_patch)$/.test(tool) ? 'edit' : tool)))];
 
 /**
- * A permission that nobody grants is named on stderr only, while the tool that needed it fails on stdout. It ends the
- * run of OpenCode with exit code 0 in the middle of a step, or the agent goes on, depending on its settings.
- * A rule that forbids a tool is an error of the tool, with which the agent goes on.
+ * A permission that is not granted is named only on stderr; on stdout the tool that needed it fails. Depending on its
+ * settings, OpenCode then exits with code 0 in the middle of a step, or the agent continues. If a rule forbids a tool, the
+ * tool fails with an error and the agent continues.
  */
 const createDecoder = (title: string): Decoder => {
-  /** Why the last step ended; "open" while it has not, null before the first. */
+  /** Why the last step ended: "open" while it is running, null before the first step. */
   let lastStep: string | null = null;
   let named = false;
   let unnamed: string | null = null;
@@ -127,11 +132,11 @@ const createDecoder = (title: string): Decoder => {
   };
 };
 
-/** What a tool says when the user, or a rule of the user's, has refused it. */
+/** Errors of a tool that the user or a rule refused. */
 const refusals = /rejected permission|specified a rule which prevents/;
 const rule = /specified a rule which prevents/;
 
-/** What a last step ends with when the agent had more to do or to say. */
+/** Reasons of a last step after which the agent had more to do or to say. */
 const unfinished = new Set(['open', 'tool-calls', 'length', 'content-filter', 'error']);
 
 const wrap = (text: string | null, event: (text: string) => AgentEvent) => (text === null ? null : [event(text)]);
@@ -153,7 +158,7 @@ const toolEvents = (
   return [{ type: 'tool', tool, title }, { type: 'tool-result', tool, failed, denied: true }, ...refusal(tool, error)];
 };
 
-/** OpenCode counts cached tokens apart from the input, and reasoning apart from the output. */
+/** OpenCode does not include cached tokens in the input, nor reasoning in the output. */
 const usageEvent = (part: unknown): AgentEvent => {
   const tokens = field(part, 'tokens');
   const cacheReadTokens = numberAt(tokens, 'cache', 'read');
@@ -183,10 +188,10 @@ const kinds = new Map<string, AgentErrorKind>([
   ['UnknownError', 'unknown'],
 ]);
 
-/** An unknown model and a provider without a key both come as the same error that names neither. */
+/** OpenCode reports an unknown model and a missing API key with the same error, which names neither. */
 const opaque = '; check the model with "opencode models" and the key with "opencode auth list"';
 
-/** Whether the first version in the text is older than the other; false when there is none in it. */
+/** Whether the first version in the text is older than the other. Returns false if the text has no version. */
 const isBefore = (text: string | null, other: string): boolean => {
   const version = /(?<!\d)\d+\.\d+\.\d+/.exec(text ?? '')?.[0];
   return version !== undefined && version.localeCompare(other, 'en', { numeric: true }) < 0;

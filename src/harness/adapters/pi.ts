@@ -5,14 +5,20 @@ import { field, listAt, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { problemEvent, truncated } from '../problem.ts';
 import { providerHosts } from '../providers.ts';
 
-/** pi. It asks for no permissions at all, and exits with 0 also when the provider refused. */
+/** pi. It has no permission rules, and exits with 0 even if the provider refused the request. */
 export const pi: Harness = {
   name: 'pi',
   title: 'pi',
-  binary: 'pi',
   install: 'npm install -g @mariozechner/pi-coding-agent',
+  launch: {
+    binary: 'pi',
+    args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
+  },
+  output: {
+    decoder: (title) => createDecoder(title),
+  },
   capabilities: ['text', 'tools', 'tokens', 'cost'],
-  args: ({ model }) => ['--print', '--mode', 'json', '--no-session', ...(model === null ? [] : ['--model', model])],
+  advice: { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' },
   sandbox: {
     data: (home, env) => [env.PI_CODING_AGENT_DIR || `${home}/.pi`],
     settings: (home, env) =>
@@ -21,14 +27,12 @@ export const pi: Harness = {
       ),
     hosts: providerHosts,
   },
-  advice: { auth: 'sign in with "pi" and then /login', model: 'choose another with --model' },
-  decoder: (title) => createDecoder(title),
 };
 
 const createDecoder = (title: string): Decoder => {
   let started = false;
   let finished = false;
-  /** Of the last message: pi tries again by itself, and then it does not matter any more. */
+  /** The errors of the last message. pi retries by itself, so errors of earlier messages do not matter. */
   let problem: AgentEvent[] = [];
 
   const decode = (line: string): readonly AgentEvent[] | null => {
@@ -76,7 +80,7 @@ const messageEvents = (message: unknown): AgentEvent[] => [
 const problemsOf = (title: string, message: unknown): AgentEvent[] => {
   switch (field(message, 'stopReason')) {
     case 'error':
-      return [problemEvent({ message: textAt(message, 'errorMessage') || 'it ended with an error' })];
+      return [problemEvent({ message: textAt(message, 'errorMessage') || 'the agent ended with an error' })];
     case 'length':
     case 'aborted':
       return [truncated(title, String(field(message, 'stopReason')))];
@@ -85,11 +89,11 @@ const problemsOf = (title: string, message: unknown): AgentEvent[] => {
   }
 };
 
-/** pi counts cached tokens apart from the input. */
+/** pi does not include cached tokens in the input. */
 const usageEvent = (usage: unknown): AgentEvent => {
   const cacheReadTokens = numberAt(usage, 'cacheRead');
   const cacheWriteTokens = numberAt(usage, 'cacheWrite');
-  // What the provider did not say comes as zero.
+  // pi reports unknown numbers as zero.
   if (numberAt(usage, 'totalTokens') === 0 || (numberAt(usage, 'input') === 0 && numberAt(usage, 'output') === 0))
     return { type: 'usage', ...unknownUsage };
   return {

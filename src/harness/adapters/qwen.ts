@@ -2,20 +2,33 @@ import type { Harness } from '../harness.ts';
 import { providerHosts } from '../providers.ts';
 import { createStreamJsonDecoder } from '../stream-json.ts';
 
-/** Qwen Code. Without --yolo its tools that write are not offered to the model at all. */
+/** Qwen Code. Without --yolo it does not offer the model any tool that writes. */
 export const qwen: Harness = {
   name: 'qwen',
   title: 'Qwen Code',
-  binary: 'qwen',
   install: 'npm install -g @qwen-code/qwen-code',
+  launch: {
+    binary: 'qwen',
+    args: ({ model, allowAll }) => [
+      '--output-format',
+      'stream-json',
+      ...(model === null ? [] : [`--model=${model}`]),
+      ...(allowAll ? ['--yolo'] : []),
+    ],
+  },
+  output: {
+    decoder: createStreamJsonDecoder,
+  },
   capabilities: ['text', 'tools', 'tokens'],
-  defaultRestrictions: 'it cannot edit files or run commands',
-  args: ({ model, allowAll }) => [
-    '--output-format',
-    'stream-json',
-    ...(model === null ? [] : [`--model=${model}`]),
-    ...(allowAll ? ['--yolo'] : []),
-  ],
+  permissions: {
+    defaultRestrictions: 'it cannot edit files or run commands',
+    howToAllow: (tools) =>
+      `add ${tools.length === 0 ? 'it' : tools.map((tool) => `"${tool}"`).join(', ')} to permissions.allow in .qwen/settings.json`,
+  },
+  advice: {
+    auth: 'sign in with "qwen" and then /auth',
+    model: 'choose another with --model',
+  },
   sandbox: {
     data: (home) => [`${home}/.qwen`],
     settings: (home) =>
@@ -30,11 +43,4 @@ export const qwen: Harness = {
       ...providerHosts,
     ],
   },
-  advice: {
-    auth: 'sign in with "qwen" and then /auth',
-    model: 'choose another with --model',
-    permission: (tools) =>
-      `add ${tools.length === 0 ? 'it' : tools.map((tool) => `"${tool}"`).join(', ')} to permissions.allow in .qwen/settings.json`,
-  },
-  decoder: createStreamJsonDecoder,
 };

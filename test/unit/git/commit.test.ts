@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tellingLine } from '../../../src/git/commit.ts';
+import { findErrorLine } from '../../../src/git/commit.ts';
 
 test.each([
   [
@@ -16,5 +16,5 @@ test.each([
   ['git was ended by SIGTERM', 'git was ended by SIGTERM'],
   ['', ''],
 ])('of %j the telling part is %j', (why, told) => {
-  expect(tellingLine(why)).toBe(told);
+  expect(findErrorLine(why)).toBe(told);
 });

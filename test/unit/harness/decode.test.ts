@@ -15,7 +15,7 @@ const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent
     if (joins) events[events.length - 1] = plain(last.text + event.text);
     else events.push(event);
   });
-  const stream = createEventStream(opencode.decoder('OpenCode'), diagnosis.see);
+  const stream = createEventStream(opencode.output.decoder('OpenCode'), diagnosis.see);
   stream.write('stderr', bytes(stderr));
   for (const chunk of typeof stdout === 'string' ? [bytes(stdout)] : stdout) stream.write('stdout', chunk);
   stream.end();
@@ -96,11 +96,11 @@ describe('a line', () => {
     expect(decode(output)).toEqual(expected);
   });
 
-  test('is shown even when it is cut off within a character', () => {
+  test('is shown even if it is cut off within a character', () => {
     expect(decode([bytes('a€').slice(0, -1)])).toEqual([plain('a\ufffd\n')]);
   });
 
-  test('is the same whether a newline ends it or not', () => {
+  test('is decoded with or without a final newline', () => {
     expect(decode('Hi.')).toEqual([plain('Hi.\n')]);
     expect(decode('Hi.\n')).toEqual([plain('Hi.\n')]);
   });
@@ -162,7 +162,7 @@ describe('an error', () => {
     expect(decode(failed(name, data))).toEqual([{ type: 'error', kind, message }]);
   });
 
-  test('without anything said about it is still an error', () => {
+  test('without details is still an error', () => {
     expect(decode('{"type":"error"}')).toEqual([{ type: 'error', kind: 'unknown', message: 'error' }]);
   });
 });
@@ -251,7 +251,7 @@ describe('a denial', () => {
     expect(events).toContainEqual({ type: 'tool-result', tool: 'bash', failed: true, denied: true });
   });
 
-  test('that comes last says all of them', () => {
+  test('names all tools denied so far', () => {
     const write = uses('write', { status: 'error', error: 'specified a rule which prevents' });
     expect(decode(lines(forbidden, write)).findLast(({ type }) => type === 'denied')).toMatchObject({
       message: `OpenCode isn't allowed to use bash, write; set "permission": { "bash": "allow", "edit": "allow" } in opencode.json`,
@@ -290,12 +290,12 @@ describe('any other line is plain text', () => {
     expect(decode(lines(text))).toEqual([plain(`${text}\n`)]);
   });
 
-  test('however deep it is', () => {
+  test('even if it is deeply nested', () => {
     const text = nested(100_000);
     expect(decode(text)).toEqual([plain(`${text}\n`)]);
   });
 
-  test('whatever it holds', () => {
+  test('for any content', () => {
     const other = fc.oneof(
       fc.json(),
       fc.string({ unit: 'grapheme' }),
@@ -310,7 +310,7 @@ describe('any other line is plain text', () => {
   });
 });
 
-test('a line of a known type may hold anything', () => {
+test('a line of a known type may have any content', () => {
   const type = fc.constantFrom('step_start', 'text', 'reasoning', 'tool_use', 'step_finish', 'error');
   const anything = fc.oneof(
     fc.jsonValue(),
@@ -334,7 +334,7 @@ test('a line of a known type may hold anything', () => {
   );
 });
 
-test('bytes that are no text break nothing', () => {
+test('bytes that are not valid text do not throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 50 }), (garbage) => {
       const events = decode([garbage, bytes(lines('', says('Hi.')))]);
@@ -343,7 +343,7 @@ test('bytes that are no text break nothing', () => {
   );
 });
 
-test('chunks do not matter, not even within a character', () => {
+test('the events do not depend on how the output is split into chunks', () => {
   const text = fc.constantFrom('ä€😀', 'a\u2028b\u2029c', '日本語\r', 'e\u0301', '<promise>COMPLETE</promise>', '');
   const any = fc.oneof(
     text,
@@ -368,14 +368,14 @@ test('chunks do not matter, not even within a character', () => {
   );
 });
 
-test('U+2028 ends no line', () => {
+test('U+2028 does not end a line', () => {
   expect(decode(lines('{"type":"text","part":{"text":"a\u2028b"}}', 'c\u2028d'))).toEqual([
     { type: 'text', text: 'a\u2028b', plain: false },
     plain('c\u2028d\n'),
   ]);
 });
 
-test('a line that is too long to be held is passed on whole, as plain text', () => {
+test('a line that is too long to keep is passed on as plain text, without loss', () => {
   const text = says('x'.repeat(17 * 1024 * 1024));
   const [long, next, ...rest] = decode([...cut(bytes(text), [1024 * 1024]), bytes(lines('', says('Hi.')))]);
   expect(long).toMatchObject({ type: 'text', plain: true });

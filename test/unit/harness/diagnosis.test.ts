@@ -4,7 +4,7 @@ import { harnesses } from '../../../src/harness/registry.ts';
 import { denied } from '../../../src/harness/problem.ts';
 import type { AgentEvent, TurnEnd } from '../../../src/ralph/events.ts';
 
-/** What is made of these events when the process has ended. */
+/** The errors that follow from these events when the process ends. */
 const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<TurnEnd> = {}, allowAll = false) => {
   const seen: AgentEvent[] = [];
   const diagnosis = createDiagnosis(
@@ -20,7 +20,7 @@ const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<T
 const stderr = (text: string): AgentEvent => ({ type: 'stderr', text });
 const truncated: AgentEvent = { type: 'error', kind: 'truncated', message: 'it stopped' };
 
-/** What these agents really say when nobody has signed in. */
+/** Real messages of agents without a signed-in user. */
 test.each([
   ['gemini', 41, 'Please set an Auth method in your settings.json', /: Please set an Auth .*; sign in with "gemini"/],
   ['copilot', 1, 'Error: No authentication information found.', /; sign in with "copilot login"/],
@@ -32,7 +32,7 @@ test.each([
   ]);
 });
 
-test('a folder that Gemini does not trust is a permission', () => {
+test('a folder that Gemini does not trust is a permission error', () => {
   expect(diagnose('gemini', [stderr('This folder is not trusted')], { exitCode: 55 })).toEqual([
     {
       type: 'error',
@@ -43,7 +43,7 @@ test('a folder that Gemini does not trust is a permission', () => {
   ]);
 });
 
-test('without words that tell, it is a crash with the last line of stderr', () => {
+test('an unexplained exit code is a crash with the last line of stderr', () => {
   const lines = [stderr('starting'), stderr('EACCES: permission denied, open /x'), stderr('Segmentation fault')];
   expect(diagnose('opencode', lines, { exitCode: 3 })).toEqual([
     { type: 'error', kind: 'crash', message: 'the agent exited with code 3: Segmentation fault' },
@@ -51,20 +51,20 @@ test('without words that tell, it is a crash with the last line of stderr', () =
   expect(diagnose('opencode', [], { exitCode: 3 })).toMatchObject([{ message: 'the agent exited with code 3' }]);
 });
 
-test('what the events explain is not explained again', () => {
+test('an error reported by an event is not reported again', () => {
   const error: AgentEvent = { type: 'error', kind: 'model', message: 'no such model' };
   expect(diagnose('claude', [error, stderr('401 Unauthorized'), truncated], { exitCode: 1 })).toMatchObject([
     { kind: 'model', message: 'no such model; choose another with --model' },
   ]);
 });
 
-test('that it was cut off is said when nothing else explains it', () => {
+test('truncated output is reported only if no other error is', () => {
   expect(diagnose('claude', [stderr('a warning'), truncated])).toEqual([truncated]);
   expect(diagnose('claude', [truncated], { end: 'killed', exitCode: null, signal: 'SIGKILL' })).toEqual([truncated]);
 });
 
-/** What is said of these denials in the end. */
-const waysOut = (agent: string, tools: readonly string[], allowAll = false): string => {
+/** The message of the last denial. */
+const denialMessage = (agent: string, tools: readonly string[], allowAll = false): string => {
   const harness = harnesses.find(({ name }) => name === agent)!;
   let said = '';
   const diagnosis = createDiagnosis(harness, allowAll, (event) => {
@@ -95,9 +95,12 @@ test.each([
   ['qwen', ['edit'], 'add "edit" to permissions.allow in .qwen/settings.json'],
   ['cursor-agent', ['shell'], 'add "Shell(**)" and "Write(**)" to permissions.allow in .cursor/cli.json'],
   ['amp', ['Bash'], 'add { "tool": "Bash", "action": "allow" } to amp.permissions in ~/.config/amp/settings.json'],
-])('%s: a denial names the setting that allows it, and no --allow-all that was given', (agent, tools, setting) => {
-  const { title } = harnesses.find(({ name }) => name === agent)!;
-  const what = `${title} isn't allowed to use ${tools.join(', ')}`;
-  expect(waysOut(agent, tools)).toBe(`${what}; run with --allow-all, or ${setting}`);
-  expect(waysOut(agent, tools, true)).toBe(`${what}; ${setting}`);
-});
+])(
+  '%s: a denial names the setting that allows the tool, and --allow-all unless it was given',
+  (agent, tools, setting) => {
+    const { title } = harnesses.find(({ name }) => name === agent)!;
+    const what = `${title} isn't allowed to use ${tools.join(', ')}`;
+    expect(denialMessage(agent, tools)).toBe(`${what}; run with --allow-all, or ${setting}`);
+    expect(denialMessage(agent, tools, true)).toBe(`${what}; ${setting}`);
+  },
+);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { tellingLine } from '../../../src/harness/error-line.ts';
+import { findErrorLine } from '../../../src/harness/error-line.ts';
 import type { AgentErrorKind } from '../../../src/ralph/events.ts';
 
 const kindOf = (lines: readonly string[], own = true): AgentErrorKind | null =>
-  tellingLine(lines, { own })?.kind ?? null;
+  findErrorLine(lines, { own })?.kind ?? null;
 
-describe('what an agent CLI says of itself', () => {
+describe('messages of the agent CLI itself', () => {
   test.each<[string, AgentErrorKind]>([
     // Claude Code
     ['Claude AI usage limit reached|1794790000', 'rate-limit'],
@@ -60,7 +60,7 @@ describe('what an agent CLI says of itself', () => {
   });
 });
 
-describe('what its tools print', () => {
+describe('output of its tools', () => {
   test.each([
     // vitest
     ['✓ src/api.test.ts > client > retries on 429 Too Many Requests 12ms'],
@@ -110,7 +110,7 @@ describe('what its tools print', () => {
   });
 });
 
-describe('among the lines of a test runner', () => {
+describe('between lines of a test runner', () => {
   const tests = ['FAIL  src/api.test.ts', '✓ client > works', 'Tests  1 failed | 12 passed (13)'];
 
   test.each<[string, AgentErrorKind | null]>([
@@ -129,9 +129,9 @@ describe('among the lines of a test runner', () => {
   });
 });
 
-test('a stack below the error does not take it back, and the last telling line counts', () => {
+test('a stack trace after the error is ignored, and the last error line counts', () => {
   const stack = ['at throwErrorIfNotOK (file:///gemini/index.js:1:2)', 'at process.processTicksAndRejections'];
-  expect(tellingLine(['Error: No API key found.', 'Error: 429 Too Many Requests', ...stack], { own: true })).toEqual({
+  expect(findErrorLine(['Error: No API key found.', 'Error: 429 Too Many Requests', ...stack], { own: true })).toEqual({
     line: 'Error: 429 Too Many Requests',
     kind: 'rate-limit',
   });

@@ -30,7 +30,7 @@ const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exi
   const events: AgentEvent[] = [];
   const harness = harnesses.find(({ name }) => name === agent)!;
   const diagnosis = createDiagnosis(harness, false, (event) => events.push(event));
-  const stream = createEventStream(harness.decoder(harness.title), diagnosis.see);
+  const stream = createEventStream(harness.output.decoder(harness.title), diagnosis.see);
   for (const chunk of stdout) stream.write('stdout', chunk);
   stream.write('stderr', bytes(stderr));
   stream.end();
@@ -45,11 +45,11 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const judge = (agent: string, scenario: Scenario) => {
   const { stdout, stderr, exit } = golden(agent, scenario);
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
-  for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.see(event);
+  for (const event of decode(agent, [bytes(stdout)], { stderr, exitCode: exit })) watch.observe(event);
   return watch.judge(exited(exit));
 };
 
-test('there is a recording of every agent that can be run, at the version that is tested', () => {
+test('every agent that can be run has a recording of the tested version', () => {
   expect(recorded).toEqual(Object.keys(agents).toSorted());
   for (const agent of recorded)
     for (const scenario of Object.keys(scenarios)) expect(golden(agent, scenario).version).toBe(agents[agent]!.version);
@@ -77,7 +77,7 @@ const writeTool: Record<string, string> = {
 };
 
 describe.each(recorded)('%s', (agent) => {
-  test('completes: its words, its tool and what it used', () => {
+  test('completes: text, tool and usage are decoded', () => {
     const verdict = judge(agent, 'completes');
     expect(verdict).toMatchObject({
       completionFound: true,
@@ -96,19 +96,19 @@ describe.each(recorded)('%s', (agent) => {
     ]);
   });
 
-  test('goes on: a promise in the output of a tool is none', () => {
+  test('continues: a promise in the output of a tool does not count', () => {
     expect(golden(agent, 'goes-on').stdout).toContain('<promise>COMPLETE</promise>');
     expect(judge(agent, 'goes-on')).toMatchObject({ completionFound: false, rejected: null, error: null });
   });
 
-  test('unauthorised: an error of that kind, with the words of the provider and a way out', () => {
+  test('unauthorised: an auth error with the message of the provider and advice', () => {
     const { completionFound, error } = judge(agent, 'unauthorised');
     expect(completionFound).toBe(false);
     expect(error).toMatchObject({ kind: 'auth' });
     expect(error!.message).toMatch(/no such key.*; sign in with "/);
   });
 
-  test.each(Object.keys(scenarios))('%s: cut at every byte, and anywhere, it is the same', (scenario) => {
+  test.each(Object.keys(scenarios))('%s: decodes the same however it is split', (scenario) => {
     const output = bytes(golden(agent, scenario).stdout);
     const whole = decode(agent, [output]);
     expect(
@@ -130,27 +130,27 @@ const seeDenials = harnesses.filter(
   ({ name, capabilities }) => recorded.includes(name) && capabilities.includes('denials'),
 );
 
-test.each(seeDenials.map(({ name }) => name))('%s, denied: what it may not use, and the way out', (agent) => {
+test.each(seeDenials.map(({ name }) => name))('%s, denied: names the tool and the advice', (agent) => {
   expect(golden(agent, 'denied').exit).toBe(0);
   const { denied } = judge(agent, 'denied');
   expect(denied?.tools).toEqual([{ opencode: 'external_directory', claude: 'Write', copilot: 'create' }[agent]]);
   expect(denied?.message).toMatch(/^\w+( Code)? isn't allowed to use \w+; run with --allow-all, or (set|add|approve) /);
 });
 
-test('OpenCode, denied: it stopped there, which is a failed iteration although it exits with 0', () => {
+test('OpenCode, denied: it stops, and the iteration fails although it exits with 0', () => {
   const { completionFound, error, denied } = judge('opencode', 'denied');
   expect(completionFound).toBe(false);
   expect(error).toEqual({ kind: 'permission', message: denied?.message });
 });
 
-test.each(['claude', 'copilot'])('%s, denied: it went on and finished, and its promise counts', (agent) => {
+test.each(['claude', 'copilot'])('%s, denied: it continues and finishes, and its promise counts', (agent) => {
   expect(judge(agent, 'denied')).toMatchObject({ completionFound: true, rejected: null, error: null });
 });
 
 describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
   const lines = recorded.flatMap((name) => golden(name, 'completes').stdout.split('\n').filter(Boolean));
 
-  test('whatever it prints, the decoder does not throw and does not make up a message', () => {
+  test('the decoder never throws and never invents a message', () => {
     const line = fc.oneof(
       fc.string(),
       fc.json(),
@@ -166,12 +166,12 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
     );
   });
 
-  test('a format that it does not know is plain text, and the loop still works', () => {
+  test('an unknown format is plain text, and the loop still works', () => {
     const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
     for (const event of decode(agent, [
       bytes('{"kind":"message","body":"hi"}\nAll is done.\n<promise>COMPLETE</promise>\n'),
     ]))
-      watch.see(event);
+      watch.observe(event);
     expect(watch.judge(exited(0))).toMatchObject({
       completionFound: true,
     });
@@ -188,7 +188,7 @@ test('a retry of pi that succeeds in the end leaves no error', () => {
   expect(events.filter((event) => event.type === 'error')).toEqual([]);
 });
 
-test('empty turns of pi, to which a background task wakes it, leave the promise as it is', () => {
+test('empty turns of pi, caused by a background task, do not affect the promise', () => {
   const { stdout } = golden('pi', 'completes');
   const turns = [[], [{ type: 'text', text: '  \n' }], [{ type: 'text', text: '\u200b' }]].map((content) => ({
     type: 'message_end',
@@ -198,11 +198,11 @@ test('empty turns of pi, to which a background task wakes it, leave the promise 
   const lines = [...turns, woken, ...turns, { type: 'agent_end', messages: [] }];
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
   for (const event of decode('pi', [bytes(stdout + lines.map((line) => `${JSON.stringify(line)}\n`).join(''))]))
-    watch.see(event);
+    watch.observe(event);
   expect(watch.judge(exited(0))).toMatchObject({ completionFound: true, error: null });
 });
 
-test('the end of a usage limit is taken from the event in which Claude Code says it', () => {
+test('the reset time of a usage limit is read from the event of Claude Code', () => {
   const lines = [
     { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_794_797_020 } },
     { type: 'result', is_error: true, api_error_status: 429, result: "You've hit your 5-hour limit" },
@@ -211,7 +211,7 @@ test('the end of a usage limit is taken from the event in which Claude Code says
   expect(events).toContainEqual(expect.objectContaining({ kind: 'rate-limit', resetsAtMs: 1_794_797_020_000 }));
 });
 
-test('a Gemini that ran out of turns has failed, whatever its result says', () => {
+test('Gemini fails if it runs out of turns, even with a successful result', () => {
   const lines = [
     { type: 'message', role: 'assistant', content: '<promise>COMPLETE</promise>' },
     { type: 'error', severity: 'error', message: 'Maximum session turns exceeded' },
@@ -251,7 +251,7 @@ test.each([
     '',
     'Bash',
   ],
-])('%s: a rule that forbids a tool is a denial, and no error', (agent, line, stderr, tool) => {
+])('%s: a rule that forbids a tool is a denial, not an error', (agent, line, stderr, tool) => {
   const events = decode(agent, [bytes(`${JSON.stringify(line)}\n`)], { stderr });
   expect(events).toContainEqual(expect.objectContaining({ type: 'denied', tool }));
   expect(events).not.toContainEqual(expect.objectContaining({ type: 'error', kind: 'permission' }));
@@ -263,7 +263,7 @@ test.each([
   ['pi', { type: 'message_done', message: 'new words' }],
   ['claude', { type: 'assistant', message: { content: [{ type: 'poem', text: 'new words' }] } }],
   ['gemini', { type: 'message', role: 'poet', content: 'new words' }],
-])('%s: what it says in a way that is new is shown', (agent, line) => {
+])('%s: an unknown part of a message is shown', (agent, line) => {
   const shown = decode(agent, [bytes(`${JSON.stringify(line)}\n`)]).flatMap((event) =>
     event.type === 'text' && event.plain ? [event.text] : [],
   );

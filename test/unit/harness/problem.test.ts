@@ -30,7 +30,7 @@ test.each<[string, number | null, AgentErrorKind]>([
   expect(problemEvent({ message, status })).toMatchObject({ type: 'error', kind });
 });
 
-test('the end of a limit is part of it, and the status is said once', () => {
+test('a rate limit has its reset time, and the status appears once', () => {
   expect(problemEvent({ message: 'Claude AI usage limit reached|1794790000' })).toEqual({
     type: 'error',
     kind: 'rate-limit',

@@ -57,6 +57,6 @@ test.each([
   'resets 45:99pm',
   'try again in 900 days',
   'try again',
-])('%s: nothing is said', (message) => {
+])('%s: has no reset time', (message) => {
   expect(resetTime(message, now)).toBeNull();
 });

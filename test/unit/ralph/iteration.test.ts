@@ -32,7 +32,7 @@ const overload: AgentEvent = { type: 'error', kind: 'overload', message: 'busy' 
 
 const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0) } = {}) => {
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, sent);
-  for (const event of events) watch.see(event);
+  for (const event of events) watch.observe(event);
   return watch.judge(ended);
 };
 
@@ -183,13 +183,13 @@ describe('a promise of an iteration that went wrong is rejected', () => {
       'too long',
       [],
       { end: 'timed-out', exitCode: null, signal: 'SIGTERM', problem: 'it printed nothing' },
-      { kind: 'timeout', message: 'the agent was ended: it printed nothing' },
+      { kind: 'timeout', message: 'the agent was stopped: it printed nothing' },
     ],
     [
       'too much',
       [],
       { end: 'out-of-budget', exitCode: 0, signal: null, problem: 'no money left' },
-      { kind: 'budget', message: 'the agent was ended: no money left' },
+      { kind: 'budget', message: 'the agent was stopped: no money left' },
     ],
     ['an error event', [refused], exited(0), { kind: 'permission', message: 'refused' }],
     ['an error event before the exit code', [refused], exited(1), { kind: 'permission', message: 'refused' }],
@@ -336,7 +336,7 @@ describe('giving up', () => {
   test('with the reason inside of the tag is nearly that', () => {
     expect(judge([message('I tried.\n\n<promise>BLOCKED: no key</promise>')])).toMatchObject({
       blocked: null,
-      rejected: `it must read ${blocked}, with whatever else there is to say outside of it`,
+      rejected: `it must read ${blocked}, with any other text outside of it`,
     });
   });
 
@@ -353,7 +353,7 @@ describe('giving up', () => {
     for (const events of [[message(text)], [plain(text)], text.split('').map(plain)])
       expect(judge(events)).toMatchObject({
         completionFound: false,
-        rejected: 'it gave up as well',
+        rejected: 'it also gave up',
         blocked: 'No key.',
       });
   });

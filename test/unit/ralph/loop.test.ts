@@ -141,7 +141,7 @@ describe('a gate with commands', () => {
 
     expect(reason).toBe('interrupted');
     expect(diary.slice(2)).toEqual(['iteration-pending', 'run-ended']);
-    expect(stop).toMatchObject({ cause: 'signal', detail: expect.stringContaining('the gate of iteration 1') });
+    expect(stop).toMatchObject({ cause: 'signal', detail: expect.stringContaining('the checks of iteration 1') });
   });
 
   test('is all that is run of an iteration that is pending, before any limit', async () => {

@@ -54,25 +54,20 @@ const notStarted = {
 
 describe('when it stops, and why', () => {
   test.each<[string, Row, Stop['cause'], string]>([
-    ['a promise', { record: promised }, 'promise', 'promised in iteration 1'],
+    ['a promise', { record: promised }, 'promise', 'done in iteration 1'],
     [
       'a promise at the minimum',
       { record: { ...promised, iteration: 3 }, plan: { minIterations: 3 } },
       'promise',
-      'promised in iteration 3',
+      'done in iteration 3',
     ],
     [
       'a promise at the limit',
       { record: { ...promised, iteration: 5 }, plan: { maxIterations: 5 } },
       'promise',
-      'promised in iteration 5',
+      'done in iteration 5',
     ],
-    [
-      'a promise before an interruption',
-      { record: promised, stopSignal: 'SIGINT' },
-      'promise',
-      'promised in iteration 1',
-    ],
+    ['a promise before an interruption', { record: promised, stopSignal: 'SIGINT' }, 'promise', 'done in iteration 1'],
     ['an interruption', { stopSignal: 'SIGTERM' }, 'signal', 'stopped by SIGTERM'],
     [
       'an interruption before a promise that comes too early',
@@ -108,37 +103,32 @@ describe('when it stops, and why', () => {
       'a failure with --fail-fast',
       { record: { ...crashed, iteration: 2 }, plan: { failFast: true }, failures: 1 },
       'fail-fast',
-      'iteration 2 failed and --fail-fast is given: the agent exited with code 1',
+      'iteration 2 failed (--fail-fast): the agent exited with code 1',
     ],
     [
       'a failure with --fail-fast before the limit',
       { record: crashed, plan: { failFast: true, maxIterations: 1 }, failures: 1 },
       'fail-fast',
-      'iteration 1 failed and --fail-fast is given: the agent exited with code 1',
+      'iteration 1 failed (--fail-fast): the agent exited with code 1',
     ],
-    [
-      'the limit',
-      { record: { iteration: 50 } },
-      'max-iterations',
-      '--max-iterations 50 reached without a promise that counts',
-    ],
+    ['the limit', { record: { iteration: 50 } }, 'max-iterations', 'stopped at --max-iterations 50 before it was done'],
     [
       'the limit, when the last iteration fails',
       { record: { ...crashed, iteration: 50 }, failures: 1 },
       'max-iterations',
-      '--max-iterations 50 reached without a promise that counts',
+      'stopped at --max-iterations 50 before it was done',
     ],
     [
       'a limit that is lower than where a run is resumed',
       { record: { iteration: 9 }, plan: { maxIterations: 5 } },
       'max-iterations',
-      '--max-iterations 5 reached without a promise that counts',
+      'stopped at --max-iterations 5 before it was done',
     ],
     [
       'a promise before giving up, which the iteration settles',
       { record: { ...promised, blocked: 'no key' } },
       'promise',
-      'promised in iteration 1',
+      'done in iteration 1',
     ],
     ['giving up', { record: { blocked: 'no key' } }, 'blocked-promise', 'the agent gave up: no key'],
     [
@@ -151,7 +141,7 @@ describe('when it stops, and why', () => {
       'a promise that was verified',
       { record: { ...promised, gate: { passed: true, tampering: [], openTasks: [], runs: [green] } } },
       'promise',
-      'promised and verified in iteration 1',
+      'done and verified in iteration 1',
     ],
     [
       'too many failures',
@@ -183,13 +173,8 @@ describe('when it stops, and why', () => {
       'max-failures',
       '4 iterations in a row failed (--max-failures): the agent exited with code 1',
     ],
-    [
-      'the time',
-      { elapsedMs: 10, limits: { maxDurationMs: 10 } },
-      'max-duration',
-      'the time of --max-duration is over',
-    ],
-    ['the clock', { nowMs: 10, limits: { untilMs: 10 } }, 'until', 'the time of --until has come'],
+    ['the time', { elapsedMs: 10, limits: { maxDurationMs: 10 } }, 'max-duration', '--max-duration reached'],
+    ['the clock', { nowMs: 10, limits: { untilMs: 10 } }, 'until', '--until reached'],
     [
       'the money',
       { usage: used({ costUsd: 5.129 }), limits: { maxCostUsd: 5 } },
@@ -225,7 +210,7 @@ describe('when it stops, and why', () => {
         limits: { maxFailures: 1, maxStalled: 1, maxDurationMs: 1, untilMs: 1, maxCostUsd: 1, maxTokens: 1 },
       },
       'promise',
-      'promised in iteration 1',
+      'done in iteration 1',
     ],
   ])('%s', (_, row, cause, detail) => {
     expect(decideOn(row)).toEqual({ next: 'stop', stop: { cause, detail } });

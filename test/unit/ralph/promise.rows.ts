@@ -242,7 +242,7 @@ export const counts: readonly Row[] = [
 ];
 
 const inSentence = 'it was in the middle of a sentence';
-const onLine = 'there was more behind it on its line';
+const onLine = 'there was more text after it on its line';
 const moreToSay = 'the agent had more to say after it';
 const inCode = 'it was quoted as code';
 const ledUpTo = 'it was announced, not stated';
@@ -750,7 +750,7 @@ export const nearMisses: readonly (readonly [name: string, text: string, why: st
     `it must read ${tag}, not &lt;promise&gt;COMPLETE&lt;/promise&gt;`,
   ],
   ['decorated', '**<promise>complete</promise>** ✅', `it must read ${tag}, not <promise>complete</promise>`],
-  ['two lines', '<promise>ALL\nDONE</promise>', 'its text, "ALL DONE", must stand on one line', 'ALL DONE'],
+  ['two lines', '<promise>ALL\nDONE</promise>', 'its text, "ALL DONE", must be on one line', 'ALL DONE'],
   [
     'two blanks',
     '<promise>ALL  DONE</promise>',
@@ -766,7 +766,7 @@ export const nearMisses: readonly (readonly [name: string, text: string, why: st
   [
     'a note inside',
     '<promise>COMPLETE: all 42 tests pass</promise>',
-    `it must read ${tag}, with whatever else there is to say outside of it`,
+    `it must read ${tag}, with any other text outside of it`,
   ],
   ['in a sentence', 'I will print <promise>complete</promise> when it is done.', inSentence],
   ['with words behind it', '<promise>complete</promise>\n\nGood night.', moreToSay],

@@ -20,7 +20,7 @@ const tool: AgentEvent = { type: 'tool', tool: 'bash', title: 'npm test' };
 
 const judge = (events: readonly AgentEvent[], completionPromise = 'COMPLETE') => {
   const watch = observeIteration({ completionPromise, blockedPromise: 'BLOCKED' }, 'Do it.');
-  for (const event of events) watch.see(event);
+  for (const event of events) watch.observe(event);
   const { completionFound, rejected, mentions, evidence, blocked } = watch.judge({
     end: 'exited',
     exitCode: 0,

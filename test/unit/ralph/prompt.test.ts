@@ -13,16 +13,19 @@ import { crash, recordWith } from './records.ts';
 
 const full = {
   changeId: '002-01_add-ralph-loop',
+  changeFolder: '.spool/changes/002-01_add-ralph-loop',
   moduleId: '002',
   iteration: 3,
   maxIterations: 50,
   minIterations: 2,
   completionPromise: 'COMPLETE',
   contextContent: 'The API moved to `/v2`.\n',
-  lastResult: '\nIt changed no file. If you are stuck, try another way.\n',
+  lastResult: '\nIt changed no files. If you are stuck, try another approach.\n',
   proposal: '# Add the loop\n\n## Why\n\nNobody wants to press Enter all night.\n',
   module: '# Ralph\n\nThe loop and all that belongs to it.\n',
+  tasksFile: 'tasks.md',
   files: ['specs/ralph-loop/spec.md', 'tasks.md', 'design.md'],
+  hasSpecs: true,
 } satisfies PromptOptions;
 
 const userPrompt = 'Begin with the tests.\n';
@@ -125,7 +128,7 @@ describe('the preamble', () => {
   test('is no promise when an agent repeats it, whatever the promise is', () => {
     const word = fc
       .oneof(fc.string(), fc.constantFrom('ALL DONE', '```', '~~~', 'a`b', '**', '--', 'promise'))
-      .map((text) => parseValue('word', text))
+      .map((text) => parseValue('line', text))
       .filter((value) => typeof value === 'string');
     fc.assert(
       fc.property(word, (completionPromise) => {
@@ -191,7 +194,7 @@ describe('what is said of the iteration before', () => {
     ['it changed nothing', recordWith({ git: nothingChanged }), /changed no file/],
     ['it failed', recordWith({ error: crash }), /failed: the agent exited with code 1\./],
     ['it failed and changed nothing', recordWith({ error: crash, git: nothingChanged }), /failed/],
-    ['it promised too early', recordWith({ completionFound: true }), /more iterations were asked for/],
+    ['it promised too early', recordWith({ completionFound: true }), /more iterations were requested/],
     [
       'its promise was rejected',
       recordWith({ rejected: crash.message, error: crash }),
@@ -214,7 +217,7 @@ describe('what is said of the iteration before', () => {
       'the same error again',
       recordWith({ error: crash }),
       { stalled: 0, sameErrorCount: 2 },
-      /same error has come 2 times/,
+      /same error occurred 2 times/,
     ],
     [
       'the same call over and over',
@@ -240,20 +243,20 @@ describe('what is said of the iteration before', () => {
   test('a gate that is red comes with the end of its output, in a fence that it cannot close', () => {
     const run = { command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'a\n```\nb' } as const;
     const gate = { passed: false, tampering: [], openTasks: [], runs: [run] };
-    const refused = describeResult(recordWith({ gate, rejected: '"npm test" failed twice' }), {
+    const refused = describeResult(recordWith({ gate, rejected: '"npm test" failed' }), {
       stalled: 0,
       sameErrorCount: 0,
     });
-    expect(refused).toMatch(/not accepted: "npm test" failed twice\./);
-    expect(refused).toContain('The end of what "npm test" printed:\n\n````\na\n```\nb\n````');
+    expect(refused).toMatch(/not accepted: "npm test" failed\./);
+    expect(refused).toContain('The end of the output of "npm test":\n\n````\na\n```\nb\n````');
     expect(describeResult(recordWith({ gate }), { stalled: 0, sameErrorCount: 0 })).toContain(
-      'a state that does not hold: "npm test" failed twice, with exit code 1.',
+      'a state that does not pass the checks: "npm test" failed (exit code 1, retried once).',
     );
   });
 });
 
 const promises = (promise: string, text: string): boolean => {
   const watch = observeIteration({ completionPromise: promise, blockedPromise: 'BLOCKED' }, '');
-  watch.see({ type: 'text', text, plain: false });
+  watch.observe({ type: 'text', text, plain: false });
   return watch.promised();
 };

@@ -6,7 +6,7 @@ const tag = '<promise>COMPLETE</promise>';
 
 const completes = (text: string, { plain = true, trailer = [] as string[] } = {}): boolean => {
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, 'Do it.');
-  for (const event of plain ? text.split('').map(textOf) : [textOf(text, false)]) watch.see(event);
+  for (const event of plain ? text.split('').map(textOf) : [textOf(text, false)]) watch.observe(event);
   return watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null }).completionFound;
 };
 
@@ -105,7 +105,7 @@ describe('words of the agent', () => {
 test('the refusal names the setting, in plain output only', () => {
   const rejected = (plain: boolean) => {
     const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
-    watch.see(textOf(`${tag}\nmy-agent: bye\n`, plain));
+    watch.observe(textOf(`${tag}\nmy-agent: bye\n`, plain));
     return watch.judge({ end: 'exited', exitCode: 0, signal: null, problem: null }).rejected;
   };
   expect(rejected(true)).toBe(

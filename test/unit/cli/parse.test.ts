@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/commands/table.ts';
-import { renderHelp } from '../../src/cli/help.ts';
-import { parse } from '../../src/cli/parse.ts';
+import { commands, groups } from '../../../src/commands/table.ts';
+import { renderHelp } from '../../../src/cli/help.ts';
+import { parse } from '../../../src/cli/parse.ts';
 
 const call = (...argv: string[]) => {
   const parsed = parse(argv);
-  if (parsed.kind !== 'call') throw new Error(`it is ${parsed.kind}`);
+  if (parsed.kind !== 'call') throw new Error(`parsed as ${parsed.kind}`);
   return { command: parsed.command.name, ...parsed.given };
 };
 
 const about = (...argv: string[]) => {
   const parsed = parse(argv);
-  if (parsed.kind !== 'help') throw new Error(`it is ${parsed.kind}`);
+  if (parsed.kind !== 'help') throw new Error(`parsed as ${parsed.kind}`);
   return typeof parsed.about === 'object' ? (parsed.about?.name ?? 'all') : `${parsed.about} …`;
 };
 
-describe('a call', () => {
+describe('parses a call', () => {
   test.each([
-    [['ralph'], { command: 'ralph', argument: undefined, rawFlags: {} }],
-    [['loop', 'Go.'], { command: 'ralph', argument: 'Go.' }],
-    [['ralph', '--change', '002-01', 'Go.'], { argument: 'Go.', rawFlags: { change: ['002-01'] } }],
-    [['ralph', 'Go.', '--change=002-01'], { argument: 'Go.', rawFlags: { change: ['002-01'] } }],
+    [['ralph'], { command: 'ralph', args: [], rawFlags: {} }],
+    [['loop', 'Go.'], { command: 'ralph', args: ['Go.'] }],
+    [['ralph', '--change', '002-01', 'Go.'], { args: ['Go.'], rawFlags: { change: ['002-01'] } }],
+    [['ralph', 'Go.', '--change=002-01'], { args: ['Go.'], rawFlags: { change: ['002-01'] } }],
     [['ralph', '--change', 'a', '--change', 'b'], { rawFlags: { change: ['a', 'b'] } }],
     [['ralph', '--model', 'a', '--model', 'b'], { rawFlags: { model: 'b' } }],
     [['ralph', '--no-commit', '--no-stream'], { rawFlags: { commit: false, stream: false } }],
@@ -28,11 +28,11 @@ describe('a call', () => {
     [['ralph', '--model='], { rawFlags: { model: '' } }],
     [['ralph', '--add-context', '--help me'], { rawFlags: { addContext: '--help me' } }],
     [['ralph', '--add-context', '-5'], { rawFlags: { addContext: '-5' } }],
-    [['ralph', '--', '--change'], { argument: '--change', rawFlags: {} }],
-    [['ralph', '--', '-h'], { argument: '-h' }],
-    [['ralph', ''], { argument: '' }],
-    [['create', 'change', 'x', '--module', '001'], { command: 'create change', argument: 'x' }],
-    [['diff', '002-01', '0..7', '--stat'], { argument: '002-01', second: '0..7', rawFlags: { stat: true } }],
+    [['ralph', '--', '--change'], { args: ['--change'], rawFlags: {} }],
+    [['ralph', '--', '-h'], { args: ['-h'] }],
+    [['ralph', ''], { args: [''] }],
+    [['create', 'change', 'x', '--module', '001'], { command: 'create change', args: ['x'] }],
+    [['diff', '002-01', '0..7', '--stat'], { args: ['002-01', '0..7'], rawFlags: { stat: true } }],
   ])('%j', (argv, expected) => {
     expect(call(...argv)).toMatchObject(expected);
   });
@@ -53,7 +53,7 @@ describe('help', () => {
     [['create', '-h'], 'create …'],
     [['create', 'module', '--help'], 'create module'],
     [['ralph', '--unknown', '--help'], 'ralph'],
-  ])('%j is about %s', (argv, expected) => {
+  ])('%j shows help for %s', (argv, expected) => {
     expect(about(...argv)).toBe(expected);
   });
 
@@ -64,11 +64,19 @@ describe('help', () => {
         0,
         lines.findIndex((line) => /^(?:Examples|Start with):$/.test(line)),
       );
-      // Terms are not broken, and beside a long one the text has forty columns at least.
+      // Terms are not wrapped, and the text next to a long term has at least forty columns.
       const widest = Math.max(...wrapped.map((line) => line.length));
       expect(widest).toBeLessThanOrEqual(Math.max(columns, 80));
     }
   });
+});
+
+test('every summary and option help is in sentence case', () => {
+  const texts = commands.flatMap(({ summary, positionals, options }) => [
+    summary,
+    ...[...positionals, ...options].map(({ help }) => help),
+  ]);
+  for (const text of [...texts, ...Object.values(groups)]) expect(text).toMatch(/^[A-Z].*[^.]$/);
 });
 
 test.each([
@@ -76,18 +84,18 @@ test.each([
   [['--hlp'], `Unknown option '--hlp' (did you mean --help?). See "spool --help".`],
   [['ralf'], `Unknown command 'ralf' (did you mean ralph?). See "spool --help".`],
   [['help', 'nothing'], `Unknown command 'nothing'. See "spool --help".`],
-  [['create'], 'Which one: module, change? See "spool create --help".'],
+  [['create'], `Missing subcommand for 'create': module or change. See "spool create --help".`],
   [['create', 'modul'], `Unknown command 'modul' (did you mean module?). See "spool create --help".`],
   [
     ['list', 'x'],
-    `Too many arguments for 'list'. Expected 0 arguments but got 1; put quotes around a text with spaces. See "spool list --help".`,
+    `Too many arguments for 'list'. Expected 0 arguments but got 1; quote arguments that contain spaces. See "spool list --help".`,
   ],
   [['show'], `Missing required argument 'id'. See "spool show --help".`],
   [['rewind', '002-01'], `Missing required argument 'n'. See "spool rewind --help".`],
   [['ralph', '--status=x'], `Unknown option '--status=x' (did you mean --status?). See "spool ralph --help".`],
   [['ralph', '--commit'], `Unknown option '--commit' (did you mean --no-commit?). See "spool ralph --help".`],
-  [['ralph', '--change'], `Option '--change <id>' argument missing. See "spool ralph --help".`],
+  [['ralph', '--change'], `Option '--change <id>' needs a value. See "spool ralph --help".`],
   [['ralph', '-abc'], `Unknown option '-a'. See "spool ralph --help".`],
-])('%j is an error', (argv, message) => {
+])('%j is a usage error', (argv, message) => {
   expect(() => parse(argv)).toThrow(expect.objectContaining({ message, exitCode: 2 }) as Error);
 });

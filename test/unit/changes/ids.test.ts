@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeNumber, isSlug, matchId, moduleOf, toSlug } from '../../../src/changes/ids.ts';
+import { matchId } from '../../../src/changes/ids.ts';
+import { changeNumber, isSlug, moduleOf, toSlug } from '../../../src/changes/spool/ids.ts';
 
 const ids = ['001-01_init', '002-01_add-loop', '002-02_add-status', '002-02_add-status-line'];
 
@@ -83,7 +84,7 @@ describe('changeNumber', () => {
   test.each([
     ['002-01_add-loop', '002', 1],
     ['002-10_x', '002', 10],
-    ['2026-01-02-002-07_archived', '002', 7],
+    ['2026-01-02-002-07_archived', '002', null],
     ['002-01_add-loop', '001', null],
     ['2026-01-02-002-07_archived', '026', null],
     ['add-loop', '002', null],

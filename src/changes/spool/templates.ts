@@ -1,5 +1,3 @@
-/** What new files start with. Every heading asks a question whose answer the agent needs. */
-
 export const moduleTemplate = (id: string, slug: string) => `# Module ${id}: ${titleOf(slug)}
 
 ## Purpose
@@ -42,7 +40,7 @@ export const proposalTemplate = (id: string, slug: string) => `# ${titleOf(slug)
 -
 `;
 
-/** Nobody has written anything into it but a title: there is nothing that an agent could do. */
+/** Whether nothing but the title of the template was edited, so that an agent would have nothing to do. */
 export const isUntouchedProposal = (text: string): boolean => {
   const written = (markdown: string) =>
     withoutComments(markdown)

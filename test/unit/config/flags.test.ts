@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { envOf, type Flag, type FlagName, flagNames, flagOf, flags } from '../../src/config/flags.ts';
-import { type ValueKind, parseValue, type Value } from '../../src/config/values.ts';
+import { canComeFrom, envOf, type Flag, type FlagName, flagNames, flagOf, flags } from '../../../src/config/flags.ts';
+import { type ValueKind, parseValue, type Value } from '../../../src/config/values.ts';
 
-describe('a value as it is typed', () => {
+describe('parseValue', () => {
   const counts: [string, Value | null][] = [
     ['1', 1],
     ['50', 50],
@@ -29,7 +29,7 @@ describe('a value as it is typed', () => {
   ];
   const rows: Record<ValueKind, [string, Value | null][]> = {
     count: [...counts, ['unlimited', null]],
-    limit: [...counts, ['unlimited', Infinity], [' unlimited ', Infinity], ['Unlimited', null]],
+    'count-or-unlimited': [...counts, ['unlimited', Infinity], [' unlimited ', Infinity], ['Unlimited', null]],
     duration: [
       ['500ms', 500],
       ['30s', 30_000],
@@ -50,13 +50,13 @@ describe('a value as it is typed', () => {
       ['', null],
       [' ', null],
     ],
-    span: [
+    'duration-or-unlimited': [
       ['8h', 28_800_000],
       ['unlimited', Infinity],
       ['never', null],
       ['8', null],
     ],
-    money: [
+    'money-or-unlimited': [
       ['5', 5],
       ['2.50', 2.5],
       ['$20', 20],
@@ -66,7 +66,7 @@ describe('a value as it is typed', () => {
       ['5€', null],
       ['', null],
     ],
-    clock: [
+    'time-of-day': [
       ['07:00', '07:00'],
       ['7:00', '7:00'],
       ['23:59', '23:59'],
@@ -89,7 +89,7 @@ describe('a value as it is typed', () => {
       [' \n ', null],
       ['a\u0007b', null],
     ],
-    switch: [
+    boolean: [
       ['true', true],
       ['1', true],
       ['false', false],
@@ -126,7 +126,7 @@ describe('a value as it is typed', () => {
       ['opencode:a\u0007b', null],
       ['', null],
     ],
-    word: [
+    line: [
       ['ALL\nDONE', null],
       ['\u001b[1mDONE', null],
       ['COMPLETE', 'COMPLETE'],
@@ -146,7 +146,7 @@ describe('a value as it is typed', () => {
   });
 });
 
-describe('names', () => {
+describe('flag and variable names', () => {
   test.each<[FlagName, string, string]>([
     ['change', '--change', 'SPOOL_CHANGE'],
     ['maxIterations', '--max-iterations', 'SPOOL_MAX_ITERATIONS'],
@@ -157,12 +157,12 @@ describe('names', () => {
     ['interactive', '--no-interactive', 'SPOOL_INTERACTIVE'],
     ['commit', '--no-commit', 'SPOOL_COMMIT'],
     ['stream', '--no-stream', 'SPOOL_STREAM'],
-  ])('%s: %s, %s', (name, flag, variable) => {
+  ])('%s is %s and %s', (name, flag, variable) => {
     expect(flagOf(name)).toBe(flag);
     expect(envOf(name)).toBe(variable);
   });
 
-  test('no two flags share one', () => {
+  test('are unique', () => {
     const all = flagNames.flatMap((name) => [
       flagOf(name),
       ...((flags[name] as Flag).aliases?.map((alias) => `--${alias}`) ?? []),
@@ -174,13 +174,20 @@ describe('names', () => {
 
 const defaults = flagNames.flatMap((name): [FlagName, ValueKind, string][] => {
   const flag: Flag = flags[name];
-  return flag.fallback === undefined ? [] : [[name, flag.kind, flag.fallback]];
+  return typeof flag.default === 'string' ? [[name, flag.kind, flag.default]] : [];
 });
 
-test.each(defaults)('the default of %s is a %s: %s', (_, kind, fallback) => {
-  expect(parseValue(kind, fallback)).not.toBeNull();
+test.each(defaults)('the default of %s is a valid %s: %s', (_, kind, text) => {
+  expect(parseValue(kind, text)).not.toBeNull();
 });
 
-test('what widens the permissions of an agent is never taken from a project', () => {
-  expect(flags.allowAll.from).not.toContain('config');
+test.each<FlagName>(['allowAll', 'allowTampering', 'sandboxAllow', 'sandboxWrite'])(
+  '%s cannot be set in the config file of a project',
+  (name) => {
+    expect(canComeFrom('config', name)).toBe(false);
+  },
+);
+
+test('every help text is in sentence case', () => {
+  for (const name of flagNames) expect(flags[name].help).toMatch(/^[A-Z].*[^.]$/);
 });

@@ -1,0 +1,57 @@
+export type DocumentKind = 'proposal' | 'spec' | 'tasks' | 'design' | 'module';
+
+/** A file that defines what a change must achieve. */
+export interface ChangeDocument {
+  readonly kind: DocumentKind;
+  /** Relative to the root. */
+  readonly path: string;
+  /** A short name: that of a spec is relative to the folder of the specs, such as `login/spec.md`. */
+  readonly name: string;
+}
+
+export interface ChangeFile {
+  readonly kind: DocumentKind | 'other';
+  /** Relative to the folder of the change. */
+  readonly name: string;
+}
+
+/**
+ * A change, independent of where it is read: all paths are relative to a root, which is the project or the project's
+ * folder in a worktree. None of its files has to exist.
+ */
+export interface Change {
+  readonly id: string;
+  /** The name of its source. */
+  readonly source: string;
+  /** The id of its module. */
+  readonly module: string | null;
+  readonly folder: string;
+  /** The task as the agent gets it, and the first file that a user edits. */
+  readonly proposalFile: string;
+  readonly tasksFile: string;
+  /** What the guard watches. Files with a fixed name are listed whether or not they exist. */
+  documents(root: string): ChangeDocument[];
+  /** Existing files besides the proposal, in the order in which an agent should read them: specs first. */
+  files(root: string): ChangeFile[];
+  /** Files and folders that a worktree gets a copy of. */
+  planningPaths(root: string): string[];
+}
+
+/** A place where changes are written down. */
+export interface ChangeSource {
+  readonly name: string;
+  /** Where its changes are, relative to a root. */
+  readonly folder: string;
+  /** Folders, relative to a root, whose files plan work and are not work themselves. */
+  readonly planningFolders: readonly string[];
+  /** The ids of active changes, sorted. */
+  list(root: string): Promise<string[]>;
+  listArchived(root: string): Promise<string[]>;
+  has(root: string, id: string): boolean;
+  /** Only for ids that `list` has returned: a made-up one could lead out of the folder. */
+  change(id: string): Change;
+  /** Whether a path, relative to a root, is the task file of any of its changes. */
+  isTasksFile(path: string): boolean;
+  /** Moves a change out of the active ones and returns its new path, relative to the root. */
+  archive(root: string, change: Change): string;
+}

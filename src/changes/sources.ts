@@ -1,0 +1,47 @@
+import { userError } from '../errors.ts';
+import type { Project } from '../store/project.ts';
+import { matchId } from './ids.ts';
+import type { Change, ChangeSource } from './source.ts';
+import { spoolSource } from './spool/spool.ts';
+
+/** If two sources have a change with the same id, the first one wins. */
+const sources: readonly [ChangeSource, ...ChangeSource[]] = [spoolSource];
+
+/** Where changes are looked for, for messages. */
+export const sourceFolders = sources.map(({ folder }) => folder).join(', ');
+
+export const planningFolders: readonly string[] = sources.flatMap((source) => source.planningFolders);
+
+export const listChanges = async ({ root }: Project): Promise<string[]> => {
+  const ids = await Promise.all(sources.map((source) => source.list(root)));
+  return [...new Set(ids.flat())].toSorted();
+};
+
+export const listArchived = async ({ root }: Project): Promise<string[]> =>
+  (await Promise.all(sources.map((source) => source.listArchived(root)))).flat();
+
+/** Returns the id of the active change that matches; throws an error that lists the candidates if not exactly one does. */
+export const resolveChange = async (project: Project, query: string): Promise<string> => {
+  const ids = await listChanges(project);
+  const match = matchId(query, ids);
+  switch (match.kind) {
+    case 'one':
+      return match.id;
+    case 'several':
+      throw userError('ambiguous-change', query, match.ids);
+    case 'none':
+      throw userError('unknown-change', { query, folder: sourceFolders, near: match.near, ids });
+  }
+};
+
+/** The change with an id from `listChanges`, or from a run. It may be gone, for example while another branch is checked out. */
+export const changeOf = ({ root }: Project, id: string): Change =>
+  (sources.find((source) => source.has(root, id)) ?? sources[0]).change(id);
+
+export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
+  (await listChanges(project)).filter((id) => changeOf(project, id).module === moduleId);
+
+export const archiveChange = ({ root }: Project, change: Change): string =>
+  sources.find(({ name }) => name === change.source)!.archive(root, change);
+
+export const isTasksFile = (path: string): boolean => sources.some((source) => source.isTasksFile(path));

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { userError } from '../../errors.ts';
+import { createFolder, writeOwn } from '../../files/own.ts';
+import { type Project, stateFolder } from '../../store/project.ts';
+import { changeNumber, isSlug, toSlug } from './ids.ts';
+import { acquireLock, type Lock } from '../../store/lock.ts';
+import { hideStateFromGit } from '../../store/folders.ts';
+import type { Change } from '../source.ts';
+import { listModules, moduleIdOf } from './modules.ts';
+import { changesPath, modulesPath } from './paths.ts';
+import { spoolSource } from './spool.ts';
+import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
+
+/** The folders that a project needs for changes and modules. */
+export const planningFoldersOf = ({ root }: Project): string[] => [join(root, changesPath), join(root, modulesPath)];
+
+/** Creates a module with the next free number. `file` is relative to the project. */
+export const createModule = async (project: Project, slug: string): Promise<{ name: string; file: string }> => {
+  checkSlug(slug);
+  return withCreateLock(project, async () => {
+    const used = listModules(project).map((name) => Number(moduleIdOf(name)));
+    const id = nextNumber(used, 3, 'modules');
+    const name = `${id}_${slug}`;
+    const folder = join(modulesPath, name);
+    const file = join(folder, 'module.md');
+    createFolder(join(project.root, folder));
+    writeOwn(join(project.root, file), moduleTemplate(id, slug), 'create');
+    return { name, file };
+  });
+};
+
+/** Creates a change with the lowest number above all that the module has ever used, archived changes included. */
+export const createChange = async (project: Project, moduleId: string, slug: string): Promise<Change> => {
+  checkSlug(slug);
+  return withCreateLock(project, async () => {
+    const { root } = project;
+    const ids = [...(await spoolSource.list(root)), ...(await spoolSource.listArchived(root))];
+    const used = ids.map((id) => changeNumber(id, moduleId)).filter((number) => number !== null);
+    const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
+    const change = spoolSource.change(id);
+    createFolder(join(root, change.folder));
+    writeOwn(join(root, change.proposalFile), proposalTemplate(id, slug), 'create');
+    writeOwn(join(root, change.tasksFile), tasksTemplate(slug), 'create');
+    return change;
+  });
+};
+
+const checkSlug = (slug: string): void => {
+  if (!isSlug(slug)) throw userError('bad-slug', slug, toSlug(slug));
+};
+
+const nextNumber = (used: readonly number[], digits: number, what: string): string => {
+  const next = String(Math.max(0, ...used) + 1);
+  if (next.length > digits) throw userError('ids-exhausted', what);
+  return next.padStart(digits, '0');
+};
+
+const longestWaitMs = 5000;
+
+/** Two processes at the same time would take the same number. */
+const withCreateLock = async <Result>(project: Project, create: () => Promise<Result>): Promise<Result> => {
+  hideStateFromGit(project);
+  const lock = await waitForLock(join(stateFolder(project), 'create.lock'));
+  try {
+    return await create();
+  } finally {
+    lock.release();
+  }
+};
+
+const waitForLock = async (path: string): Promise<Lock> => {
+  for (const deadline = performance.now() + longestWaitMs; ; await delay(10)) {
+    const locking = acquireLock(path, 'create');
+    if (locking.kind === 'held') return locking;
+    if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);
+  }
+};

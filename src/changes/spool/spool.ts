@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { userError } from '../../errors.ts';
+import { createFolder, filesBelow, renameOwn } from '../../files/own.ts';
+import { folderNames, statsOf } from '../../files/read.ts';
+import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
+import { moduleOf } from './ids.ts';
+import { moduleFile, moduleFolder } from './modules.ts';
+import { archivePath, changesPath } from './paths.ts';
+
+/** `.spool/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
+export const spoolSource: ChangeSource = {
+  name: 'spool',
+  folder: changesPath,
+  planningFolders: ['.spool'],
+  list: async (root) => folderNames(join(root, changesPath)).filter((name) => name !== 'archive'),
+  listArchived: async (root) => folderNames(join(root, archivePath)).map((name) => name.replace(archiveDate, '')),
+  has: (root, id) => statsOf(join(root, changesPath, id))?.isDirectory() ?? false,
+  change: (id) => createChange(id),
+  isTasksFile: (path) => taskFile.test(path),
+  archive(root, { id, folder }) {
+    const target = join(archivePath, `${new Date().toISOString().slice(0, 10)}-${id}`);
+    if (existsSync(join(root, target))) throw userError('already-archived', target);
+    createFolder(join(root, archivePath));
+    renameOwn(join(root, folder), join(root, target));
+    return target;
+  },
+};
+
+const archiveDate = /^\d{4}-\d{2}-\d{2}-/;
+const taskFile = /^\.spool[/\\]changes[/\\][^/\\]+[/\\]tasks\.md$/;
+
+const createChange = (id: string): Change => {
+  const folder = join(changesPath, id);
+  const module = moduleOf(id);
+  const specsFolder = join(folder, 'specs');
+  const at = (name: string) => join(folder, name);
+  return {
+    id,
+    source: spoolSource.name,
+    module,
+    folder,
+    proposalFile: at('proposal.md'),
+    tasksFile: at('tasks.md'),
+    documents(root) {
+      const modulePath = module === null ? null : moduleFile(root, module);
+      return [
+        { kind: 'proposal', path: at('proposal.md'), name: 'proposal.md' },
+        ...filesBelow(join(root, specsFolder)).map((name): ChangeDocument => ({
+          kind: 'spec',
+          path: join(specsFolder, name),
+          name,
+        })),
+        { kind: 'tasks', path: at('tasks.md'), name: 'tasks.md' },
+        { kind: 'design', path: at('design.md'), name: 'design.md' },
+        ...(modulePath === null ? [] : [{ kind: 'module' as const, path: modulePath, name: 'module.md' }]),
+      ];
+    },
+    files: (root) =>
+      filesBelow(join(root, folder))
+        .filter((name) => name !== 'proposal.md' && !/(?:^|\/)\./.test(name))
+        .slice(0, mostFiles)
+        .map((name) => ({ kind: kindOf(name), name }))
+        .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || (a.name < b.name ? -1 : 1)),
+    planningPaths(root) {
+      const moduleAt = module === null ? null : moduleFolder(root, module);
+      return [folder, ...(moduleAt === null ? [] : [moduleAt])];
+    },
+  };
+};
+
+/** More files of a change are not listed. */
+const mostFiles = 1000;
+
+const order: readonly ChangeFile['kind'][] = ['spec', 'tasks', 'design', 'other'];
+
+const kindOf = (name: string): ChangeFile['kind'] => {
+  if (name.startsWith('specs/')) return 'spec';
+  return name === 'tasks.md' ? 'tasks' : name === 'design.md' ? 'design' : 'other';
+};

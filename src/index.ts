@@ -1,0 +1,221 @@
+import { resolveChange } from './changes/sources.ts';
+import { flagNames, type FlagName, flagOf } from './config/flags.ts';
+import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
+import { UserError } from './errors.ts';
+import type { AgentFunction } from './harness/agent-function.ts';
+import { functionHarness, openFunction } from './harness/function.ts';
+import { findHarness, missingBinary } from './harness/registry.ts';
+import { openSpawned } from './harness/spawned.ts';
+import { stopSignalsOf } from './process/signals.ts';
+import type { IterationRecord, RunEvent, StopReason } from './ralph/events.ts';
+import { currentStatus, type RunView } from './ralph/view.ts';
+import { withoutSecrets } from './report/reporter.ts';
+import { startRun as start } from './run/start.ts';
+import { trustRuns } from './run/trust.ts';
+import { createRedactor } from './secrets/redact.ts';
+import { requestControl } from './store/control.ts';
+import { followRun as follow } from './store/follow.ts';
+import { lastRecords } from './store/history.ts';
+import { findProject, type Project } from './store/project.ts';
+import { asRecorded, recordFolder } from './store/record.ts';
+import { loopOwner, readRun as readSaved } from './store/state.ts';
+
+export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
+export type { AgentEvent, IterationRecord, RunEvent, StopReason, Usage } from './ralph/events.ts';
+export type { RunView } from './ralph/view.ts';
+export type { Project };
+
+/** What the caller got wrong, or what the machine lacks. Anything else that is thrown is a bug in Spool. */
+export class SpoolError extends Error {
+  /** One of the codes in docs/errors.md. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = 'SpoolError';
+    this.code = code;
+  }
+}
+
+/** Opens the project at or above a folder. */
+export const openProject = (folder: string): Project => {
+  try {
+    return findProject(folder);
+  } catch (error) {
+    throw asSpoolError(error);
+  }
+};
+
+/** Settings as in .spool/config.json: `{ maxIterations: 5, verify: ['npm test'], maxDuration: '2h' }`. */
+export type Settings = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+export interface StartOptions {
+  readonly project: Project;
+  /** The ID of a change, or a prefix that only it has. */
+  readonly change: string;
+  /** What to ask for besides the change. */
+  readonly prompt?: string;
+  /** Override the config file of the project and SPOOL_* variables. */
+  readonly settings?: Settings;
+  /** Agents that are functions, by name. The first one runs unless `settings.harness` names another. */
+  readonly agents?: Readonly<Record<string, AgentFunction>>;
+  readonly onEvent?: (event: RunEvent, view: RunView) => void;
+  /** Called with what belongs to no event. */
+  readonly onWarning?: (text: string) => void;
+  /** Aborting it stops the run after its agent has ended, as Ctrl-C does. */
+  readonly signal?: AbortSignal;
+  /** The environment of agents, commands and git. Defaults to process.env. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Run the commands of the project's config file even if the user has not trusted them. Defaults to false. */
+  readonly trustProject?: boolean;
+}
+
+export interface RunResult {
+  readonly reason: StopReason;
+  readonly cause: RunView['cause'];
+  /** The cause in words. */
+  readonly detail: string;
+  readonly view: RunView;
+}
+
+/** Runs a change until it is done, or until something ends the run. Several runs can be started at the same time. */
+export const startRun = async (options: StartOptions): Promise<RunResult> => {
+  const { project, prompt = '', agents = {}, onEvent, onWarning, env = process.env } = options;
+  const warn = (text: string) => onWarning?.(text);
+  // The timers of a run do not keep Node alive, and an agent that is a function may have nothing that does.
+  const keepAlive = setInterval(() => {}, 2 ** 30);
+  try {
+    const change = await resolveChange(project, options.change);
+    const settings = { ...firstAgent(agents), ...options.settings };
+    const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });
+    const { explicit, config, passLists, customHarnesses } = resolved;
+    const spec = {
+      project,
+      change,
+      prompt,
+      options: resolved.forChange(change),
+      explicit,
+      fileSettings: resolved.fileFor(change),
+      passLists,
+      cwd: project.root,
+    };
+    const find = (name: string) =>
+      Object.hasOwn(agents, name) ? functionHarness(name) : findHarness(name, customHarnesses);
+    const trusted = await trustRuns({
+      project,
+      config,
+      specs: [spec],
+      parallel: 1,
+      env: options.trustProject ? { ...env, SPOOL_TRUST: '1' } : env,
+      find,
+      consent: { say: (lines) => warn(lines.join('\n')), confirm: null },
+      givenBy: (name) => name,
+    });
+    const result = await start(spec, {
+      env,
+      find,
+      trusted,
+      pid: process.pid,
+      ownsProcess: false,
+      openSession: (harness, scope) =>
+        Object.hasOwn(agents, harness.name) ? openFunction(agents[harness.name]!, scope) : openSpawned(harness, scope),
+      missingAgent: (harness, lookup) => (Object.hasOwn(agents, harness.name) ? null : missingBinary(harness, lookup)),
+      reporter: {
+        onEvent: onEvent ? withoutSecrets(onEvent, createRedactor(env)) : () => {},
+        warn,
+        drained: () => null,
+      },
+      onStopSignals: () => stopSignalsOf(options.signal),
+      person: null,
+    });
+    return { ...result, detail: withoutFlags(result.detail) };
+  } catch (error) {
+    throw asSpoolError(error);
+  } finally {
+    clearInterval(keepAlive);
+  }
+};
+
+export interface SavedRun {
+  /** `interrupted` for a run whose process is gone. */
+  readonly status: RunView['status'];
+  readonly view: RunView;
+  /** The last iterations, oldest first. */
+  readonly iterations: readonly IterationRecord[];
+}
+
+/** Reads the last run of a change, from any process that shares the folder; null if there is none. */
+export const readRun = async (
+  project: Project,
+  change: string,
+  { iterations = 10, env = process.env }: { iterations?: number; env?: NodeJS.ProcessEnv } = {},
+): Promise<SavedRun | null> => {
+  try {
+    const id = await resolveChange(project, change);
+    const { view: saved } = await readSaved(project, id);
+    if (saved === null) return null;
+    const view = asRecorded(recordFolder(project, id, env), saved);
+    const records = await lastRecords(project, id, iterations);
+    return {
+      status: currentStatus(view, loopOwner(project, id) !== null),
+      view,
+      iterations: records.filter(({ run }) => run === view.run),
+    };
+  } catch (error) {
+    throw asSpoolError(error);
+  }
+};
+
+/**
+ * Yields the events of a run from the first one on, then those that follow while it runs, each with the view that it led
+ * to. Ends with the run. Follows the current or last run unless `run` names another.
+ */
+export async function* followRun(
+  project: Project,
+  change: string,
+  options: { run?: string; signal?: AbortSignal } = {},
+): AsyncGenerator<{ readonly event: RunEvent | null; readonly view: RunView }, void, undefined> {
+  try {
+    yield* follow(project, await resolveChange(project, change), options);
+  } catch (error) {
+    throw asSpoolError(error);
+  }
+}
+
+/** Asks the run of a change, in any process that shares the folder, to stop. Returns false if none is running. */
+export const stopRun = async (
+  project: Project,
+  change: string,
+  { afterIteration = false }: { afterIteration?: boolean } = {},
+): Promise<boolean> => {
+  try {
+    const id = await resolveChange(project, change);
+    return requestControl(project, id, afterIteration ? 'stop-after-iteration' : 'stop') === 'sent';
+  } catch (error) {
+    throw asSpoolError(error);
+  }
+};
+
+const firstAgent = (agents: NonNullable<StartOptions['agents']>): Settings => {
+  const [harness] = Object.keys(agents);
+  return harness === undefined ? {} : { harness };
+};
+
+const parseSettings = (settings: Settings) => {
+  const unknown = Object.keys(settings).find((name) => !flagNames.some((known) => known === name));
+  if (unknown !== undefined)
+    throw new SpoolError('bad-value', `There is no setting "${unknown}". Settings: ${flagNames.join(', ')}.`);
+  const raw: RawFlags = Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name, typeof value === 'number' ? String(value) : value]),
+  );
+  return parseFlags(raw);
+};
+
+const asSpoolError = (error: unknown): unknown =>
+  error instanceof UserError ? new SpoolError(error.code, withoutFlags(error.message)) : error;
+
+/** A program has settings, and no flags. */
+const withoutFlags = (text: string): string =>
+  text.replaceAll(/--(?:no-)?[a-z]+(?:-[a-z]+)*/g, (flag) => settingOf(flag) ?? flag);
+
+const settingOf = (flag: string): FlagName | undefined => flagNames.find((name) => flagOf(name) === flag);

@@ -1,0 +1,89 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { AgentEvent } from '../ralph/events.ts';
+import type { Redactor } from '../secrets/redact.ts';
+
+/** Characters of one text in the journal. */
+const maxText = 16 * 1024;
+
+/** Longer than any secret. A text is cut behind its masked secrets, so that no part of one is left. */
+const secretMargin = 32 * 1024;
+
+/** What an agent prints without structure, or on stderr. It comes in pieces, and a secret may lie across two of them. */
+type OutputEvent = Extract<AgentEvent, { readonly type: 'text' | 'stderr' }>;
+
+export const isOutput = (event: AgentEvent): event is OutputEvent =>
+  event.type === 'stderr' || (event.type === 'text' && event.plain);
+
+/** The event without secrets and with its texts cut to `maxText`. */
+export const withBoundedTexts = <Event extends AgentEvent>(event: Event, redactor: Redactor): Event => {
+  const fields = Object.entries(event).map(([name, value]) => [name, boundedText(value, redactor)]);
+  return Object.fromEntries(fields) as Event;
+};
+
+const boundedText = (value: unknown, redactor: Redactor): unknown =>
+  typeof value === 'string' && value.length > maxText
+    ? cut(redactor.text(value.slice(0, maxText + secretMargin)), value.length)
+    : redactor.data(value);
+
+const cut = (text: string, length: number): string =>
+  length <= maxText ? text : `${text.slice(0, maxText)} … (${length} characters; the log has all of them)`;
+
+/** Joins and redacts pieces of output, and hands them out as few events. */
+interface OutputText {
+  add(event: OutputEvent): void;
+  /** Returns what was added and can be written: the end of an open line may be the beginning of a secret. */
+  take(): readonly OutputEvent[];
+  /** No more is added to the open line, so the next `take` returns all of it. */
+  end(): void;
+  /** Forgets what `take` has not returned. */
+  reset(): void;
+  /** Characters that `take` would return. */
+  size(): number;
+}
+
+export const createOutputText = (redactor: Redactor): OutputText => {
+  const open = () => ({ text: createTextRedactor(redactor), stderr: createTextRedactor(redactor) });
+  let streams = open();
+  let ready: OutputEvent[] = [];
+  let size = 0;
+
+  const addText = (text: string) => {
+    const last = ready.at(-1);
+    if (last?.type === 'text' && last.text.length < maxText)
+      ready[ready.length - 1] = { ...last, text: last.text + text };
+    else ready.push({ type: 'text', text, plain: true });
+  };
+  const put = (type: OutputEvent['type'], text: string) => {
+    if (text === '') return;
+    size += text.length;
+    if (type === 'text') return addText(text);
+    for (const line of text.replace(/\n$/, '').split('\n')) ready.push({ type, text: cut(line, line.length) });
+  };
+
+  return {
+    add: ({ type, text }) => put(type, streams[type].pass(type === 'stderr' ? `${text}\n` : text)),
+    take: () => {
+      const events = ready;
+      [ready, size] = [[], 0];
+      return events;
+    },
+    end: () => {
+      for (const type of ['text', 'stderr'] as const) put(type, streams[type].end());
+      streams = open();
+    },
+    reset: () => {
+      [ready, size] = [[], 0];
+      streams = open();
+    },
+    size: () => size,
+  };
+};
+
+const createTextRedactor = (redactor: Redactor) => {
+  const bytes = redactor.stream();
+  const decoder = new StringDecoder('utf8');
+  return {
+    pass: (text: string): string => decoder.write(bytes.pass(Buffer.from(text))),
+    end: (): string => decoder.write(bytes.end()) + decoder.end(),
+  };
+};

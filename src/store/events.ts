@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import type { AgentEvent, RunEvent, Usage } from '../ralph/events.ts';
+import { addUsage } from '../ralph/usage.ts';
+import { publicView, type RunView } from '../ralph/view.ts';
+import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
+import { openJournalLines } from './journal-lines.ts';
+import type { Project } from './project.ts';
+import { runFolder } from './state.ts';
+
+/** The events of a run, for readers in other processes. */
+export interface Journal {
+  /** Adds an event and the view that it led to. Never throws, and returns before the event is on disk. */
+  append(event: RunEvent, view: RunView): void;
+  dispose(): void;
+}
+
+export interface JournalOptions {
+  readonly redactor: Redactor;
+  /** Called once, with the reason why the journal cannot be written. */
+  readonly onProblem: (problem: string) => void;
+}
+
+export const journalFile = (project: Project, change: string, run: string): string =>
+  join(runFolder(project, change, run), 'events.jsonl');
+
+const flushMs = 100;
+const maxBuffered = 256 * 1024;
+
+/** Characters that the events of an agent may add in one iteration. The log of the iteration has all that it printed. */
+export const maxAgentText = 1024 * 1024;
+
+/** What a line takes besides the text in it. */
+const lineOverhead = 128;
+
+/** The agent has ended before each of these. */
+const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
+  'iteration-pending',
+  'iteration-finished',
+  'attempt-deferred',
+  'run-ended',
+]);
+
+/**
+ * Opens the journal of a run, and appends to what is there. Output of an agent reaches the disk within `flushMs`, all
+ * other events at once; none is synced, as the history is what must survive a power cut.
+ */
+export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {
+  const lines = openJournalLines(file, onProblem);
+  const clean = createRemembering<RunView>(redactor);
+  const output = createOutputText(redactor);
+  let timer: NodeJS.Timeout | null = null;
+  let lastView: RunView | null = null;
+  let iteration = 0;
+  let left = maxAgentText;
+  /** Used since `left` ran out. The view needs it. */
+  let droppedUsage: Usage | null = null;
+
+  const write = (event: RunEvent): number => {
+    const view = lastView!;
+    return lines.add({
+      at: new Date().toISOString(),
+      elapsedMs: view.elapsedMs,
+      event,
+      ...(lines.needView() && { view: publicView(view, clean) }),
+    });
+  };
+  const writeAgent = (event: AgentEvent): number => write({ type: 'agent', event });
+
+  const appendAgent = (event: AgentEvent): void => {
+    if (left <= 0) {
+      if (event.type === 'usage') droppedUsage = addUsage(droppedUsage, event);
+      return;
+    }
+    if (isOutput(event)) {
+      output.add(event);
+      left -= event.text.length + lineOverhead;
+    } else {
+      output.take().forEach(writeAgent);
+      left -= writeAgent(withBoundedTexts(event, redactor));
+    }
+    if (left > 0) return;
+    output.take().forEach(writeAgent);
+    // What it still holds back has lost its end.
+    output.reset();
+    write({
+      type: 'notice',
+      text: `The journal leaves out the rest of this output. The log of iteration ${iteration} has all of it.`,
+    });
+  };
+
+  const flush = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    output.take().forEach(writeAgent);
+    lines.flush();
+  };
+
+  const append = (event: RunEvent): void => {
+    if (event.type === 'agent') {
+      appendAgent(event.event);
+      if (lines.size() + output.size() > maxBuffered) return flush();
+      timer ??= setTimeout(flush, flushMs).unref();
+      return;
+    }
+    if (endsOutput.has(event.type)) output.end();
+    output.take().forEach(writeAgent);
+    if (droppedUsage !== null) writeAgent({ type: 'usage', ...droppedUsage });
+    droppedUsage = null;
+    if (event.type === 'iteration-started') [iteration, left] = [event.iteration, maxAgentText];
+    write(redactor.data(event));
+    flush();
+  };
+
+  return {
+    append: (event, view) => {
+      lastView = view;
+      append(event);
+    },
+    dispose: () => {
+      if (lastView !== null) flush();
+      lines.close();
+    },
+  };
+};

@@ -1,0 +1,125 @@
+import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
+import { systemProblem, UserError } from '../errors.ts';
+import { openOwn, writeAll } from '../files/own.ts';
+import type { RunEvent } from '../ralph/events.ts';
+import type { RunView } from '../ralph/view.ts';
+import { isObject, parseJson } from '../text/shape.ts';
+import { linesFromEnd } from './history.ts';
+
+/** One line of the journal. */
+export interface JournalLine {
+  readonly v: 1;
+  /** Counts the lines of a run, including those before it was resumed. */
+  readonly seq: number;
+  readonly at: string;
+  /** That of the view at this event: no event has it. */
+  readonly elapsedMs: number;
+  readonly event: RunEvent;
+  /** The view after this event, on the first line of each start and of each new file. A reader folds the rest into it. */
+  readonly view?: RunView;
+}
+
+/** The file of a journal, kept open and written in blocks. */
+export interface JournalLines {
+  /** Buffers a line; returns its length. */
+  add(line: Omit<JournalLine, 'v' | 'seq'>): number;
+  /** The next line has to carry the view: readers of this file have none yet. */
+  needView(): boolean;
+  /** Characters that are buffered. */
+  size(): number;
+  flush(): void;
+  close(): void;
+}
+
+/** How far back the last number of an older journal is looked for: others can write to it as well. */
+const maxLinesBack = 1000;
+
+/** Opens the file again when it was deleted or replaced. While its folder is missing, lines stay in the buffer. */
+export const openJournalLines = (path: string, onProblem: (problem: string) => void): JournalLines => {
+  let opened: { readonly file: number; readonly stats: Stats } | null = null;
+  let lines: string[] = [];
+  let size = 0;
+  let seq = 0;
+  let hasView = false;
+  let isTorn = false;
+  let isReported = false;
+
+  const close = () => {
+    if (opened !== null) closeSync(opened.file);
+    opened = null;
+  };
+  const open = () => {
+    const file = openOwn(path, 'append');
+    opened = { file, stats: fstatSync(file) };
+    isTorn = endsMidLine(file, opened.stats.size);
+    seq = Math.max(seq, lastSeq(path));
+    hasView = false;
+    return opened;
+  };
+  const isInPlace = ({ dev, ino }: Stats): boolean => {
+    const now = lstatSync(path, { throwIfNoEntry: false });
+    return now?.ino === ino && now.dev === dev;
+  };
+  const ensureOpen = () => {
+    if (opened !== null && isInPlace(opened.stats)) return opened;
+    close();
+    return open();
+  };
+  const clear = () => {
+    [lines, size] = [[], 0];
+  };
+  /** Runs what touches the file. A missing folder is created again by the run; any other problem is reported once. */
+  const attempt = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      clear();
+      if (!isReported) onProblem(error instanceof UserError ? error.message : `${path}: ${systemProblem(error)}`);
+      isReported = true;
+    }
+  };
+
+  attempt(open);
+  return {
+    add: (line) => {
+      const text = `${JSON.stringify({ v: 1, seq: ++seq, ...line } satisfies JournalLine)}\n`;
+      lines.push(text);
+      size += text.length;
+      hasView ||= line.view !== undefined;
+      return text.length;
+    },
+    needView: () => !hasView,
+    size: () => size,
+    flush: () =>
+      attempt(() => {
+        if (lines.length === 0) return;
+        const { file } = ensureOpen();
+        const text = `${isTorn ? '\n' : ''}${lines.join('')}`;
+        // Until all of it is written.
+        isTorn = true;
+        writeAll(file, text);
+        isTorn = false;
+        clear();
+      }),
+    close,
+  };
+};
+
+const newline = 0x0a;
+
+const endsMidLine = (file: number, size: number): boolean => {
+  const last = Buffer.alloc(1, newline);
+  if (size > 0) readSync(file, last, 0, 1, size - 1);
+  return last[0] !== newline;
+};
+
+const lastSeq = (path: string): number => {
+  let left = maxLinesBack;
+  for (const line of linesFromEnd(path)) {
+    const value = parseJson(line);
+    if (isObject(value) && Number.isSafeInteger(value.seq)) return value.seq as number;
+    if (left-- === 0) break;
+  }
+  return 0;
+};

@@ -1,0 +1,282 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statSync, symlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'rolldown';
+import { expect, test } from 'vitest';
+import { requestControl } from '../../src/store/control.ts';
+import { maxAgentText } from '../../src/store/events.ts';
+import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
+import type { JournalLine } from '../../src/store/journal-lines.ts';
+import { promise, says, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
+
+/** A run that another process follows and steers. The tests are that process. */
+
+const run = ['ralph', 'Build it.', '--change', change];
+
+const of = (project: TestProject) => ({ root: project.folder });
+
+/** Follows a run to its end; `seen` grows meanwhile. */
+const follow = (project: TestProject) => {
+  const seen: FollowedEvent[] = [];
+  const ended = (async () => {
+    for await (const item of followRun(of(project), change)) seen.push(item);
+    return seen;
+  })();
+  return { seen, ended };
+};
+
+const typesIn = (seen: readonly FollowedEvent[]) =>
+  seen.map(({ event }) => (event?.type === 'agent' ? event.event.type : (event?.type ?? null)));
+
+const textIn = (seen: readonly FollowedEvent[]) =>
+  seen.map(({ event }) => (event?.type === 'agent' && 'text' in event.event ? event.event.text : '')).join('');
+
+const journalOf = (project: TestProject) => join(project.stateFile('runs'), project.state().run, 'events.jsonl');
+
+const linesOf = (project: TestProject) =>
+  readFileSync(journalOf(project), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as JournalLine);
+
+test('a run is followed while its agent prints, to the same view that state.json has', async () => {
+  const agent = [`echo one; echo problem >&2; ${waitsFor('go-on')}; echo two > two.txt; echo two`, promise];
+  const project = createProject({ agent });
+  const loop = project.start([...run, '--verify', 'test -e two.txt']);
+  await loop.printed('waiting for go-on');
+
+  const follower = follow(project);
+  await eventually(() => textIn(follower.seen).includes('waiting for go-on'), 'the output of the agent');
+  expect(follower.seen.at(-1)!.view).toMatchObject({ status: 'running', iteration: 1 });
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  const seen = await follower.ended;
+  const withoutOutput = typesIn(seen).filter((type) => type !== 'text' && type !== 'stderr');
+  expect(withoutOutput).toEqual([
+    'run-started',
+    'iteration-started',
+    'iteration-finished',
+    'iteration-started',
+    'iteration-pending',
+    'gate-started',
+    'iteration-finished',
+    'run-ended',
+  ]);
+  expect(textIn(seen)).toContain('problem');
+  expect(textIn(seen)).toContain('two\n');
+  expect(seen.at(-1)!.view).toEqual(project.state());
+  expect(linesOf(project).map(({ seq }) => seq)).toEqual(linesOf(project).map((_, index) => index + 1));
+  expect(statSync(journalOf(project)).mode & 0o777).toBe(0o600);
+});
+
+test('a resumed run is followed from its first start on', async () => {
+  const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for never');
+  loop.kill('SIGINT');
+  await loop.result;
+  await project.spool(...run);
+
+  const seen = await follow(project).ended;
+
+  expect(typesIn(seen).filter((type) => type === 'run-started' || type === 'run-ended')).toEqual([
+    'run-started',
+    'run-ended',
+    'run-started',
+    'run-ended',
+  ]);
+  expect(seen.at(-1)!.view).toEqual(project.state());
+});
+
+test('a run that is killed ends as interrupted, and a line that was cut off costs only itself', async () => {
+  const project = createProject({ agent: [waitsFor('never'), promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for never');
+  const follower = follow(project);
+  await eventually(() => textIn(follower.seen).includes('waiting'), 'the output of the agent');
+  loop.kill('SIGKILL');
+
+  const seen = await follower.ended;
+  expect(seen.at(-1)).toMatchObject({ event: null, view: { status: 'interrupted', iteration: 1 } });
+
+  appendFileSync(journalOf(project), '{"v":1,"seq":4,"ev');
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  const again = await follow(project).ended;
+  expect(again.at(-1)!.view).toEqual(project.state());
+});
+
+test('a journal that the agent deletes with the whole state is begun again', async () => {
+  const agent = [`echo before; git clean -fdxq; ${waitsFor('go-on')}`, promise];
+  const project = createProject({ agent });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  project.write('go-on', '');
+  expect(await loop.result).toMatchObject({ code: 0 });
+
+  const seen = await follow(project).ended;
+
+  expect(typesIn(seen)).toContain('iteration-started');
+  expect(seen.at(-1)!.view).toEqual(project.state());
+});
+
+/** A program that follows a run in little memory, and prints how many events there were and how it ended. */
+const buildFollower = async (project: TestProject): Promise<string> => {
+  const dir = join(project.home, 'follow');
+  const output = { dir, entryFileNames: 'follow.mjs', chunkFileNames: '[name].mjs' };
+  await build({ cwd: root, input: 'src/store/follow.ts', platform: 'node', output, logLevel: 'silent' });
+  return join(dir, 'follow.mjs');
+};
+
+const followInLittleMemory = async (project: TestProject) => {
+  const follower = await buildFollower(project);
+  const script = `
+    const { followRun } = await import(${JSON.stringify(follower)});
+    let [count, last] = [0, null];
+    for await (last of followRun({ root: process.cwd() }, '${change}')) count++;
+    console.log(JSON.stringify({ count, status: last.view.status }));`;
+  const flags = ['--max-old-space-size=24', '--input-type=module', '--eval', script];
+  const { env, folder: cwd } = project;
+  return startProcess(process.execPath, flags, { cwd, env });
+};
+
+test('200 MB of output leave a small journal, which says what it leaves out', async () => {
+  const agent = [`${waitsFor('go-on')}; yes "$(printf '%099d' 7)" | head -c 200000000; ${promise}`];
+  const project = createProject({ agent, git: false });
+  const loop = project.start([...run, '--no-stream']);
+  await eventually(() => project.exists(`.spool/.state/ralph/${change}/state.json`), 'the run to start');
+  const follower = await followInLittleMemory(project);
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  const { stdout } = await follower.result;
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'complete' });
+  expect(statSync(journalOf(project)).size).toBeLessThan(2 * maxAgentText);
+  const notices = linesOf(project).filter(({ event }) => event.type === 'notice');
+  expect(notices).toMatchObject([{ event: { text: expect.stringContaining('leaves out the rest of this output') } }]);
+});
+
+test('a journal of 200 MB is followed in little memory', async () => {
+  const project = createProject({ agent: [promise], git: false });
+  await project.spool(...run);
+  const lines = linesOf(project);
+  const text = 'x'.repeat(10_000);
+  const line = `${JSON.stringify({ ...lines[1]!, event: { type: 'agent', event: { type: 'text', text, plain: true } } })}\n`;
+  const file = openSync(journalOf(project), 'w');
+  writeSync(file, `${JSON.stringify(lines[0])}\n`);
+  for (let block = 0; block < 200; block++) writeSync(file, line.repeat(100));
+  writeSync(file, `${JSON.stringify(lines.at(-1))}\n`);
+  closeSync(file);
+
+  const { stdout } = await (await followInLittleMemory(project)).result;
+
+  expect(JSON.parse(stdout)).toEqual({ count: 20_002, status: 'complete' });
+});
+
+test('a request to stop ends the agent and the run', async () => {
+  const project = createProject({ agent: [waitsFor('never')] });
+  const loop = project.start(run);
+  await loop.printed('waiting for never');
+
+  expect(requestControl(of(project), change, 'stop')).toBe('sent');
+
+  expect(await loop.result).toMatchObject({ code: 143, stderr: expect.stringContaining('Stop requested') });
+  expect(project.state()).toMatchObject({ status: 'interrupted', cause: 'signal', detail: 'stopped by request' });
+  expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  expect(requestControl(of(project), change, 'stop')).toBe('not-running');
+  expect(project.exists(`.spool/.state/ralph/${change}/control.jsonl`)).toBe(false);
+});
+
+test('a second request kills an agent that does not stop', async () => {
+  const project = createProject({ agent: [`trap '' TERM INT; ${waitsFor('never')}`] });
+  const loop = project.start([...run, '--stop-grace', '1h']);
+  await loop.printed('waiting for never');
+
+  requestControl(of(project), change, 'stop');
+  await loop.printed('Stop requested');
+  requestControl(of(project), change, 'stop');
+
+  expect(await loop.result).toMatchObject({ code: 143 });
+});
+
+test('a request to stop after the iteration lets the agent finish', async () => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}; echo done`, promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+
+  requestControl(of(project), change, 'stop-after-iteration');
+  await loop.printed('stops after this iteration');
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 143, stdout: expect.stringContaining('done') });
+  expect(project.history()).toMatchObject([{ iteration: 1, end: 'exited', error: null }]);
+  expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by request' });
+});
+
+test('a request to a run that is gone does not reach the next one, and one to pause is answered', async () => {
+  const project = createProject({ agent: [waitsFor('never'), `${waitsFor('go-on')}; ${promise}`] });
+  const killed = project.start(run);
+  await killed.printed('waiting for never');
+  requestControl(of(project), change, 'stop');
+  const request = readFileSync(project.stateFile('control.jsonl'), 'utf8');
+  killed.kill('SIGKILL');
+  await killed.result;
+  project.write('never', '');
+  appendFileSync(project.stateFile('control.jsonl'), `${request}not a request`);
+
+  const next = project.start(run);
+  await next.printed('waiting for go-on');
+  requestControl(of(project), change, 'pause');
+  await next.printed('Ignored a request to pause');
+  project.write('go-on', '');
+
+  expect(await next.result).toMatchObject({ code: 0 });
+});
+
+test('secrets are not in the journal, also not in two halves', async () => {
+  const token = 'Zx9-Lm3_Qw7pRt5vKb2N';
+  const half = token.length / 2;
+  const agent = [
+    `echo "a ${token}"; echo "b ${token}" >&2; printf '%s\\n%s\\n' ${token.slice(0, half)} ${token.slice(half)}; ${promise}`,
+  ];
+  const project = createProject({ agent });
+
+  await project.start([...run, '--verify', `true ${token}`], { env: { DEPLOY_TOKEN: token } }).result;
+
+  const journal = readFileSync(journalOf(project), 'utf8');
+  expect(journal).toContain('a [redacted]');
+  expect(journal).toContain('b [redacted]');
+  for (const part of [token, token.slice(0, half), token.slice(half)]) expect(journal).not.toContain(part);
+});
+
+test('a link in place of the journal is refused, by the run and by who follows it', async () => {
+  const project = createProject({ agent: [waitsFor('go-on'), promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  rmSync(journalOf(project));
+  symlinkSync(project.path('README.md'), journalOf(project));
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 0, stderr: expect.stringContaining('This run cannot be followed') });
+  await expect(follow(project).ended).rejects.toThrow('symbolic link');
+  expect(project.read('README.md')).toBe('A project.\n');
+});
+
+test('a pipe in place of the journal or of the requests blocks nobody', async () => {
+  const project = createProject({ agent: [waitsFor('go-on'), promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  const control = project.stateFile('control.jsonl');
+  for (const path of [journalOf(project), control]) {
+    rmSync(path, { force: true });
+    execFileSync('mkfifo', [path]);
+  }
+  expect(() => requestControl(of(project), change, 'stop')).toThrow('not a regular file');
+  await expect(follow(project).ended).rejects.toThrow('not a regular file');
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+});

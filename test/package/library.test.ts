@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
+
+let folder: string;
+
+/** The programs on the page of the library, by their names. */
+const programs = new Map(
+  [...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/```ts\n\/\/ (\w+)\.ts\n(.*?)```/gs)].map(
+    ([, name, text]) => [name!, text!],
+  ),
+);
+
+const refusals = `
+import { openProject, startRun, stopRun } from 'spool-ralph';
+
+const project = openProject(process.cwd());
+const attempts = [
+  () => startRun({ project, change: '002-01', settings: { maxIterations: 0 } }),
+  () => startRun({ project, change: '002-01', settings: { minIterations: 7, maxIterations: 3 } }),
+  () => startRun({ project, change: '002-01', settings: { maxTurns: 3 } }),
+  () => startRun({ project, change: '999' }),
+];
+for (const attempt of attempts)
+  await attempt().catch((error: Error) => console.log(error.name, error.message));
+console.log(await stopRun(project, '002-01'));
+const stopped = await startRun({
+  project,
+  change: '002-01',
+  agents: { sleeper: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())) },
+  signal: AbortSignal.timeout(1500),
+});
+console.log(stopped.reason, stopped.detail);
+`;
+
+const twoRuns = `
+import { openProject, startRun } from 'spool-ralph';
+
+const results = await Promise.all(
+  process.argv.slice(2).map((folder, index) =>
+    startRun({
+      project: openProject(folder),
+      change: '002-01',
+      env: { ...process.env, WHO: \`run \${index}\` },
+      settings: { verify: [\`test "$WHO" = "run \${index}"\`], maxIterations: 2 },
+      agents: { who: ({ env }) => \`I am \${env.WHO}.\\n\\n<promise>COMPLETE</promise>\` },
+    }),
+  ),
+);
+for (const { reason } of results) console.log(reason);
+`;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'spool-library-'));
+  const env = { PATH: process.env.PATH, HOME: folder };
+  const npm = (args: string[]) => execFileSync('npm', [...args, '--loglevel=error'], { cwd: root, env });
+  const packed = JSON.parse(
+    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder]).toString(),
+  ) as readonly [{ filename: string }];
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  npm(['install', '--offline', '--prefix', folder, join(folder, packed[0].filename)]);
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+  symlinkSync(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
+  for (const [name, text] of [...programs, ['refusals', refusals], ['two-runs', twoRuns]])
+    writeFileSync(join(folder, `${name}.ts`), text!);
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const options = '--strict --module nodenext --target es2023 --types node'.split(' ');
+  const files = [...programs.keys(), 'refusals', 'two-runs'].map((name) => `${name}.ts`);
+  execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
+}, 120_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (project: TestProject, name: string, ...args: string[]) =>
+  startProcess(process.execPath, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
+
+test('the page has the three programs', () => {
+  expect([...programs.keys()]).toEqual(['run', 'function', 'follow']);
+});
+
+describe('a compiled program that uses the packed library', () => {
+  test('runs a change and prints its events', async () => {
+    const project = createProject({ agent: [`echo a > a.txt; ${says('Hi.')}`, promise] });
+
+    expect(await run(project, 'run').result).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^Iteration 1\n {2}1 files changed\nIteration 2\n {2}0 files changed\ncomplete: .* \(2 iterations\)\n$/,
+      ),
+      stderr: '',
+    });
+    expect(project.state()).toMatchObject({ status: 'complete', gate: { verify: ['true'] } });
+  });
+
+  test('runs an agent that is a function, with commits and checkpoints', async () => {
+    const project = createProject({});
+
+    expect(await run(project, 'function').result).toMatchObject({
+      code: 0,
+      stdout: 'complete after 2 iterations: part-1.txt, part-2.txt\n',
+    });
+    expect(project.history()).toMatchObject([
+      { end: 'answered', exitCode: null, error: null, commit: expect.any(String), tools: { write: 1 } },
+      { completionFound: true, checkpoint: expect.any(String) },
+    ]);
+    expect(project.git('log', '--format=%s').split('\n').length).toBeGreaterThan(2);
+  });
+
+  test('follows a run that another process started', async () => {
+    const project = createProject({ agent: [`while [ ! -e go ]; do sleep 0.05; done; ${promise}`] });
+    const loop = project.start(['ralph', '--change', change]);
+    await loop.printed('Iteration 1');
+    const follower = run(project, 'follow');
+    await follower.printed('Iteration 1');
+    project.write('go', '');
+
+    expect(await follower.result).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Iteration 1\ncomplete: .*\n1 iterations, complete\n$/),
+    });
+    expect(await loop.result).toMatchObject({ code: 0 });
+  });
+
+  test('gets errors that name settings and no flags, and can stop a run', async () => {
+    const project = createProject({});
+
+    const { stdout, code } = await run(project, 'refusals').result;
+
+    const lines = stdout.trim().split('\n');
+    expect(code).toBe(0);
+    expect(lines.slice(0, 4).every((line) => line.startsWith('SpoolError '))).toBe(true);
+    expect(stdout).not.toContain('--');
+    expect(lines[0]).toContain('maxIterations must be');
+    expect(lines[1]).toContain('minIterations 7');
+    expect(lines[2]).toContain('There is no setting "maxTurns"');
+    expect(lines[3]).toContain('No change "999"');
+    expect(lines[4]).toBe('false');
+    expect(lines[5]).toBe('interrupted stopped by request');
+  });
+
+  test('has two runs at the same time that share nothing', async () => {
+    const [one, other] = [createProject({}), createProject({})];
+
+    expect(await run(one, 'two-runs', one.folder, other.folder).result).toMatchObject({
+      code: 0,
+      stdout: 'complete\ncomplete\n',
+    });
+    for (const project of [one, other]) expect(project.state()).toMatchObject({ status: 'complete' });
+  });
+});

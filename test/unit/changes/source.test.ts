@@ -1,0 +1,191 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isPlanning, planningPaths } from '../../../src/changes/planning-paths.ts';
+import { claimsOf } from '../../../src/changes/requirements.ts';
+import {
+  archiveChange,
+  changeOf,
+  changesOfModule,
+  isTasksFile,
+  listArchived,
+  listChanges,
+  resolveChange,
+} from '../../../src/changes/sources.ts';
+import { createChange } from '../../../src/changes/spool/create.ts';
+import { readTasks } from '../../../src/changes/task-file.ts';
+
+const id = '002-01_add-login';
+const folder = `.spool/changes/${id}`;
+const module = '.spool/modules/002_auth';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'spool-source-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const write = (files: Readonly<Record<string, string>>, below = root) => {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(below, path)), { recursive: true });
+    writeFileSync(join(below, path), text);
+  }
+};
+
+const everything = {
+  [`${folder}/proposal.md`]: '# Login\n',
+  [`${folder}/tasks.md`]: '- [x] one\n- [ ] two\n',
+  [`${folder}/design.md`]: 'Design.\n',
+  [`${folder}/notes/a.md`]: 'Notes.\n',
+  [`${folder}/.draft.md`]: 'Draft.\n',
+  [`${folder}/specs/login/spec.md`]: '### Requirement: Users  log in\n',
+  [`${folder}/specs/.hidden.md`]: '### Requirement: Hidden\n',
+  [`${module}/module.md`]: '# Auth\n',
+  '.spool/config.json': '{}\n',
+};
+
+describe('list', () => {
+  test('returns active changes, without archived ones, files, hidden folders and links', async () => {
+    write({
+      ...everything,
+      '.spool/changes/001-01_first/proposal.md': '',
+      '.spool/changes/archive/2026-01-02-001-02_old/proposal.md': '',
+      '.spool/changes/.hidden/proposal.md': '',
+      '.spool/changes/notes.md': '',
+      'elsewhere/proposal.md': '',
+    });
+    symlinkSync(join(root, 'elsewhere'), join(root, '.spool/changes/003-01_link'));
+
+    expect(await listChanges({ root })).toEqual(['001-01_first', id]);
+    expect(await listArchived({ root })).toEqual(['001-02_old']);
+    expect(await changesOfModule({ root }, '002')).toEqual([id]);
+  });
+
+  test('is empty without a folder', async () => {
+    expect(await listChanges({ root })).toEqual([]);
+    expect(await listArchived({ root })).toEqual([]);
+  });
+});
+
+describe('resolveChange', () => {
+  test('takes a unique prefix', async () => {
+    write(everything);
+    expect(await resolveChange({ root }, '002')).toBe(id);
+  });
+
+  test('names the folder it has looked in', async () => {
+    await expect(resolveChange({ root }, '009')).rejects.toThrow('No change "009" in .spool/changes.');
+  });
+});
+
+describe('a change', () => {
+  test('has paths that are relative to any root', () => {
+    write(everything);
+    expect(changeOf({ root }, id)).toMatchObject({
+      id,
+      source: 'spool',
+      module: '002',
+      folder,
+      proposalFile: `${folder}/proposal.md`,
+      tasksFile: `${folder}/tasks.md`,
+    });
+  });
+
+  test('is the same once its folder is gone', () => {
+    expect(changeOf({ root }, id)).toMatchObject({ id, folder, module: '002' });
+  });
+
+  test('has every document that defines the goal, hidden specs included', () => {
+    write(everything);
+    expect(changeOf({ root }, id).documents(root)).toEqual([
+      { kind: 'proposal', path: `${folder}/proposal.md`, name: 'proposal.md' },
+      { kind: 'spec', path: `${folder}/specs/.hidden.md`, name: '.hidden.md' },
+      { kind: 'spec', path: `${folder}/specs/login/spec.md`, name: 'login/spec.md' },
+      { kind: 'tasks', path: `${folder}/tasks.md`, name: 'tasks.md' },
+      { kind: 'design', path: `${folder}/design.md`, name: 'design.md' },
+      { kind: 'module', path: `${module}/module.md`, name: 'module.md' },
+    ]);
+  });
+
+  test('lists documents with a fixed name before they exist', () => {
+    const kinds = changeOf({ root }, id)
+      .documents(root)
+      .map(({ kind }) => kind);
+    expect(kinds).toEqual(['proposal', 'tasks', 'design']);
+  });
+
+  test('lists its files in reading order, without the proposal and hidden ones', () => {
+    write(everything);
+    expect(changeOf({ root }, id).files(root)).toEqual([
+      { kind: 'spec', name: 'specs/login/spec.md' },
+      { kind: 'tasks', name: 'tasks.md' },
+      { kind: 'design', name: 'design.md' },
+      { kind: 'other', name: 'notes/a.md' },
+    ]);
+  });
+
+  test('is read in the root that is given', async () => {
+    write(everything);
+    const change = changeOf({ root }, id);
+    const worktree = join(root, 'worktree');
+    write({ [change.tasksFile]: '- [x] one\n- [x] two\n- [ ] three\n' }, worktree);
+
+    expect(await readTasks(change, root)).toHaveLength(2);
+    expect(await readTasks(change, worktree)).toHaveLength(3);
+    expect(await readTasks(change, join(root, 'nowhere'))).toBeNull();
+    expect(change.files(worktree)).toEqual([{ kind: 'tasks', name: 'tasks.md' }]);
+  });
+
+  test('claims the requirements of its specs', async () => {
+    write(everything);
+    expect([...(await claimsOf(changeOf({ root }, id), root))]).toEqual([
+      ['.hidden.md: hidden', '.hidden.md: Hidden'],
+      ['login: users log in', 'login: Users  log in'],
+    ]);
+  });
+});
+
+describe('planning paths', () => {
+  test('are the change, its module and the config file, as far as they exist', () => {
+    expect(planningPaths({ root }, id)).toEqual([]);
+    write(everything);
+    expect(planningPaths({ root }, id)).toEqual([folder, module, '.spool/config.json']);
+  });
+
+  test.each([
+    ['.spool', true],
+    [`${folder}/tasks.md`, true],
+    ['.spool\\config.json', true],
+    ['.spoolrc', false],
+    ['src/.spool/x', false],
+  ])('%s is planning: %s', (path, expected) => {
+    expect(isPlanning(path)).toBe(expected);
+  });
+
+  test.each([
+    [`${folder}/tasks.md`, true],
+    [`${folder}/specs/tasks.md`, false],
+    ['.spool/tasks.md', false],
+    ['tasks.md', false],
+  ])('%s is a task file: %s', (path, expected) => {
+    expect(isTasksFile(path)).toBe(expected);
+  });
+});
+
+test('an archived change is not active, and its number stays used', async () => {
+  write(everything);
+  const target = archiveChange({ root }, changeOf({ root }, id));
+
+  expect(target).toMatch(/^\.spool\/changes\/archive\/\d{4}-\d{2}-\d{2}-002-01_add-login$/);
+  expect(await listChanges({ root })).toEqual([]);
+  expect(await listArchived({ root })).toEqual([id]);
+  expect(await createChange({ root }, '002', 'add-logout')).toMatchObject({ id: '002-02_add-logout' });
+});
+
+test('a change is not archived over another one', () => {
+  write(everything);
+  archiveChange({ root }, changeOf({ root }, id));
+  write(everything);
+  expect(() => archiveChange({ root }, changeOf({ root }, id))).toThrow('already exists');
+});

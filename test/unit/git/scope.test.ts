@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { limitGit, whyUnresponsive } from '../../../src/git/deadline.ts';
+import { git, guardGit } from '../../../src/git/git.ts';
+import { inGitScope } from '../../../src/git/scope.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'spool-scope-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+execFileSync('git', ['init', '--quiet'], { cwd: folder });
+
+const pipe = join(folder, 'pipe');
+execFileSync('mkfifo', [pipe]);
+
+/** A git that waits until it is ended. */
+const hangs = () => git(['hash-object', '--no-filters', '--', pipe], { cwd: folder });
+const answers = () => git(['rev-parse', '--is-inside-work-tree'], { cwd: folder });
+
+test('the end of one run ends its git, and not that of another run in the same process', async () => {
+  const kills = [new AbortController(), new AbortController()];
+  const never = new AbortController().signal;
+  const ended: number[] = [];
+  const runs = kills.map((kill, index) =>
+    inGitScope(async () => {
+      const release = limitGit({ stop: never, kill: kill.signal, graceMs: () => 0 });
+      const result = await hangs();
+      ended.push(index);
+      const state = { stderr: result.stderr, unresponsive: whyUnresponsive(), answer: (await answers()).code };
+      release();
+      return state;
+    }),
+  );
+
+  kills[0]!.abort();
+  const first = await runs[0];
+  expect(ended).toEqual([0]);
+  expect(first).toMatchObject({ stderr: 'git was ended by SIGTERM', unresponsive: 'git does not answer', answer: 128 });
+
+  expect(await inGitScope(async () => ({ why: whyUnresponsive(), ...(await answers()) }))).toMatchObject({
+    why: null,
+    code: 0,
+  });
+  kills[1]!.abort();
+  await runs[1];
+  expect(ended).toEqual([0, 1]);
+});
+
+test('a guard holds for a run and for the others of its batch, and for no other run', async () => {
+  const refused = { code: 128, stderr: 'planted' };
+  await inGitScope(async () => {
+    await inGitScope(async () => {
+      guardGit(async () => 'planted');
+      expect(await answers()).toMatchObject(refused);
+    });
+    expect(await inGitScope(answers)).toMatchObject(refused);
+  });
+  expect(await inGitScope(answers)).toMatchObject({ code: 0 });
+  expect(await answers()).toMatchObject({ code: 0 });
+});
