@@ -322,12 +322,12 @@ const table = {
   'other-repository': {
     exit: 2,
     text: (root: string, then: string, now: string, accept: string) =>
-      `git has another repository for ${root} than in the last run: it was ${then}, and is ${now}. Nothing was run. If you have moved it yourself, accept it with: ${accept}`,
+      `git finds another repository for ${root} than in the last run: it was ${then}, and is now ${now}. Nothing was run. If you moved it yourself, accept it with: ${accept}`,
   },
   'replaced-git': {
     exit: 1,
     text: (path: string) =>
-      `${path} was replaced during the run, so the run was ended before git wrote to another repository. Look at what it is now, and at what the agent did.`,
+      `${path} was replaced during the run, so the run was ended before git wrote to another repository. Check what it is now, and what the agent did.`,
   },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot access ${path}: ${problem}.` },
 } as const;

@@ -12,6 +12,7 @@ import { acceptContext } from '../store/context.ts';
 import { withSecrets, recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
+import { redactedTerminal } from '../report/redacted.ts';
 import { visible } from '../text/visible.ts';
 import type { Invocation } from './command.ts';
 
@@ -19,7 +20,8 @@ import type { Invocation } from './command.ts';
 const maxListed = 20;
 
 /** A running loop uses the accepted goal for its next promise; otherwise the next run does. */
-export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<number> => {
+  const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
   const view = await readState(project, change);

@@ -13,6 +13,7 @@ import { checkRepository } from '../run/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';
+import { redactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 import { confirmOn, consentOn } from './consent.ts';
 
@@ -36,6 +37,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
   if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
   const lock = lockChange(project, change, { treeFolder: folder });
   const stopSignals = onStopSignals(() => {});
+  const redacted = redactedTerminal(terminal, env);
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });
   try {
     const request: LandRequest = {
@@ -48,12 +50,12 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
       onto: (onto as string | undefined) ?? null,
       force: Boolean(force),
       keepBranch: Boolean(keepBranch),
-      say: (line) => terminal.log(`${line}\n`),
+      say: (line) => redacted.log(`${line}\n`),
       confirm: confirmOn(terminal),
     };
     const { passLists } = settings;
     const outcome = await inScope({ env, passLists, ownsProcess: true }, () => land(request));
-    terminal.print(`${outcome}\n`);
+    redacted.print(`${outcome}\n`);
     return 0;
   } catch (error) {
     const signal = stopSignals.received();

@@ -30,9 +30,9 @@ export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 
 /** How a change came out of a batch. */
 export interface BatchOutcome {
   readonly change: string;
-  /** null when it was not started, or could not be. */
+  /** null when it was not started, could not be, or broke off. */
   readonly result: RunResult | null;
-  /** Why it could not be started; undefined for no error. */
+  /** Why it could not be started, or why its run broke off; undefined for no error. */
   readonly error?: unknown;
   /** The last run of the change; null when there is none. */
   readonly view: RunView | null;
@@ -106,7 +106,8 @@ const createRunner = (services: BatchServices) => {
       usageOfOthers: () => budget.usageOfOthers(change),
       isolateAgentData: parallel > 1,
     };
-    const reporter = budget.counting(change, services.reporterOf(change));
+    let last: RunView | null = null;
+    const reporter = budget.counting(change, services.reporterOf(change), (view) => (last = view));
     // One listener serves all runs.
     const onStopSignals = () => ({ ...stopSignals, dispose: () => {} });
     try {
@@ -114,10 +115,13 @@ const createRunner = (services: BatchServices) => {
       return { change, result, view: result.view, note: null };
     } catch (error) {
       services.onError(change, error);
-      return { change, result: null, error, view: null, note: null };
+      return { change, result: null, error, view: brokenOff(last), note: null };
     }
   };
 };
+
+/** state.json still calls such a run running, so that it can be resumed. */
+const brokenOff = (view: RunView | null): RunView | null => view && { ...view, status: 'failed' };
 
 /** The last run of a change when that is complete and no task was added since; null otherwise. */
 const alreadyComplete = async (
@@ -141,9 +145,10 @@ const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promis
 const createSharedBudget = () => {
   const usages = new Map<string, Usage | null>();
   return {
-    counting: (change: string, reporter: Reporter): Reporter => ({
+    counting: (change: string, reporter: Reporter, onView: (view: RunView) => void): Reporter => ({
       ...reporter,
       onEvent: (event, view) => {
+        onView(view);
         usages.set(change, addUsage(totalUsage(view), view.currentUsage));
         reporter.onEvent(event, view);
       },

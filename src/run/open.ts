@@ -105,7 +105,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(dirname(tempIndex)));
   createFolder(record);
   await noteRepository({ project, change, env });
-  const notes = takeOverNotes({ run: plan.run, folder, record });
+  const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
   if (options.fresh) forgetGoal(record);
   // Before Spool commits anything: what was committed since the last run was interrupted is a person's.
   const guard = await openGuard({

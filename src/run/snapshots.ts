@@ -71,7 +71,7 @@ export const createSnapshots = (
     if (text === written) return;
     written = text;
     ensureRunState(context);
-    context.notes.write('skipped.json', `${JSON.stringify(listed, null, 2)}\n`);
+    context.notes.write('skipped.json', listed);
     const fresh = list.filter(({ name }) => !named.has(name));
     for (const { name } of fresh) named.add(name);
     const isCommitted = (name: string) => context.plan.commit && !own?.has(name);

@@ -28,7 +28,7 @@ export const openLedger = (notes: Notes): Ledger => {
   const save = () => {
     try {
       if (open.size === 0) notes.remove('uncommitted.json');
-      else notes.write('uncommitted.json', JSON.stringify([...open]));
+      else notes.write('uncommitted.json', [...open]);
     } catch {
       // A disk that is full: what is written next says so.
     }
