@@ -27,15 +27,15 @@ export interface DraftRun extends CheckedSpec {
 /** Finds everything that the user can have got wrong; nothing is written yet. */
 export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
   const { env, find } = services;
-  await checkRepository({ ...given, env });
+  // Before the first git command, which must not be one that agents can write.
+  const harnesses = agentsOf(given.options).map(({ harness }) => find(harness));
+  distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
   const checked = await checkOrigin(given, services);
   const spec = await withNewUntil(checked.spec, services);
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
-  const { options, cwd } = spec;
-  const harnesses = agentsOf(options).map(({ harness }) => find(harness));
-  distrustWritable(options, { cwd, env }, harnesses);
-  deadline.within({ maxDurationMs: options.maxDuration, untilMs: Infinity }, 0);
+  deadline.within({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
+  await checkRepository({ ...spec, env });
   const task = await readTask(spec);
   const planned = await planRun({ ...spec, env });
   if (planned.previous === null) await checkTask(spec, task, planned.plan);

@@ -104,7 +104,7 @@ describe('a clone runs nothing of its own', () => {
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('would run the above') as string,
+      stderr: expect.stringContaining('would run the commands above') as string,
     });
     expect(await project.spool('land', change, '--verify', 'true')).toMatchObject({ code: 2 });
     expect(isHit(project)).toBe(false);
@@ -159,7 +159,7 @@ describe('SPOOL_TRUST', () => {
     const wrong = await project.start(run, { env: { SPOOL_TRUST: other } }).result;
     expect(wrong).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('SPOOL_TRUST pins something else') as string,
+      stderr: expect.stringContaining('SPOOL_TRUST has a different hash') as string,
     });
     expect(isHit(project)).toBe(false);
 
@@ -177,7 +177,7 @@ describe('SPOOL_TRUST', () => {
     for (const value of ['true', 'yes', 'sha256:12', `1,sha256:${'0'.repeat(64)}`])
       expect(await project.start(run, { env: { SPOOL_TRUST: value } }).result).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('SPOOL_TRUST takes') as string,
+        stderr: expect.stringContaining('SPOOL_TRUST must be') as string,
       });
     expect(isHit(project)).toBe(false);
 
@@ -516,7 +516,7 @@ describe('trust', () => {
 
       expect(result).toMatchObject({ code: 2, stderr: refused(source) });
       expect(isHit(project)).toBe(false);
-      const look = /See: (.*?)\. To run it/.exec(result.stderr)![1]!;
+      const look = /Compare: (.*?)\. To run it/.exec(result.stderr)![1]!;
       expect(spawnSync('sh', ['-c', look], { cwd: project.folder, encoding: 'utf8' }).stdout).toContain(`+${evil}`);
 
       const again = await project.start(apart, { env: { SPOOL_TRUST: '1' } }).result;
@@ -540,7 +540,7 @@ describe('trust', () => {
       const result = await project.spool('land', change);
 
       expect(result).toMatchObject({ code: 2, stderr: refused('worktreeSetup') });
-      expect(result.stderr).toContain(`See: git diff main ralph/${change} -- ${script}.`);
+      expect(result.stderr).toContain(`Compare: git diff main ralph/${change} -- ${script}.`);
       expect(isHit(project)).toBe(false);
       // Only the user gives a variable.
       const env = { SPOOL_WORKTREE_SETUP: 'true' };
@@ -625,7 +625,7 @@ describe('trust', () => {
     const project = clone({ verify: ['npm test', 'npm run lint'] });
     expect(await project.spool('trust')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give --yes') as string,
+      stderr: expect.stringContaining('pass --yes') as string,
     });
     expect((await project.spool('trust', '--show')).stdout).toContain(
       'config.json verify  (not trusted)\n  npm test\n',
