@@ -21,8 +21,8 @@ type NotifyContext = Pick<
 >;
 
 /**
- * Called before an agent works. The command runs outside of the sandbox, so the agent must not choose what it does: it is
- * not run when one of its files has changed since.
+ * Called before an agent starts. The command runs outside the sandbox, so it is not run if one of its files has changed
+ * since: the agent could have changed what it does.
  */
 export const createNotify = (context: NotifyContext): Notify => {
   const { project, options } = context;
@@ -48,7 +48,7 @@ const notify = async (command: string, context: NotifyContext & { view: RunView;
     input: `${JSON.stringify(view)}\n`,
     cwd: project.root,
     env: {
-      // In a sandbox, an agent can have put a program of the project in the place of one that the command names.
+      // A sandboxed agent may have put a program in the project that shadows one that the command uses.
       ...(plan.sandbox ? outsideEnvironment(passed(env), project.root) : passed(env)),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
@@ -59,11 +59,11 @@ const notify = async (command: string, context: NotifyContext & { view: RunView;
     logFile: existsSync(folder) ? join(folder, 'notify.log') : null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
-    // Also after Ctrl-C, unless it is pressed twice.
+    // Runs even after Ctrl-C, unless it is pressed twice.
     stopSignals: { stop: stopSignals.kill, kill: stopSignals.kill },
     redactor,
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
-  reporter.warn(`spool: the command of --notify did not work (${why}); see ${join(folder, 'notify.log')}`);
+  reporter.warn(`spool: the --notify command failed (${why}); see ${join(folder, 'notify.log')}`);
 };

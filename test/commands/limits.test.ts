@@ -275,7 +275,7 @@ describe('giving up', () => {
     const result = await project.spool(...run, '--notify', 'exit 9');
 
     expect(result).toMatchObject({ code: 0 });
-    expect(result.stderr).toMatch(/^spool: the command of --notify did not work \(exit code 9\); see .*notify\.log$/m);
+    expect(result.stderr).toMatch(/^spool: the --notify command failed \(exit code 9\); see .*notify\.log$/m);
   });
 });
 
