@@ -23,8 +23,8 @@ import { releaseWorkspace } from './workspace.ts';
 const maxGuarded = 50;
 
 /**
- * Runs a change until it is done, or until something ends the run. Rejects with a user error before anything is
- * written.
+ * Runs a change until it is done, or until something ends the run. If the user got something wrong, it rejects before
+ * anything is written.
  */
 export const startRun = (given: RunSpec, services: RunServices): Promise<RunResult> =>
   inGitScope(() => startInScope(given, services));
