@@ -319,6 +319,16 @@ const table = {
     text: (path: string, target: string) =>
       `${path} was replaced by a link to ${target} in the sandbox, so the run was stopped before git wrote to it. The link was removed. Check "git status" and what the agent did.`,
   },
+  'other-repository': {
+    exit: 2,
+    text: (root: string, then: string, now: string, accept: string) =>
+      `git finds another repository for ${root} than in the last run: it was ${then}, and is now ${now}. Nothing was run. If you moved it yourself, accept it with: ${accept}`,
+  },
+  'replaced-git': {
+    exit: 1,
+    text: (path: string) =>
+      `${path} was replaced during the run, so the run was ended before git wrote to another repository. Check what it is now, and what the agent did.`,
+  },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot access ${path}: ${problem}.` },
 } as const;
 

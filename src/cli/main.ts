@@ -24,14 +24,16 @@ const main = async (argv: readonly string[]): Promise<number> => {
   return runCommandLine(argv, { cwd: process.cwd(), env: process.env, outputs });
 };
 
-const report = (error: unknown): number => {
+const report = async (error: unknown): Promise<number> => {
+  const { createRedactor } = await import('../secrets/redact.ts');
+  const { text: redacted } = createRedactor(process.env);
   const known = asUserError(error);
   if (known) {
-    outputs.log(`spool: ${known.message}\n`);
+    outputs.log(redacted(`spool: ${known.message}\n`));
     return known.exitCode;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  outputs.log(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`);
+  outputs.log(redacted(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`));
   return bugExitCode;
 };
 

@@ -6,18 +6,22 @@ import { readConfig } from '../config/resolve.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts';
 import { namedIn } from '../trust/settings.ts';
+import { acceptRepository } from '../run/repository.ts';
 import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/context.ts';
 import { withSecrets, recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
+import { redactedTerminal } from '../report/redacted.ts';
+import { visible } from '../text/visible.ts';
 import type { Invocation } from './command.ts';
 
 /** How many edits are listed. */
 const maxListed = 20;
 
 /** A running loop uses the accepted goal for its next promise; otherwise the next run does. */
-export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<number> => {
+  const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
   const view = await readState(project, change);
@@ -28,7 +32,9 @@ export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<num
   const moved = await acceptGoal({ project: { root }, change, commands, folder });
   const context = acceptContext({ project, change, env });
   if (context) terminal.print('Accepted the current context.txt.\n');
-  if (moved.length === 0 && context) return 0;
+  const repository = await acceptRepository({ project, change, env });
+  if (repository !== null) terminal.print(`Accepted the git repository ${visible(repository)}.\n`);
+  if (moved.length === 0 && (context || repository !== null)) return 0;
   if (moved.length === 0) {
     terminal.print(`Nothing to accept: the goal of ${change} is unchanged.\n`);
     return 0;

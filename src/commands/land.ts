@@ -9,9 +9,11 @@ import { trustLanding } from '../land/settings.ts';
 import { inScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
+import { checkRepository } from '../run/repository.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';
+import { redactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 import { confirmOn, consentOn } from './consent.ts';
 
@@ -30,10 +32,12 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
     cwd,
     consentFor: ({ interactive }) => consentOn(terminal, interactive),
   });
+  await checkRepository({ project, change, env });
   const folder = await gitDirOf(project.root);
   if (folder === null) throw userError('no-git', project.root, 'it is not a git repository');
   const lock = lockChange(project, change, { treeFolder: folder });
   const stopSignals = onStopSignals(() => {});
+  const redacted = redactedTerminal(terminal, env);
   const release = limitGit({ ...stopSignals, graceMs: () => landGraceMs });
   try {
     const request: LandRequest = {
@@ -46,12 +50,12 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
       onto: (onto as string | undefined) ?? null,
       force: Boolean(force),
       keepBranch: Boolean(keepBranch),
-      say: (line) => terminal.log(`${line}\n`),
+      say: (line) => redacted.log(`${line}\n`),
       confirm: confirmOn(terminal),
     };
     const { passLists } = settings;
     const outcome = await inScope({ env, passLists, ownsProcess: true }, () => land(request));
-    terminal.print(`${outcome}\n`);
+    redacted.print(`${outcome}\n`);
     return 0;
   } catch (error) {
     const signal = stopSignals.received();

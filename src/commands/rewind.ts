@@ -13,8 +13,9 @@ import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { Terminal } from '../report/terminal.ts';
+import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
+import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
 import { checkpointsFor } from './checkpoints.ts';
 
@@ -22,7 +23,8 @@ import { checkpointsFor } from './checkpoints.ts';
 const maxListed = 20;
 
 export const run = async (invocation: Invocation): Promise<number> => {
-  const { args, rawFlags, env, terminal } = invocation;
+  const { args, rawFlags, env } = invocation;
+  const terminal = redactedTerminal(invocation.terminal, env);
   try {
     const saved = await checkpointsFor(invocation);
     if (!existsSync(saved.workspace)) throw userError('workspace-gone', saved.workspace);
@@ -41,11 +43,12 @@ interface RewindRequest {
   readonly saved: RunCheckpoints;
   readonly target: { readonly name: string; readonly treeId: string };
   readonly env: NodeJS.ProcessEnv;
-  readonly terminal: Terminal;
+  readonly terminal: RedactedTerminal;
 }
 
 const rewindLocked = async (request: RewindRequest): Promise<void> => {
   const { project, change, tree } = request.saved;
+  await checkRepository({ project, change, env: request.env });
   const lock = lockChange(project, change, { treeFolder: tree.gitDir });
   try {
     await rewindFiles(request);
@@ -120,7 +123,7 @@ const planFor = async ({ saved, target, env }: RewindRequest): Promise<Planned> 
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
-const show = ({ plan: { changes, left }, lost }: Planned, terminal: Terminal): void => {
+const show = ({ plan: { changes, left }, lost }: Planned, terminal: RedactedTerminal): void => {
   for (const { status, name } of changes.slice(0, maxListed))
     terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
   if (changes.length > maxListed) terminal.print(`and ${pluralise(changes.length - maxListed, 'file')} more\n`);

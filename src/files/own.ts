@@ -10,6 +10,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -225,7 +226,7 @@ export const touchOwn = (path: string): void => {
 /** Deletes a file, or a folder recursively, without following links. */
 export const removeOwn = (path: string): void => {
   checkFolder(dirname(path));
-  rmSync(path, { recursive: true, force: true });
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 };
 
 /** Creates a folder and its parents. Returns whether it was missing. Folders below `.state` are private to the user. */
@@ -238,6 +239,12 @@ export const createFolder = (path: string): boolean => {
   for (const part of partsOf(path)) isNew = createOne(part);
   checkFolder(path);
   return isNew;
+};
+
+/** Creates a folder below `parent` that only the user can open; its name begins with `prefix` and cannot be guessed. */
+export const createPrivateFolder = (parent: string, prefix: string): string => {
+  createFolder(parent);
+  return mkdtempSync(join(parent, prefix));
 };
 
 /** Folders that this process has created, or whose mode it has set. */

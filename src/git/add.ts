@@ -13,7 +13,7 @@ export interface AddRequest {
   readonly config?: readonly string[];
 }
 
-/** Adds all files to the index at `scratch`. Names on stdout what it had to change there. */
+/** Adds all files to the index at `tempIndex`. Names on stdout what it had to change there. */
 export const addAll = (
   { root, gitDir, tempIndex }: WorkTree,
   { without, flags = [], config = [] }: AddRequest,

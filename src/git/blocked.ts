@@ -1,8 +1,10 @@
 import { type Dirent, existsSync, lstatSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { entriesOf, longestText, readRegular } from '../files/own.ts';
+import { currentScope } from '../process/scope.ts';
 import { visible } from '../text/visible.ts';
 
 /*
@@ -70,12 +72,60 @@ const topOf = (cwd: string): string | null => {
 };
 
 const findPipe = async (top: string, signal: AbortSignal): Promise<string | null> => {
-  for (const folder of gitFoldersOf(join(top, '.git'))) {
+  const folders = gitFoldersOf(join(top, '.git'));
+  const named = pipeNamedBySettings([join(top, '.git'), ...folders], top);
+  if (named !== null) return named;
+  for (const folder of [...folders, ...alternatesOf([join(top, '.git'), ...folders])]) {
     const pipe = await pipeBelow(folder, { signal, inGit: true });
     if (pipe !== null) return pipe;
   }
   return pipeBelow(top, { signal, inGit: false });
 };
+
+/**
+ * A pipe that is the value of any setting: git reads what several of them name (include.path, core.excludesFile, …).
+ * The files are not parsed as git does, so a name in an unusual notation may be missed, but none is read that blocks.
+ */
+const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string | null => {
+  const { HOME: home = homedir(), XDG_CONFIG_HOME: config = join(home, '.config') } = currentScope().env;
+  const own = gitFolders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
+  const waiting = [...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig'];
+  for (const file of waiting) {
+    if (waiting.length > mostSettingsFiles) return null;
+    for (const { key, value } of settingsIn(textOf(file))) {
+      const paths = [dirname(file), top].map((folder) => resolve(folder, value.replace(/^~(?=\/)/, home)));
+      const pipe = paths.find(isPipe);
+      if (pipe !== undefined) return pipe;
+      if (key === 'path') waiting.push(...paths.filter((path) => !waiting.includes(path)));
+    }
+  }
+  return null;
+};
+
+const mostSettingsFiles = 200;
+
+/** A section may have its first setting on the same line. */
+const settingsIn = (text: string): { readonly key: string; readonly value: string }[] =>
+  text.split('\n').flatMap((line) => {
+    const end = line.indexOf('=');
+    if (end === -1) return [];
+    const key = line.slice(line.lastIndexOf(']', end) + 1, end).trim();
+    const value = line.slice(end + 1).trim();
+    const plain = value.startsWith('"') ? value.slice(1, value.lastIndexOf('"')) : value.replace(/ [#;][^]*/, '');
+    return [{ key: key.toLowerCase(), value: plain.replaceAll(/\\(["\\])/g, '$1').trim() }];
+  });
+
+/** Folders elsewhere in which git looks for objects. */
+const alternatesOf = (gitFolders: readonly string[]): string[] =>
+  gitFolders
+    .map((folder) => join(folder, 'objects'))
+    .flatMap((objects) =>
+      textOf(join(objects, 'info', 'alternates'))
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'))
+        .map((line) => resolve(objects, line)),
+    )
+    .slice(0, mostSettingsFiles);
 
 /** Where `.git` of a linked work tree points to, and the folder that this one shares with others. */
 const gitFoldersOf = (dotGit: string): string[] => {
@@ -106,7 +156,7 @@ const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<strin
   for (const entry of signal.aborted ? [] : entriesIn(folder)) {
     const path = join(folder, entry.name);
     if ((inGit || readByGit.has(entry.name)) && !entry.isFile() && isPipe(path)) return path;
-    if (!entry.isDirectory() || (inGit && entry.name === 'objects')) continue;
+    if (!entry.isDirectory()) continue;
     const pipe = await pipeBelow(path, { signal, inGit: inGit || entry.name === '.git' });
     if (pipe !== null) return pipe;
   }

@@ -1,6 +1,8 @@
-import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve as resolvePath } from 'node:path';
-import { systemProblem } from '../errors.ts';
+import { systemProblem, UserError } from '../errors.ts';
+import { removeOwn } from '../files/own.ts';
 import { realPath } from '../process/which.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './git.ts';
 import { changedHooks } from './hooks.ts';
@@ -145,11 +147,12 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
   outcome(await git(['worktree', 'remove', '--force', path], { cwd }));
 
-/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. */
+/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. Fails if it is behind a link. */
 export const discardWorktree = async (cwd: string, path: string): Promise<GitOutcome> => {
   try {
-    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+    removeOwn(path);
   } catch (error) {
+    if (error instanceof UserError) throw error;
     return { ok: false, why: systemProblem(error) };
   }
   // Twice, as git locks one until it is complete.
@@ -177,10 +180,18 @@ const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
   return there.common === here.common && dirname(there.own) === join(here.common, 'worktrees');
 };
 
-/** Untracked files that the patterns of a file name, relative to the folder; ignored or not. */
-export const filesNamedBy = async (cwd: string, patterns: string): Promise<string[]> => {
-  const args: GitArguments = ['ls-files', '--others', '--ignored', `--exclude-from=${patterns}`, '-z'];
-  return (await git(args, { cwd })).stdout.split('\0').filter(Boolean);
+/** Untracked files that ignore patterns name, relative to the folder; ignored or not. */
+export const filesNamedBy = async (cwd: string, patterns: Buffer): Promise<string[]> => {
+  // A copy, as git would wait for ever if the file of the project became a named pipe.
+  const folder = mkdtempSync(join(tmpdir(), 'spool-include-'));
+  const file = join(folder, 'patterns');
+  try {
+    writeFileSync(file, patterns);
+    const args: GitArguments = ['ls-files', '--others', '--ignored', `--exclude-from=${file}`, '-z'];
+    return (await git(args, { cwd })).stdout.split('\0').filter(Boolean);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 };
 
 /** Paths that differ from HEAD or are untracked, relative to the root of the work tree; null when git cannot tell. */

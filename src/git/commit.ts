@@ -42,7 +42,7 @@ export interface CommitRequest {
  * staged. Hooks run. When git refuses, the user's index is as it was.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
-  if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone' };
+  if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone, or was replaced' };
   for (let moves = 0; moves < mostMoves; moves++) {
     const result = await tryToCommit(tree, request);
     if (result.kind !== 'moved') return result;
@@ -65,12 +65,12 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
   const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
 
-  const scratch = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
-  const env = { GIT_INDEX_FILE: scratch, [tagVariable]: request.tag };
+  const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
+  const env = { GIT_INDEX_FILE: index, [tagVariable]: request.tag };
   const earlier = readIndexNote(tree);
   const note = { behind: earlier?.behind ?? null, about: aboutToCommit(head.commit, { replaced, staged }) };
   try {
-    await copyIndex(tree.index, scratch);
+    await copyIndex(tree.index, index);
     if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
     const input = indexLines({ staged, wanted, open });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
@@ -96,7 +96,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
       return { kind: 'moved' };
     }
   } finally {
-    removeOwn(scratch);
+    removeOwn(index);
   }
   return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
 };

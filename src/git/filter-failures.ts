@@ -43,9 +43,9 @@ const withFilter = async ({ root, tempIndex }: WorkTree, filter: string): Promis
 
 /** Only what is really added is warned of, so it is added to a copy of the index. */
 const withLineEndings = async (tree: WorkTree, without: readonly string[]): Promise<RefusedFile[]> => {
-  const copy = { ...tree, scratch: `${tree.tempIndex}.endings` };
-  await copyIndex(tree.tempIndex, copy.scratch);
+  const copy = { ...tree, tempIndex: `${tree.tempIndex}.endings` };
+  await copyIndex(tree.tempIndex, copy.tempIndex);
   const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
-  removeOwn(copy.scratch);
+  removeOwn(copy.tempIndex);
   return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);
 };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { userError } from '../errors.ts';
 import { withoutInheritedFds } from '../process/descriptors.ts';
 import { currentScope, passed } from '../process/scope.ts';
 import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../process/tree.ts';
@@ -217,7 +218,10 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
     stdio: withoutInheritedFds('inherit'),
   });
-  const [code] = (await once(child, 'exit')) as [number | null];
+  const unblock = watchBlocked(cwd, () => void child.kill());
+  const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];
+  const why = code === null ? whyBlocked(cwd) : null;
+  if (why !== null) throw userError('git-blocked', why);
   return code ?? 1;
 };
 

@@ -5,7 +5,7 @@ import type { WorkTree } from './worktree.ts';
 /**
  * Repositories inside the repository, of which an index has the commit. git would look for changes in each of them by
  * running itself there, with filters and other programs that they bring. So `git add` is kept out of them, and the
- * commits are put into the index at `scratch` here.
+ * commits are put into the index at `tempIndex` here.
  */
 export interface Gitlinks {
   note(names: Iterable<string>): void;

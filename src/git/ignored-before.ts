@@ -24,7 +24,7 @@ interface Kept {
 /** Where it is noted for a run that is resumed. */
 interface IgnoredNotes {
   read(name: 'ignored.json'): unknown;
-  write(name: 'ignored.json', text: string): void;
+  write(name: 'ignored.json', data: unknown): void;
 }
 
 export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredBefore => {
@@ -41,7 +41,7 @@ export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredB
       kept = { rules: now, files: kept?.files ?? (await listIgnored(tree)) };
       files = new Set(kept.files);
       beforeWriting();
-      notes.write('ignored.json', JSON.stringify(kept));
+      notes.write('ignored.json', kept);
     },
   };
 };

@@ -53,6 +53,9 @@ const settings = [
   'core.fsmonitor=false',
   'diff.ignoreSubmodules=dirty',
   'rebase.instructionFormat=%s',
+  // A folder .git/rr-cache alone turns it on, and git writes through links in there.
+  'rerere.autoUpdate=false',
+  'rerere.enabled=false',
   'safe.bareRepository=explicit',
   'status.submoduleSummary=false',
   'submodule.recurse=false',

@@ -5,7 +5,7 @@ import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from './outside-rules.ts';
 import { currentGitScope } from './scope.ts';
-import type { WorkTree } from './worktree.ts';
+import { signOfDotGit, type WorkTree } from './worktree.ts';
 
 /**
  * Settings that make git run a program where Spool needs them to work (filters, merge drivers, signing, a partial
@@ -32,6 +32,11 @@ export const holdSettings = async (tree: WorkTree): Promise<void> => {
   const before = await readSettings(tree);
   if (before === null) return;
   guardedTrees.add(tree.root);
+  guardGit(() => {
+    const now = signOfDotGit(tree.root);
+    const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
+    return Promise.resolve(isSame ? null : `${join(tree.root, '.git')} was replaced during the run`);
+  });
   let { files } = before;
   let known = stampsOf(files);
   let why: string | null = null;

@@ -61,7 +61,7 @@ const clockLagMs = 20;
 const mostRefused = 100;
 
 /**
- * Takes trees one after the other. Its index, at `scratch`, is kept to see what has changed; a tree that has is made
+ * Takes trees one after the other. Its index, at `tempIndex`, is kept to see what has changed; a tree that has is made
  * from the user's index again, as a file that is in an index is never ignored.
  */
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {

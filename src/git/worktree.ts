@@ -1,10 +1,12 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { longestText, readRegular } from '../files/own.ts';
+import { realPath } from '../process/which.ts';
+import { whyBlocked } from './blocked.ts';
 import { git, toUtf8 } from './git.ts';
 
-/** A git work tree. `scratch` is the path of an index of our own: the user's index is read, never written. */
+/** A git work tree. `tempIndex` is an index of our own, outside of the project: the user's index is read, never written. */
 export interface WorkTree {
   readonly root: string;
   readonly index: string;
@@ -12,8 +14,8 @@ export interface WorkTree {
   readonly gitDir: string;
   /** The ignore rules of this repository that are in none of its trees. */
   readonly exclude: string;
-  /** A file or folder `.git` is there, as it is nearly always. */
-  readonly hasDotGit: boolean;
+  /** What `.git` is, as `signOfDotGit` tells; null when there is none. */
+  readonly dotGit: string | null;
   readonly tempIndex: string;
 }
 
@@ -23,7 +25,7 @@ export type Found =
   | { readonly kind: 'refused'; readonly why: string };
 
 /** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
-export const findWorkTree = async (cwd: string, scratch: string): Promise<Found> => {
+export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
   const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
@@ -35,10 +37,12 @@ export const findWorkTree = async (cwd: string, scratch: string): Promise<Found>
         index: resolve(cwd, index),
         gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
-        hasDotGit: existsSync(join(root, '.git')),
-        tempIndex: scratch,
+        dotGit: signOfDotGit(root),
+        tempIndex,
       },
     };
+  const blocked = whyBlocked(cwd);
+  if (blocked !== null) return { kind: 'refused', why: blocked };
   const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
@@ -49,25 +53,49 @@ export const gitDirOf = async (cwd: string): Promise<string | null> => {
   return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
 };
 
+/** The repository that git uses in a folder, as real paths. */
+export interface Repository {
+  readonly gitFolder: string;
+  /** The same but for a linked work tree. */
+  readonly sharedFolder: string;
+  readonly root: string;
+}
+
+export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
+  const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
+  const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
+  if (code !== 0 || !gitFolder || !sharedFolder || !root) return null;
+  const [own, shared] = [gitFolder, sharedFolder].map((folder) => realPath(resolve(cwd, folder)));
+  return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
+};
+
 /** Differs when the file was replaced or written to. */
 export const fingerprint = (file: string | Buffer): string => {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };
 
-/** Without it git would take the repository around this one for it. */
-export const isIntact = ({ root, hasDotGit }: WorkTree): boolean => !hasDotGit || existsSync(join(root, '.git'));
+/** Without its `.git`, or with another one, git would take another repository for it. */
+export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || signOfDotGit(root) === dotGit;
+
+/** Differs when `.git` leads elsewhere; null when there is none. A folder may be another one. */
+export const signOfDotGit = (root: string): string | null => {
+  const path = join(root, '.git');
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isDirectory()) return stats === undefined ? null : 'folder';
+  return stats.isSymbolicLink() ? `link ${realPath(path)}` : `file ${readRegular(path)?.toString('latin1') ?? ''}`;
+};
 
 /**
  * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file
  * that is younger than the index once more, instead of trusting a size and a time that may not have changed.
  */
-export const copyIndex = async (index: string, scratch: string): Promise<void> => {
+export const copyIndex = async (index: string, copy: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
-  if (!stats?.isFile()) return rm(scratch, { force: true });
-  await copyFile(index, scratch);
+  if (!stats?.isFile()) return rm(copy, { force: true });
+  await copyFile(index, copy);
   const time = Math.floor(stats.mtimeMs) / 1000;
-  await utimes(scratch, time, time);
+  await utimes(copy, time, time);
 };
 
 /** The commit that is checked out; null in a repository without commits. */

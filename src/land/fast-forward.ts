@@ -6,12 +6,11 @@ import { checkpointRecorder } from '../store/record.ts';
 import { keepPresent } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/git.ts';
 import { findWorkTree } from '../git/worktree.ts';
-import { stateFolder } from '../store/project.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { recordFolder } from '../store/record.ts';
 import { readState } from '../store/state.ts';
 import { writeLandingInProgress } from '../store/landing-in-progress.ts';
-import { newScratch } from '../store/folders.ts';
+import { newTempIndex } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -83,7 +82,7 @@ const displaceUncommitted = async (
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
-  const found = await findWorkTree(baseWorktree, newScratch(stateFolder(project)));
+  const found = await findWorkTree(baseWorktree, newTempIndex(env));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept =
     found.kind === 'found'

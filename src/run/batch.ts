@@ -29,9 +29,9 @@ export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 
 
 export interface BatchOutcome {
   readonly change: string;
-  /** null if it was not started, or could not be. */
+  /** null if it was not started, could not be, or failed with an error. */
   readonly result: RunResult | null;
-  /** Why it could not be started. */
+  /** Why it could not be started, or why its run failed. */
   readonly error?: unknown;
   /** The last run of the change; null if there is none. */
   readonly view: RunView | null;
@@ -105,7 +105,8 @@ const createRunner = (services: BatchServices) => {
       usageOfOthers: () => budget.usageOfOthers(change),
       isolateAgentData: parallel > 1,
     };
-    const reporter = budget.counting(change, services.reporterOf(change));
+    let last: RunView | null = null;
+    const reporter = budget.counting(change, services.reporterOf(change), (view) => (last = view));
     // One listener serves all runs.
     const onStopSignals = () => ({ ...stopSignals, dispose: () => {} });
     try {
@@ -113,10 +114,13 @@ const createRunner = (services: BatchServices) => {
       return { change, result, view: result.view, note: null };
     } catch (error) {
       services.onError(change, error);
-      return { change, result: null, error, view: null, note: null };
+      return { change, result: null, error, view: asFailed(last), note: null };
     }
   };
 };
+
+/** state.json still says `running` for a run that failed with an error, so that it can be resumed. */
+const asFailed = (view: RunView | null): RunView | null => view && { ...view, status: 'failed' };
 
 /** Returns the last run of a change if it is complete and no task was added since; null otherwise. */
 const alreadyComplete = async (
@@ -140,9 +144,10 @@ const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promis
 const createSharedBudget = () => {
   const usages = new Map<string, Usage | null>();
   return {
-    counting: (change: string, reporter: Reporter): Reporter => ({
+    counting: (change: string, reporter: Reporter, onView: (view: RunView) => void): Reporter => ({
       ...reporter,
       onEvent: (event, view) => {
+        onView(view);
         usages.set(change, addUsage(totalUsage(view), view.currentUsage));
         reporter.onEvent(event, view);
       },

@@ -4,9 +4,9 @@ import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { checkpointRecorder, isKnown, recogniseCheckpoint, recordedWorkspace, recordFolder } from '../store/record.ts';
-import { isWorkspaceOf, type Project, stateFolder } from '../store/project.ts';
+import { isWorkspaceOf, type Project } from '../store/project.ts';
 import { ralphFolder, runFolder } from '../store/state.ts';
-import { hideStateFromGit, newScratch } from '../store/folders.ts';
+import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
 import { folderNames, readIfThere } from '../files/read.ts';
 
 /** A run of a change, with its checkpoints. */
@@ -41,7 +41,7 @@ export const findCheckpoints = async ({
   env,
   say,
 }: CheckpointsRequest): Promise<RunCheckpoints> => {
-  const home = await openTree(project, project.root);
+  const home = await openTree(project, project.root, env);
   const all = await listCheckpoints(home, change);
   // Ignores runs of the same change in another folder of the repository.
   const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
@@ -53,7 +53,7 @@ export const findCheckpoints = async ({
   if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
   if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
   const workspace = await workspaceOf({ project, change, run, folder });
-  const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace) : home;
+  const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace, env) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
   return {
     project,
@@ -84,9 +84,9 @@ const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: t
 export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
-const openTree = async (project: Project, root: string): Promise<WorkTree> => {
+const openTree = async (project: Project, root: string, env: NodeJS.ProcessEnv): Promise<WorkTree> => {
   hideStateFromGit(project);
-  const found = await findWorkTree(root, newScratch(stateFolder(project)));
+  const found = await findWorkTree(root, newTempIndex(env));
   if (found.kind === 'found') return found.tree;
   throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
 };

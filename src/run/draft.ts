@@ -7,6 +7,7 @@ import type { RunTask } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './origin.ts';
 import { agentsOf, type Planned, planRun } from './plan.ts';
+import { checkRepository } from './repository.ts';
 import type { RunSpec } from './request.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
@@ -26,6 +27,7 @@ export interface DraftRun extends CheckedSpec {
 /** Checks everything that the user may have got wrong, before anything is written. */
 export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
   const { env, find } = services;
+  await checkRepository({ ...given, env });
   const checked = await checkOrigin(given, services);
   const spec = await withNewUntil(checked.spec, services);
   const beganMs = performance.now();

@@ -6,8 +6,7 @@ import { runShell } from '../process/shell.ts';
 import { passed } from '../process/scope.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
-import type { Hashes } from '../guard/goal.ts';
-import { changedRunning, runningOf } from '../trust/running.ts';
+import { changedRunning, isWrittenSince, type Running, runningOf } from '../trust/running.ts';
 import type { RunContext } from './context.ts';
 
 const longestMs = 30_000;
@@ -21,28 +20,29 @@ type NotifyContext = Pick<
 >;
 
 /**
- * Called before an agent starts. The command runs outside the sandbox, so it is not run if one of its files has changed
- * since: the agent could have changed what it does.
+ * Called before an agent starts. The command runs outside the sandbox, so an agent must not be able to change what it
+ * does. It is not run if one of its files has changed since, or, if not all of its files are known, any file.
  */
 export const createNotify = (context: NotifyContext): Notify => {
   const { project, options } = context;
   const command = options.notify;
   if (command === null) return async () => {};
-  const before = runningOf(project, command);
-  return async (view) => notify(command, { ...context, view, before });
+  const before = runningOf(project, command, { all: context.plan.sandbox });
+  const sinceMs = Date.now();
+  return async (view) => notify(command, { ...context, view, before, sinceMs });
 };
 
-const notify = async (command: string, context: NotifyContext & { view: RunView; before: Hashes }): Promise<void> => {
-  const { project, env, reporter, plan, folder, stopSignals, redactor, trusted, before } = context;
+interface Notifying extends NotifyContext {
+  readonly view: RunView;
+  readonly before: Running;
+  readonly sinceMs: number;
+}
+
+const notify = async (command: string, context: Notifying): Promise<void> => {
+  const { project, env, reporter, plan, folder, stopSignals, redactor } = context;
   const view = publicView(context.view, redactor.data);
-  const untrusted = trusted.changedScripts(view.change, 'notify');
-  const changed = [...new Set([...untrusted, ...changedRunning(before, runningOf(project, command))])];
-  if (changed.length > 0) {
-    const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';
-    const [names, were] = [changed.map(visible).join(', '), changed.length === 1 ? 'was' : 'were'];
-    reporter.warn(`spool: notify was not run: ${names} ${were} changed during the run.${advice}`);
-    return;
-  }
+  const refusal = whyRefused(command, context);
+  if (refusal !== null) return reporter.warn(`spool: notify was not run: ${refusal}`);
   const result = await runShell({
     command,
     input: `${JSON.stringify(view)}\n`,
@@ -66,4 +66,20 @@ const notify = async (command: string, context: NotifyContext & { view: RunView;
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
   reporter.warn(`spool: the --notify command failed (${why}); see ${join(folder, 'notify.log')}`);
+};
+
+const whyRefused = (command: string, { project, plan, trusted, view, before, sinceMs }: Notifying): string | null => {
+  const untrusted = trusted.changedScripts(view.change, 'notify');
+  const now = runningOf(project, command, { all: plan.sandbox });
+  const changed = [...new Set([...untrusted, ...changedRunning(before.hashes, now.hashes)])];
+  if (changed.length > 0) {
+    const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';
+    const [names, were] = [changed.map(visible).join(', '), changed.length === 1 ? 'was' : 'were'];
+    return `${names} ${were} changed during the run.${advice}`;
+  }
+  const unclear = [...new Set([...before.unclear, ...now.unclear])];
+  if (!plan.sandbox || unclear.length === 0) return null;
+  // What git has may have changed without a file of the work tree.
+  if (!/\bgit\b/.test(command) && !isWrittenSince(project, sinceMs)) return null;
+  return `it runs outside the sandbox, Spool cannot see all files that it runs (${visible(unclear.join(', '))}), and files of the project were changed during the run.`;
 };

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { holdSettings } from '../git/settings.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
@@ -7,13 +7,13 @@ import { terminateOrphans } from '../process/tree.ts';
 import type { Emit } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
-import { makeRunFolder, newScratch } from '../store/folders.ts';
+import { makeRunFolder, newTempIndex } from '../store/folders.ts';
 import { takeOverNotes } from '../store/notes.ts';
 import type { Project } from '../store/project.ts';
 import { confirmRun, recordEnd, recordFolder, recordRun } from '../store/record.ts';
 import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
-import { ralphFolder, readState } from '../store/state.ts';
+import { readState } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
 import { limitedEnvironment, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -25,6 +25,7 @@ import type { DraftRun } from './draft.ts';
 import { watchLimits } from './limits.ts';
 import { checkUnchanged } from './origin.ts';
 import { planAgain, type Planned } from './plan.ts';
+import { noteRepository } from './repository.ts';
 import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
@@ -100,10 +101,11 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const workspace = await opening.catch(deadline.rethrow);
   const work = { root: workspace.root };
   writeOwn(join(folder, 'workspace'), `${workspace.root}\n`);
-  const tree = await openWorkTree({ project, change, work }, emit);
-  if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(tempIndex));
+  const tree = await openWorkTree({ work, env }, emit);
+  if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(dirname(tempIndex)));
   createFolder(record);
-  const notes = takeOverNotes({ run: plan.run, folder, record });
+  await noteRepository({ project, change, env });
+  const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
   if (options.fresh) forgetGoal(record);
   // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
   const guard = await openGuard({
@@ -202,10 +204,10 @@ const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, 
 
 /** Returns null without a git repository, or if git refuses it, which is announced. */
 const openWorkTree = async (
-  { project, change, work }: Pick<RunSpec, 'project' | 'change'> & { work: Project },
+  { work, env }: { work: Project; env: NodeJS.ProcessEnv },
   emit: Emit,
 ): Promise<WorkTree | null> => {
-  const found = await findWorkTree(work.root, newScratch(ralphFolder(project, change)));
+  const found = await findWorkTree(work.root, newTempIndex(env));
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
   if (found.kind !== 'found') return null;
   await holdSettings(found.tree);

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { readOwn, writeOwn } from '../files/own.ts';
+import { userError } from '../errors.ts';
+import { longestText, readOwn, readRegular, writeOwn } from '../files/own.ts';
 import { filesNamedBy } from '../git/branches.ts';
 import { toUtf8 } from '../git/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/ignored-files.ts';
@@ -42,7 +43,7 @@ export const noteProvisioned = async (
 ): Promise<void> => {
   const file = await setupFileOf(workspace.worktree);
   if (file === null) return;
-  const include = includeFile(project);
+  const include = includePatterns(project);
   const isBare = !hasSetup && include === null;
   const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(toUtf8);
   const prefix = relative(workspace.worktree, workspace.root);
@@ -90,10 +91,13 @@ export const isPlannedCopy =
 export const keptNotice = (results: readonly string[], where: string): string =>
   `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: ${commandLine('git', 'worktree', 'remove', '--force', where)}`;
 
-/** Returns the path of .worktreeinclude; null if there is none. */
-export const includeFile = (project: Project): string | null => {
+/** Returns the patterns in .worktreeinclude; null if there is none. */
+export const includePatterns = (project: Project): Buffer | null => {
   const file = join(project.root, '.worktreeinclude');
-  return existsSync(file) ? file : null;
+  if (!existsSync(file)) return null;
+  const patterns = readRegular(file, { limit: longestText });
+  if (patterns === null) throw userError('unsafe-file', file, 'is not a regular file');
+  return patterns;
 };
 
 const isCopy = (original: string, path: string): boolean => {

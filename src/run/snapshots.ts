@@ -74,7 +74,7 @@ export const createSnapshots = (
     if (text === written) return;
     written = text;
     ensureRunState(context);
-    context.notes.write('skipped.json', `${JSON.stringify(listed, null, 2)}\n`);
+    context.notes.write('skipped.json', listed);
     const fresh = list.filter(({ name }) => !announced.has(name));
     for (const { name } of fresh) announced.add(name);
     const isCommitted = (name: string) => context.plan.commit && !skippedAtStart?.has(name);

@@ -28,7 +28,7 @@ export const openLedger = (notes: Notes): Ledger => {
   const save = () => {
     try {
       if (open.size === 0) notes.remove('uncommitted.json');
-      else notes.write('uncommitted.json', JSON.stringify([...open]));
+      else notes.write('uncommitted.json', [...open]);
     } catch {
       // The disk may be full. The next write fails with the error.
     }

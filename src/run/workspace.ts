@@ -37,7 +37,7 @@ import type { Sandbox } from '../process/sandbox.ts';
 import { commandLine } from '../text/shell-words.ts';
 import {
   deletionNotices,
-  includeFile,
+  includePatterns,
   isPlannedCopy,
   isProvisioned,
   noteProvisioned,
@@ -189,7 +189,7 @@ export interface ProvisionRequest {
 /** Prepares a worktree for running commands: copies the files of .worktreeinclude, then runs the setup of the user. */
 export const provision = async (workspace: ProvisionRequest): Promise<ShellResult['outcome']> => {
   const { project, options, root } = workspace;
-  const include = includeFile(project);
+  const include = includePatterns(project);
   if (include !== null)
     for (const name of (await filesNamedBy(project.root, include)).map(toUtf8))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));

@@ -14,14 +14,15 @@ export interface LinkWatch {
  * first one is that of the work tree, whatever it is called; the others are those in another one that it shares.
  */
 export const watchLinks = ([own, ...shared]: readonly string[]): LinkWatch => {
-  const watched = [
-    ...(own === undefined ? [] : [{ folder: own, links: () => linksIn(own) }]),
-    ...shared.map((folder) => ({ folder, links: () => linksBelow(folder, levels[basename(folder)] ?? Infinity) })),
-  ];
-  for (const { folder, links } of watched) if (!noted.has(folder)) noted.set(folder, new Set(links()));
+  if (own === undefined) return { refuseNew: () => {} };
+  const objects = shared.find((folder) => basename(folder) === 'objects') ?? join(own, 'objects');
+  const watched = [own, ...shared];
+  for (const folder of watched) if (!noted.has(folder)) noted.set(folder, new Set(linksBelow(folder, objects)));
   return {
     refuseNew: () => {
-      const planted = watched.flatMap(({ folder, links }) => links().filter((path) => !noted.get(folder)!.has(path)));
+      const planted = watched.flatMap((folder) =>
+        linksBelow(folder, objects).filter((path) => !noted.get(folder)!.has(path)),
+      );
       const [first] = planted;
       if (first === undefined) return;
       const target = readlinkSync(first);
@@ -35,20 +36,16 @@ export const watchLinks = ([own, ...shared]: readonly string[]): LinkWatch => {
 
 const noted = new Map<string, ReadonlySet<string>>();
 
-/** How many levels below a folder git writes to files under their own names; elsewhere it moves new files into place. */
-const levels: Readonly<Record<string, number>> = { logs: Infinity, refs: Infinity, objects: 0, info: 0, worktrees: 0 };
-
-const linksIn = (folder: string): string[] => [
-  ...linksBelow(folder, 0),
-  ...Object.entries(levels).flatMap(([name, depth]) => linksBelow(join(folder, name), depth)),
-];
-
-const linksBelow = (folder: string, depth: number): string[] =>
+/** Of loose objects only the folders count: git moves new ones into place and never writes to one that is there. */
+const linksBelow = (folder: string, objects: string): string[] =>
   entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isSymbolicLink()) return [path];
-    return depth > 0 && entry.isDirectory() ? linksBelow(path, depth - 1) : [];
+    const isLoose = folder === objects && looseFolder.test(entry.name);
+    return entry.isDirectory() && !isLoose ? linksBelow(path, objects) : [];
   });
+
+const looseFolder = /^[\da-f]{2}$/;
 
 /** Nothing where there is no folder; what is behind a link is not looked at, as the link itself is what counts. */
 const entriesIn = (folder: string): Dirent[] => {

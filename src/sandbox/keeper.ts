@@ -39,7 +39,7 @@ const start = async (request: ToKeeper & { do: 'start' }): Promise<void> => {
   await SandboxManager.initialize({
     network: { allowedDomains: request.hosts, deniedDomains: [], allowLocalBinding: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    ...(bwrap ? { bwrapPath: withoutKernel(bwrap, request.base), socatPath: socat, ripgrep: { command: rg } } : {}),
+    ...(bwrap ? { bwrapPath: confiningMore(bwrap, request.base), socatPath: socat, ripgrep: { command: rg } } : {}),
   });
   const { errors, warnings } = SandboxManager.checkDependencies();
   // Without the filter for Unix sockets a command inside reaches Docker, or the user's session.
@@ -50,11 +50,11 @@ const start = async (request: ToKeeper & { do: 'start' }): Promise<void> => {
 /** What root may write below /proc, also inside, is the machine's: bubblewrap is called with these read-only. */
 const kernelPaths = ['/proc/sys', '/proc/sysrq-trigger'];
 
-/** The path of a bubblewrap for this user. */
-const withoutKernel = (bwrap: string, base: string): string => {
-  if (process.geteuid?.() !== 0) return bwrap;
+/** The path of a bubblewrap that adds what the runtime leaves out: shared memory and queues of the machine are out of reach. */
+const confiningMore = (bwrap: string, base: string): string => {
   const script = join(base, 'keeper', 'bwrap');
-  const options = kernelPaths.filter((path) => existsSync(path)).map((path) => `--ro-bind ${path} ${path}`);
+  const readOnly = process.geteuid?.() === 0 ? kernelPaths.filter((path) => existsSync(path)) : [];
+  const options = ['--unshare-ipc', ...readOnly.map((path) => `--ro-bind ${path} ${path}`)];
   writeFileSync(
     script,
     `#!/bin/sh

@@ -36,6 +36,7 @@ export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> 
     ...[common, own].flatMap(decidingFiles),
     ...modulesOf(join(common, 'modules')).flatMap(decidingFiles),
     join(common, 'refs', 'spool'),
+    join(own, 'spool.lock'),
     ...(own === common ? [join(common, 'worktrees')] : []),
     ...(await linkedWorktrees(root)),
     ...(isFolder(join(root, '.git')) ? [] : [join(root, '.git')]),

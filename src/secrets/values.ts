@@ -35,8 +35,11 @@ const secretsIn = (name: string, value: string): string[] => {
 const looksSecret = (value: string): boolean =>
   value.length >= shortestLiteral &&
   !/^(?:https?:\/\/[^@]*$|[\d.]+$)/.test(value) &&
-  !existsSync(value) &&
+  !isPath(value) &&
   (value.length >= 20 || !/^[a-z]+$/i.test(value));
+
+/** A bare name does not count: a file of the project that is named like a secret would make the secret public. */
+const isPath = (value: string): boolean => /^(?:\.{0,2}\/|[a-z]:[\\/])/i.test(value) && existsSync(value);
 
 const looksRandom = (value: string): boolean =>
   value.length >= 12 && /\d/.test(value) && /[a-z]/i.test(value) && !value.startsWith('/') && looksSecret(value);

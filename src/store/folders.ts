@@ -1,7 +1,11 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { accessSync, constants, existsSync, lstatSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createFolder, entriesOf, removeOwn, writeOwn } from '../files/own.ts';
+import { userFolder } from '../files/home.ts';
+import { createFolder, createPrivateFolder, entriesOf, removeOwn, writeOwn } from '../files/own.ts';
 import { processStart } from '../process/start-time.ts';
+import { hostName } from './lock-owner.ts';
 import { type Project, ralphFolder, stateFolder } from './project.ts';
 import { runFolder } from './state.ts';
 
@@ -41,11 +45,59 @@ export const makeRunFolder = (project: Project, changeId: string, run: string): 
   return folder;
 };
 
-/** Returns the path of a new temporary file. Removes those of processes that were killed. */
-export const newScratch = (folder: string): string => {
-  for (const { name } of entriesOf(folder)) {
-    const pid = /^scratch\.(\d+)\./.exec(name)?.[1];
-    if (pid !== undefined && processStart(Number(pid)) === null) removeOwn(join(folder, name));
-  }
-  return join(folder, `scratch.${process.pid}.${crypto.randomUUID()}`);
+/**
+ * The path for an index of our own, in a new private folder outside of the project: git follows a link in the place of
+ * an index. The folder is deleted when Spool exits; those of killed processes are deleted by the next call.
+ */
+export const newTempIndex = (env: NodeJS.ProcessEnv): string => {
+  const folder = newTempFolder(join(userFolder(env), 'tmp'));
+  if (tempFolders.size === 0) process.on('exit', removeTempFolders);
+  tempFolders.add(folder);
+  return join(folder, 'index');
 };
+
+const tempFolders = new Set<string>();
+
+const removeTempFolders = (): void => {
+  for (const folder of tempFolders)
+    try {
+      removeOwn(folder);
+    } catch {
+      // Left for the next call.
+    }
+};
+
+const newTempFolder = (parent: string): string => {
+  const prefix = `${hostPart()}-${process.pid}-`;
+  try {
+    removeLeftovers(parent);
+    return createPrivateFolder(parent, prefix);
+  } catch {
+    // A home folder that cannot be written: `spool diff` works there as well.
+    return createPrivateFolder(tmpdir(), `spool-${prefix}`);
+  }
+};
+
+/** A process of another machine or container cannot be looked at: its folder is a leftover once it is old. */
+const removeLeftovers = (parent: string): void => {
+  for (const { name } of entriesOf(parent)) {
+    const [, host, pid] = /^([\da-f]{8})-(\d+)-/.exec(name) ?? [];
+    if (host === undefined) continue;
+    const folder = join(parent, name);
+    const isLeftover = host === hostPart() ? processStart(Number(pid)) === null : ageOf(folder) > oldMs;
+    if (isLeftover) removeOwn(folder);
+  }
+};
+
+const oldMs = 30 * 24 * 60 * 60_000;
+
+const ageOf = (path: string): number => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats ? Date.now() - stats.mtimeMs : 0;
+};
+
+/** Where a process id means something. */
+const hostPart = (): string =>
+  Buffer.from(sha256(Buffer.from(hostName())))
+    .toString('hex')
+    .slice(0, 8);

@@ -34,9 +34,10 @@ const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname
 /** How long an owner elsewhere may take to renew its lock. Much longer than clocks differ. */
 const silenceMs = 10 * 60_000;
 
+/** A time in the future is as far away as one in the past: a lock that is dated ahead does not live until then. */
 const ageOf = (path: string): number => {
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats ? Date.now() - stats.mtimeMs : Infinity;
+  return stats ? Math.abs(Date.now() - stats.mtimeMs) : Infinity;
 };
 
 /** The host, and on Linux the PID namespace. */

@@ -7,7 +7,7 @@ import { isKnown } from './record.ts';
 export interface Notes {
   /** Returns undefined when the note does not exist or is damaged. */
   read(name: NoteName): unknown;
-  write(name: NoteName, text: string): void;
+  write(name: NoteName, data: unknown): void;
   remove(name: NoteName): void;
 }
 
@@ -30,11 +30,19 @@ interface NotesOf {
   readonly record: string;
 }
 
-/** The notes of a run: from the record if it was started here, otherwise from the project. */
-export const openNotes = (of: NotesOf): Notes => notesIn(of, isKnown(of.record, of) ? recordedIn(of) : of.folder);
+interface WritableNotesOf extends NotesOf {
+  /** Redacts secrets in what is written to the project. */
+  readonly redact: <Data>(data: Data) => Data;
+}
+
+/** The notes of a run, to read: from the record if it was started here, otherwise from the project. */
+export const openNotes = (of: NotesOf): Pick<Notes, 'read'> => {
+  const folder = isKnown(of.record, of) ? recordedIn(of) : of.folder;
+  return { read: (name) => readNote(folder, name) };
+};
 
 /** The same for a run that is started or resumed. Called before the run is recorded: after that the notes in the record count. */
-export const takeOverNotes = (of: NotesOf): Notes => {
+export const takeOverNotes = (of: WritableNotesOf): Notes => {
   const recorded = recordedIn(of);
   createFolder(recorded);
   if (!isKnown(of.record, of))
@@ -42,23 +50,26 @@ export const takeOverNotes = (of: NotesOf): Notes => {
       const note = readNote(of.folder, name);
       if (note !== undefined) replaceOwn(join(recorded, name), JSON.stringify(note));
     }
-  return notesIn(of, recorded);
+  return notesIn(of);
 };
 
 export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeOwn(recordedIn(of));
 
 const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
 
-/** Also writes them to the project, for other machines that share it. */
-const notesIn = ({ folder, record, run }: NotesOf, readFrom: string): Notes => {
-  const folders = [recordedIn({ record, run }), folder];
+/** Also writes them to the project, for other machines that share it, with secrets in file names redacted. */
+const notesIn = ({ folder, redact, ...of }: WritableNotesOf): Notes => {
+  const recorded = recordedIn(of);
   return {
-    read: (name) => readNote(readFrom, name),
-    write: (name, text) => {
-      for (const each of folders) replaceOwn(join(each, name), text);
+    read: (name) => readNote(recorded, name),
+    write: (name, data) => {
+      replaceOwn(join(recorded, name), toText(data));
+      replaceOwn(join(folder, name), toText(redact(data)));
     },
     remove: (name) => {
-      for (const each of folders) removeOwn(join(each, name));
+      for (const each of [recorded, folder]) removeOwn(join(each, name));
     },
   };
 };
+
+const toText = (data: unknown) => `${JSON.stringify(data, null, 2)}\n`;

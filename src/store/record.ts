@@ -4,10 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createFolder, entriesOf, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
 import { userFolder } from '../files/home.ts';
+import type { Repository } from '../git/worktree.ts';
 import { realPath } from '../process/which.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
-import { parseJson } from '../text/shape.ts';
+import { object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';
 import { upgradeIdentity } from './upgrade.ts';
 
 /*
@@ -255,6 +256,26 @@ export const hasOtherRuns = (folder: string): boolean =>
   entriesOf(dirname(folder)).some(
     ({ name }) => name !== basename(folder) && existsSync(join(dirname(folder), name, 'runs')),
   );
+
+const repositoryFile = (folder: string) => join(dirname(folder), 'repository.json');
+
+/** Called when a run starts, with the repository that git uses in the project; null for none. */
+export const recordRepository = (folder: string, repository: Repository | null): void => {
+  createFolder(dirname(folder));
+  replaceOwn(repositoryFile(folder), `${JSON.stringify(repository)}\n`);
+};
+
+/** The repository of the runs of a project: null for none, undefined when nothing is recorded. */
+export const recordedRepository = (folder: string): Repository | null | undefined => {
+  const content = readOwn(repositoryFile(folder))?.toString('utf8');
+  return content === undefined ? undefined : orNull(repositoryShape)(parseJson(content));
+};
+
+const repositoryShape: Shape<Repository> = object<Repository>({
+  gitFolder: required(text),
+  sharedFolder: required(text),
+  root: required(text),
+});
 
 /** The context that people have added. */
 export const contextRecord = (folder: string): string => join(folder, 'context.txt');

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
+import { realPath } from '../process/which.ts';
 import { type Project, ralphFolder } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
@@ -31,6 +32,7 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
   if (change.kind === 'taken') throw lockedBy(changeId, change.by);
+  const realFolder = treeFolder === null ? null : realPath(treeFolder);
   const tree = treeFolder === null ? null : acquireLock(treeLock(treeFolder), changeId);
   if (tree?.kind === 'taken') {
     change.release();
@@ -42,10 +44,14 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
     keep: () => {
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
-      // An agent may have deleted the repository, with its folder.
-      const isThere = treeFolder !== null && existsSync(treeFolder);
-      const other = change.keep() ?? (isThere ? tree?.keep() : null);
+      const other = change.keep();
       if (other) throw lockedBy(changeId, other);
+      // An agent may have deleted the repository, with its folder.
+      if (tree === null || treeFolder === null || !existsSync(treeFolder)) return deleted;
+      if (realPath(treeFolder) !== realFolder || !statSync(treeFolder).isDirectory())
+        throw userError('replaced-git', treeFolder);
+      const inTree = tree.keep();
+      if (inTree) throw treeLockedBy(inTree, treeFolder);
       return deleted;
     },
     release: () => {

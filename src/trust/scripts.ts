@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { decidersOf, runBy } from '../guard/deciders/deciders.ts';
 import type { Files } from '../guard/deciders/scope.ts';
+import { namedByWords } from './words.ts';
 
 /** Where the project is, and the home folder of the user: a command may name them. */
 export interface Roots {
@@ -16,9 +17,27 @@ export interface Scripts {
 
 /**
  * The files of the project that a command names and may run: `./tools/agent`, `sh scripts/setup.sh`, and every other
- * script among its words; and the scripts that these run.
+ * file among its words; and the scripts that these run. With `all`, also what it only copies.
  */
-export const scriptsIn = (command: string, files: Files, roots: Roots): Scripts => look(command, files, roots, true);
+export const scriptsIn = (
+  command: string,
+  files: Files,
+  { all = false, ...roots }: Roots & { all?: boolean },
+): Scripts => {
+  const seen = look(command, files, roots, true);
+  const text = fromProject(command, roots);
+  const named = namedByWords(
+    all ? text.replaceAll(/(?:(?<=^|[\s"'=:])~|\$HOME|\$\{HOME\})(?=\/)/g, roots.home) : text,
+    files,
+    {
+      all,
+    },
+  );
+  return {
+    files: [...new Set([...seen.files, ...named.files])],
+    unclear: [...new Set([...seen.unclear, ...named.unclear])],
+  };
+};
 
 const look = (command: string, files: Files, roots: Roots, deep: boolean): Scripts => {
   const unclear = new Set<string>();

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -112,6 +113,22 @@ test('worktrees that lead elsewhere are not used', async () => {
 
   expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 2, stderr: oneLine('is a symbolic link') });
   expect(readdirSync(elsewhere)).toEqual([]);
+});
+
+test('a landing deletes nothing behind a link in the place of the worktrees', async () => {
+  const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
+  await project.spool(...run, '--worktree');
+  const victim = join(project.home, 'victim', `.land-${change}`);
+  mkdirSync(victim, { recursive: true });
+  writeFileSync(join(victim, 'precious.txt'), precious);
+  renameSync(project.path('.spool/worktrees'), join(project.home, 'moved'));
+  symlinkSync(join(project.home, 'victim'), project.path('.spool/worktrees'));
+
+  expect(await project.spool('land', change, '--force')).toMatchObject({
+    code: 2,
+    stderr: oneLine('is a symbolic link'),
+  });
+  expect(readdirSync(victim)).toEqual(['precious.txt']);
 });
 
 test('.worktreeinclude copies nothing through a link in the worktree', async () => {

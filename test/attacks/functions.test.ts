@@ -10,6 +10,7 @@ import { shellCommands } from '../../src/guard/deciders/shell.ts';
 import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts';
 import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
+import { namedByWords, namedInScript } from '../../src/trust/words.ts';
 import { cleanText } from '../../src/ralph/clean.ts';
 import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
 import { createSearch } from '../../src/ralph/promise-search.ts';
@@ -105,6 +106,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'the wording': (text) => wordingOf(text),
   'a proposal': (text) => isUntouchedProposal(text),
   'a shell command': (text) => shellCommands(text),
+  'the words of a command': (text) => namedByWords(text, files(''), { all: true }),
+  'the words of a script': (text) => namedInScript('a.js', files(text), 20_000),
   'a makefile': (text) => [rulesOf(text, 'a'), includesIn(text)],
   'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
   imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],

@@ -320,6 +320,24 @@ describe('spool diff on a terminal', () => {
     expect(project.ran()).toBe('');
   });
 
+  test('passes on the colours of git, and no style of a file that conceals its lines', async () => {
+    const hidden = ['8', '0;8', '5', '31;8', '38;5;1;8', '38:2::0:0:0', '3', '9', '58;5;1'];
+    const shown = ['1;31', '38;5;208', '48;2;1;2;3', '97', '107', ''];
+    const lines = [...hidden, ...shown].map((codes) => `x\\033[${codes}my`);
+    const project = createProject({ agent: [`printf '${lines.join('\\n')}\\n' > a.txt; ${promise}`] });
+    await project.spool(...run);
+    project.git('config', 'color.ui', 'always');
+    const env = { ...project.env, PAGER: 'cat' };
+
+    const terminal = openTerminal({ ...project, env } as TestProject, ['diff', change]);
+
+    expect(await terminal.exitCode).toBe(0);
+    const screen = terminal.raw();
+    for (const codes of hidden) expect(screen).not.toContain(`\u001b[${codes}m`);
+    for (const codes of shown) expect(screen).toContain(`x\u001b[${codes}my`);
+    expect(screen).toContain('\u001b[32m+');
+  });
+
   test.each([{ GIT_PAGER: 'cat' }, { PAGER: 'cat' }, { GIT_PAGER: 'sed s/^/mine:/' }, { GIT_PAGER: '' }])(
     'passes on no controls in files, whatever the pager: %o',
     async (pager) => {

@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { change, createProject, inFolder } from '../support/project.ts';
+import { change, createProject, inFolder, type TestProject } from '../support/project.ts';
 
 /** What an agent, or a folder that came with its `.git`, has put in the way of Spool's own git. */
 
@@ -52,6 +62,113 @@ test('a link in the place of .git/worktrees deletes nothing behind it', async ()
   expect(readdirSync(join(victim, 'precious'))).toEqual(['file']);
 });
 
+test('an agent finds no index of Spool in the project that it could make a link of', async () => {
+  const attack = `for file in $(find .spool/.state .git -name 'scratch*' -o -name 'index'); do
+    echo "$file" >> "$HOME/found"
+    case "$file" in .git/*) ;; *) ln -s "$HOME/victim" "$file.commit"; ln -s "$HOME/victim" "$file.rules" ;; esac; done`;
+  const project = createProject({ agent: [`${attack}; echo a > a.txt; ${promise}`] });
+  writeFileSync(join(project.home, 'victim'), 'precious\n');
+
+  await project.spool(...run);
+
+  expect(readFileSync(join(project.home, 'found'), 'utf8')).toBe('.git/index\n');
+  expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious\n');
+  expect(readdirSync(join(project.home, '.local/state/spool/tmp'))).toEqual([]);
+});
+
+const forgedLock = JSON.stringify({
+  id: '11111111-1111-1111-1111-111111111111',
+  pid: 1,
+  start: '1',
+  host: 'elsewhere',
+  since: '2026-01-01T00:00:00.000Z',
+  purpose: change,
+});
+
+test('a forged lock with a date in the future holds nothing up', async () => {
+  const project = createProject({ agent: [promise] });
+  project.write('.git/spool.lock', forgedLock);
+  const ahead = Date.now() / 1000 + 365 * 24 * 3600;
+  utimesSync(project.path('.git/spool.lock'), ahead, ahead);
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+});
+
+test('a lock that an agent forges is named', async () => {
+  const project = createProject({ agent: [`echo '${forgedLock}' > .git/spool.lock`, promise] });
+
+  const { code, stderr } = await project.spool(...run);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(`delete ${project.path('.git/spool.lock')}`);
+});
+
+/** Commands that lead git to another repository of the user. */
+const replacements = {
+  'a file': 'rm -rf .git; echo "gitdir: $HOME/other/.git" > .git',
+  'a link': 'rm -rf .git; ln -s "$HOME/other/.git" .git',
+  'a setting': 'git config core.worktree "$HOME/other"',
+};
+
+const createOther = (project: TestProject) => {
+  const other = join(project.home, 'other');
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: other, env: project.env, encoding: 'utf8' });
+  mkdirSync(other);
+  git('init', '--quiet');
+  git('commit', '--quiet', '--allow-empty', '-m', 'theirs');
+  const look = () =>
+    `${git('log', '--all', '--format=%H %s')}${git('status', '--porcelain')}${readdirSync(other).join()}`;
+  return { look, before: look() };
+};
+
+test.each(Object.entries(replacements))(
+  'an agent leads git to another repository by %s: nothing is committed there, until a person accepts it',
+  async (kind, replace) => {
+    const project = createProject({ agent: [`echo a > a.txt; ${replace}; ${promise}`, `echo b > b.txt; ${promise}`] });
+    const other = createOther(project);
+
+    const first = await project.spool(...run);
+    const second = await project.spool(...run, '--fresh');
+
+    expect(first.stderr).toContain(
+      kind === 'a setting' ? 'was changed during the run' : '.git was replaced during the run',
+    );
+    expect(second).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('git has another repository for') as string,
+    });
+    expect(second.stderr).toContain(`accept it with: spool accept ${change}`);
+    expect(project.calls()).toHaveLength(1);
+    expect(other.look()).toBe(other.before);
+    expect(await project.spool('accept', change)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Accepted the git repository') as string,
+    });
+    expect(await project.spool(...run, '--fresh', '--no-commit')).toMatchObject({ code: 0 });
+  },
+);
+
+test('the same in a worktree', async () => {
+  const replace = 'echo "gitdir: $HOME/other/.git" > .git';
+  const project = createProject({ agent: [`echo a > a.txt; ${replace}; ${promise}`] });
+  const other = createOther(project);
+
+  const { stderr } = await project.spool(...run, '--worktree');
+  await project.spool(...run, '--worktree', '--fresh');
+
+  expect(stderr).toContain('.git was replaced during the run');
+  expect(other.look()).toBe(other.before);
+});
+
+test('a repository that a person creates after the first run is used', async () => {
+  const project = createProject({ git: false, agent: [promise, `echo b > b.txt; ${promise}`] });
+  await project.spool(...run);
+  project.git('init', '--quiet');
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  expect(project.git('log', '--format=%s')).toContain('iteration 1');
+});
+
 test('a checkpoint that points to a branch neither moves it nor deletes it', async () => {
   const pointer = (run: string, name: string) =>
     `git symbolic-ref refs/spool/${change}/${run}/${name} refs/heads/precious`;
@@ -70,6 +187,19 @@ test('a checkpoint that points to a branch neither moves it nor deletes it', asy
   expect(diff.stdout).toContain('+a');
   expect(project.git('rev-parse', 'precious')).toBe(before);
   expect(project.git('branch', '--list', 'new')).toBe('');
+});
+
+test('a landing records no conflicts, also where an agent has created the folder for them', async () => {
+  const project = createProject({ files: { x: 'ours\n' }, agent: [`echo theirs > x; ${promise}`] });
+  await project.spool(...run, '--worktree');
+  mkdirSync(project.path('.git/rr-cache'));
+  project.git('config', 'rerere.autoUpdate', 'true');
+  project.write('x', 'mine\n');
+  project.git('commit', '-qam', 'a conflict');
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 1 });
+
+  expect(readdirSync(project.path('.git/rr-cache'))).toEqual([]);
 });
 
 test('a landing writes nothing through a link that is in one of the commits', async () => {

@@ -216,6 +216,46 @@ test('a rewind neither deletes nor restores what is withheld, and keeps it out o
   });
 });
 
+test('a secret in the name of a file is neither printed nor kept in the project, by any command', async () => {
+  const name = `key-${token}.txt`;
+  const project = createProject({
+    agent: [`echo a > work.txt; echo a > '${name}'`, `echo b > work.txt; echo b > 'more-${name}'; ${promise}`],
+  });
+  const spool = (...args: string[]) => project.start(args, { env: { DEPLOY_TOKEN: token } }).result;
+  const results = [
+    await spool(...run, '--worktree'),
+    await spool('ralph', '--change', change, '--status'),
+    await spool('land', change),
+    await spool('rewind', change, '0', '--dry-run'),
+    await spool('rewind', change, '0'),
+  ];
+
+  const printed = results.map(({ stdout, stderr }) => stdout + stderr);
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 2, 0, 0]);
+  expect(printed[2]).toContain('key-[redacted].txt is not committed');
+  expect(printed[3]).toContain('Skipped: key-[redacted].txt, more-key-[redacted].txt (looks like a secret)');
+  expect(printed.join('')).not.toContain(token);
+  expect(written(project)).toContain('skipped.json: ');
+  expect(written(project)).not.toContain(token);
+  expect(project.exists(`.spool/worktrees/${change}/${name}`)).toBe(true);
+});
+
+test('an error of the agent is shown without the key by doctor --probe', async () => {
+  const project = createProject();
+  project.write(
+    '../bin/opencode',
+    `#!/bin/sh\n[ "$1" = run ] || { echo '1.2.3, 1 credentials'; exit; }\ncat > /dev/null\necho "Error: invalid key $OPENAI_API_KEY" >&2\nexit 1\n`,
+  );
+  chmodSync(project.path('../bin/opencode'), 0o755);
+  const env = { OPENAI_API_KEY: token, PATH: `${project.path('../bin')}:${project.env.PATH}` };
+
+  for (const flags of [[], ['--json']]) {
+    const { stdout, stderr } = await project.start(['doctor', '--probe', ...flags], { env }).result;
+    expect(stdout).toContain('invalid key [redacted]');
+    expect(stdout + stderr).not.toContain(token);
+  }
+});
+
 test('a file that is no secret any more is committed and kept', async () => {
   const project = createProject({
     agent: [`echo '${key}' > notes.txt`, `echo harmless > notes.txt; ${promise}`],

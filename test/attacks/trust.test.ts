@@ -397,6 +397,30 @@ describe('trust', () => {
   });
 
   test.each([
+    ['tools/x.js', ['tools/x']],
+    ['tools/index.js', ['tools']],
+    ['tools/x.js', ['-e', 'require("./tools/x.js")']],
+    ['tools/x.js', ['--import=./tools/x.js', '-e', '0']],
+  ])('ends when %s changes, which Node runs for %j', async (file, args) => {
+    const project = clone({ harness: 'mine', harnesses: { mine: { command: 'node', args } } }, { [file]: '' });
+    expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
+
+    project.write(file, `require('fs').writeFileSync(process.env.HOME + '/pwned', '')\n`);
+    expect(await project.spool(...run)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`  ./${file}  (changed)\n`) as string,
+    });
+    expect(isHit(project)).toBe(false);
+  });
+
+  test('says of a form that it does not understand that not all of its files are bound', async () => {
+    const project = clone({ notify: 'trap "sh $X" EXIT', worktree: { setup: 'echo true | sh' } });
+    const { stdout } = await project.spool('trust', '--show');
+    expect(stdout).toContain('which are not part of what you trust: trap)');
+    expect(stdout).toContain('which are not part of what you trust: a pipe to a shell)');
+  });
+
+  test.each([
     ['of the config file', { notify: 'npm run tell' }, []],
     ['of a flag', {}, ['--notify', 'npm run tell']],
   ])('does not cover a script of package.json that notify %s runs and the agent edits', async (_, settings, flags) => {

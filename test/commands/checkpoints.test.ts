@@ -9,8 +9,7 @@ import { gitState, rewindsExactly, treeOf } from '../support/rewinds.ts';
 
 const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
 
-const scratchFiles = (project: TestProject) =>
-  readdirSync(project.stateFile('.')).filter((name) => name.startsWith('scratch'));
+const tempFolders = (project: TestProject) => readdirSync(join(project.home, '.local/state/spool/tmp'));
 
 /** Runs a loop until its agent makes the file `ready`, and kills it. */
 const killedWhenReady = async (project: TestProject): Promise<void> => {
@@ -509,13 +508,13 @@ describe('the commit', () => {
     });
     refuseUntilOk(project);
     await killedWhenReady(project);
-    expect(scratchFiles(project)).toHaveLength(1);
+    expect(tempFolders(project)).toHaveLength(1);
 
     await project.spool(...run);
 
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
     expect(project.git('status', '--porcelain')).toBe('');
-    expect(scratchFiles(project)).toEqual([]);
+    expect(tempFolders(project)).toEqual([]);
   });
 
   test('that was refused does not bring in later what must not be committed', async () => {

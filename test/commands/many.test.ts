@@ -216,6 +216,18 @@ test('a change whose state cannot be written does not stop the others', async ()
   expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
 });
 
+test('a change whose run broke off has failed, with the error', async () => {
+  const state = `"$(dirname "$(git rev-parse --git-common-dir)")/.spool/.state/ralph/$change"`;
+  const script = `${which}; case $change in *second) rm -rf ${state}; touch ${state};; esac; ${promise}`;
+  const project = createProject({ files, agent: [script] });
+
+  const result = await project.spool('ralph', '--all', '--parallel', '2');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(result.stderr).toMatch(new RegExp(`^${second} +failed .* Cannot `, 'm'));
+  expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
+});
+
 test('one branch for several changes in worktrees is refused at once', async () => {
   const project = createProject({ files: { '.spool/changes/002-02_more/proposal.md': '# More\n' }, agent: [promise] });
 

@@ -87,14 +87,17 @@ test('a FIFO in the place of a file of git outlasts neither --max-duration nor C
 
 const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
 
-test.each(['.gitattributes', '.git/info/exclude'])('a FIFO at %s is named once, and the run goes on', async (path) => {
-  const project = createProject({ agent: [`echo 1 > 1.txt; ${fifoAt(path)}`, promise] });
+test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'])(
+  'a FIFO at %s is named once, and the run goes on',
+  async (path) => {
+    const project = createProject({ agent: [`echo 1 > 1.txt; ${fifoAt(path)}`, promise] });
 
-  const { code, stderr } = await endsSoon(project.spool(...run));
+    const { code, stderr } = await endsSoon(project.spool(...run));
 
-  expect(code, stderr).toBe(0);
-  expect(stderr.split(isNamedPipe(project.path(path)))).toHaveLength(2);
-});
+    expect(code, stderr).toBe(0);
+    expect(stderr.split(isNamedPipe(project.path(path)))).toHaveLength(2);
+  },
+);
 
 test('a FIFO called .gitignore is named by a run and a rewind, and git is asked again once it is gone', async () => {
   const path = 'sub/.gitignore';
@@ -112,6 +115,60 @@ test('a FIFO called .gitignore is named by a run and a rewind, and git is asked 
 
   expect(await endsSoon(project.spool(...run, '--fresh'))).toMatchObject({ code: 0 });
   expect(project.git('log', '--name-only', '--format=')).toContain('4.txt');
+});
+
+const commands = {
+  run: [...run, '--fresh'],
+  doctor: ['doctor'],
+  diff: ['diff', change],
+  prune: ['prune', '--keep', '1', '--yes'],
+  rewind: ['rewind', change, '0', '--dry-run'],
+};
+
+/** Where a FIFO is, what makes git read it, and the commands that need it. */
+const blocking: [string, string, string, (keyof typeof commands)[]][] = [
+  ['.git/objects/info/alternates', 'true', '.git/objects/info/alternates', ['run', 'diff']],
+  [
+    'a file that the config includes',
+    'git config include.path ../pipe',
+    'pipe',
+    ['run', 'doctor', 'diff', 'prune', 'rewind'],
+  ],
+  [
+    'a file that an included file includes',
+    `git config include.path ../more; printf '[include]path="../project/pipe"' > more`,
+    'pipe',
+    ['run', 'doctor'],
+  ],
+  ['a file of ignore rules', 'git config core.excludesFile "$PWD/pipe"', 'pipe', ['run', 'rewind']],
+  [
+    'the index of a pack elsewhere',
+    'mkdir -p other/pack; echo ../../other > .git/objects/info/alternates; touch other/pack/pack-1.pack',
+    'other/pack/pack-1.idx',
+    ['run', 'diff'],
+  ],
+];
+
+test.each(blocking)('a FIFO at %s is named within seconds', async (_, script, path, names) => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${promise}`] });
+  await project.spool(...run);
+  await project.spool(...run, '--fresh');
+  execFileSync('sh', ['-c', `${script}; ${fifoAt(path)}`], { cwd: project.folder, env: project.env });
+
+  for (const name of names) {
+    const { stdout, stderr } = await endsSoon(project.spool(...commands[name]));
+    expect(`${name}: ${stdout}${stderr}`).toContain(`${project.path(path)} is a named pipe`);
+  }
+});
+
+test('a FIFO at .worktreeinclude is named', async () => {
+  const project = createProject({ agent });
+  execFileSync('mkfifo', [project.path('.worktreeinclude')]);
+
+  expect(await endsSoon(project.start([...run, '--worktree'], { env: { SPOOL_TRUST: '1' } }).result)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('.worktreeinclude is not a regular file') as string,
+  });
 });
 
 test('a FIFO that would block a landing is named', async () => {

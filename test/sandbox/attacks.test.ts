@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
@@ -55,6 +56,7 @@ try "echo $who > .spool/.state/planted-$who"
 try "mv .spool spool-$who"
 try "echo '{}' > .spool/config.json"
 try "echo $who > .git/refs/spool/planted-$who"
+try "rm -f .git/spool.lock; cp .git/config .git/spool.lock; mv .git/config .git/spool.lock; echo changed >> .git/spool.lock && echo the lock was written"
 exit 0
 `;
 
@@ -76,6 +78,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(result).toMatchObject({ code: 0 });
     for (const who of ['agent', 'hook', 'verify']) {
       const said = project.read(`tried-${who}.txt`);
+      expect(said).not.toContain('the lock was written');
       expect(said).toContain('Read-only file system');
       expect(said).not.toContain('PRIVATE-KEY');
     }
@@ -100,6 +103,22 @@ describe.each(everybody)('run by $title', (user: User) => {
 
     expect(code).toBe(0);
     expect(stdout).not.toContain('is writable');
+  });
+
+  test('shared memory of the machine is out of reach', async () => {
+    const created = spawnSync('ipcmk', ['--shmem', '4096', '--mode', '0666'], { encoding: 'utf8' });
+    const id = /\d+/.exec(created.stdout ?? '')?.[0];
+    if (id === undefined) return void process.stderr.write('\nLEFT OUT: shared memory (no ipcmk)\n');
+    onTestFinished(() => void spawnSync('ipcrm', ['--shmem-id', id]));
+    const project = createSandboxedProject(user, {
+      agent: [`ipcs --shmems | grep -c '^0x'; ipcrm --shmem-id ${id}; ${promise}`],
+    });
+
+    const { code, stdout } = await project.spool('ralph', 'Go.', '--change', change, '--sandbox', '--allow-all');
+
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\W*0$/m);
+    expect(spawnSync('ipcs', ['--shmems', '--id', id], { encoding: 'utf8' }).stdout).toContain(`shmid=${id}`);
   });
 
   test('only loopback and what the user allows is reached', async () => {

@@ -21,6 +21,12 @@ const plants = {
   'the log of HEAD': 'rm .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD',
   'the log of a branch': 'rm .git/logs/refs/heads/main; ln -s "$HOME/outside/log" .git/logs/refs/heads/main',
   'a folder of refs': 'ln -s "$HOME/outside" .git/refs/more',
+  'a file of a recorded conflict': 'mkdir -p .git/rr-cache/a; ln -s "$HOME/outside/image" .git/rr-cache/a/thisimage',
+  'a file deep in a folder that git does not know': 'mkdir -p .git/x/y/z; ln -s "$HOME/outside/file" .git/x/y/z/file',
+  'an index of a submodule': 'mkdir -p .git/modules/ab/cd; ln -s "$HOME/outside/index" .git/modules/ab/cd/index',
+  alternates: 'ln -s "$HOME/outside/file" .git/objects/info/alternates',
+  'the lock of the index': 'ln -s "$HOME/outside/file" .git/index.lock',
+  'a merge in progress': 'ln -s "$HOME/outside/file" .git/AUTO_MERGE',
   'packed refs': 'ln -s "$HOME/outside/refs" .git/packed-refs',
 };
 

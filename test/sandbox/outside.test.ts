@@ -8,13 +8,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, spoolProgram } from '../support/project.ts';
-import { createSandboxedProject, sandboxProblem, users } from '../support/sandbox.ts';
+import { createSandboxedProject, oneUser, sandboxProblem, users } from '../support/sandbox.ts';
 
 /** What leads out of a sandbox: programs that Spool runs outside of it, and files that its caller has open. */
 
@@ -120,5 +121,82 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
     expect(project.read('got.txt')).toBe('');
     expect(existsSync(join(home, 'planted'))).toBe(false);
     expect(readFileSync(temporary, 'utf8')).toBe('untouched\n');
+  });
+});
+
+describe.each(problem === null ? [oneUser()] : [])('notify, run by $title', (user) => {
+  const prepare = (notify: string, file: string, agent: (evil: string) => string) => {
+    const project = createSandboxedProject(user, {});
+    const touch = `touch '${project.victims.other}/by-notify'`;
+    const evil = {
+      js: `require('fs').writeFileSync('${project.victims.other}/by-notify', '')\n`,
+      mk: `all:\n\t${touch}\n`,
+    }[file.split('.')[1] ?? ''];
+    mkdirSync(join(project.folder, 'tools'));
+    writeFileSync(project.path(file), file.endsWith('.mk') ? 'all:\n\ttrue\n' : '');
+    chmodSync(project.path(file), 0o755);
+    writeFileSync(join(project.home, 'agent', 'evil'), evil ?? `#!/bin/sh\n${touch}\n`);
+    writeFileSync(join(project.home, 'agent', '1.sh'), agent(`cat "$HOME/agent/evil" > ${file}; ${promise}`));
+    return project.spool(...run('--sandbox', '--notify', notify)).then((result) => ({ project, result }));
+  };
+
+  test.each([
+    ['node tools/x', 'tools/x.js'],
+    ['node tools', 'tools/index.js'],
+    ['sh tools/[x].sh', 'tools/x.sh'],
+    ['trap "sh tools/x.sh" EXIT', 'tools/x.sh'],
+    ['sh <<END\nsh tools/x.sh\nEND', 'tools/x.sh'],
+    ['echo "sh tools/x.sh" | sh', 'tools/x.sh'],
+    ['PATH=$PWD/tools:$PATH tell', 'tools/tell'],
+    ['make -fx.mk', 'x.mk'],
+    ['cp tools/x.sh "$HOME/copy.sh"; sh "$HOME/copy.sh"', 'tools/x.sh'],
+  ])('does not run a script that the agent has changed: %s', async (notify, file) => {
+    const { project, result } = await prepare(notify, file, (evil) => evil);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain(`notify was not run: ./${file} was changed during the run.`);
+    expect(project.victims.planted()).toEqual([]);
+  });
+
+  test('nor one behind a link, or one that another script names', async () => {
+    const project = createSandboxedProject(user, {});
+    for (const folder of ['tools', 'lib']) mkdirSync(join(project.folder, folder));
+    symlinkSync('../lib/linked.sh', project.path('tools/linked.sh'));
+    writeFileSync(project.path('lib/linked.sh'), 'python3 lib/inner.py\n');
+    writeFileSync(project.path('lib/inner.py'), '');
+    const payload = `open('${project.victims.other}/by-notify', 'w')`;
+    const agents = [`echo 'exit 0' >> lib/linked.sh; ${promise}`, `echo "${payload}" > lib/inner.py; ${promise}`];
+    agents.forEach((script, index) => writeFileSync(join(project.home, 'agent', `${index + 1}.sh`), script));
+
+    const notify = ['--sandbox', '--notify', 'sh tools/linked.sh', '--fresh'];
+    const [first, second] = [await project.spool(...run(...notify)), await project.spool(...run(...notify))];
+
+    expect(first.stderr).toContain('notify was not run: ./tools/linked.sh was changed during the run.');
+    expect(second.stderr).toContain('notify was not run: ./lib/inner.py was changed during the run.');
+    expect(project.victims.planted()).toEqual([]);
+  });
+
+  test.each(["node -e \"require('./too' + 'ls/x.js')\"", "echo node too''ls/x.js | tr x x | sh"])(
+    'is not run after changes when Spool cannot see what it runs: %s',
+    async (notify) => {
+      const { project, result } = await prepare(notify, 'tools/x.js', (evil) => evil);
+
+      expect(result).toMatchObject({ code: 0 });
+      expect(result.stderr).toMatch(
+        /notify was not run: .*(?:cannot see all files that it runs|tools\/x\.js was changed)/,
+      );
+      expect(project.victims.planted()).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['that is understood, after changes', 'cat > "$HOME/told"; echo "$SPOOL_STATUS" >> "$HOME/told"', 'echo a > a.txt'],
+    ['that is not, without changes', 'echo "cat > $HOME/told" | sh', 'true'],
+  ])('is run for a command %s', async (_, notify, work) => {
+    const { project, result } = await prepare(notify, 'tools/x.js', () => `${work}; ${promise}`);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).not.toContain('notify was not run');
+    expect(existsSync(join(project.home, 'told'))).toBe(true);
   });
 });

@@ -77,6 +77,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'unknown-gate': ['001-01_x'],
   'redacted-run': ['001-01_x', '--verify'],
   'planted-link': [text, text],
+  'other-repository': [text, text, text, text],
+  'replaced-git': [text],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../src/secrets/redact.ts';
 
@@ -66,4 +69,18 @@ test('a login, a desktop and a terminal have none that would make output unreada
     if (name !== 'DATABASE_URL') expect(redactor.text(`${name}=${value}`)).toBe(`${name}=${value}`);
   expect(redactor.text('postgres listens on localhost')).toBe('postgres listens on localhost');
   expect(redactor.text(login.DATABASE_URL)).toBe('postgres://[redacted]@localhost:5432/app');
+});
+
+describe('a value that is also the name of a file', () => {
+  // Vitest runs in the folder of the repository.
+  test.each(['package.json', 'vitest.config.ts', 'src/errors.ts'])('%s is a secret', (value) => {
+    expect(createRedactor({ API_KEY: value }).text(`It is ${value}.`)).toBe('It is [redacted].');
+  });
+
+  test('a path that exists is none', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'spool-path-')), 'key.pem');
+    writeFileSync(file, '');
+    expect(createRedactor({ API_KEY: file }).text(`It is ${file}.`)).toBe(`It is ${file}.`);
+    expect(createRedactor({ API_KEY: './package.json' }).text('./package.json')).toBe('./package.json');
+  });
 });

@@ -14,6 +14,7 @@ import { distrustWritable } from '../../run/sandbox.ts';
 import { sourceOf } from '../../trust/settings.ts';
 import { requireTrust } from '../../run/require-trust.ts';
 import { exitCodeOf, onStopSignals } from '../../process/signals.ts';
+import { createRedactor } from '../../secrets/redact.ts';
 import { checkAgent } from './agent.ts';
 import type { Check } from './check.ts';
 import { probeAgent } from './probe.ts';
@@ -81,8 +82,9 @@ const checkAll = async ({ invocation, project, resolved, json, probe }: DoctorRe
   } finally {
     stopSignals.dispose();
   }
-  if (json) terminal.print(`${safeJson(checks, 2)}\n`);
-  else for (const check of checks) terminal.print(`${line(check, terminal)}\n`);
+  const redacted = createRedactor(env).data(checks);
+  if (json) terminal.print(`${safeJson(redacted, 2)}\n`);
+  else for (const check of redacted) terminal.print(`${line(check, terminal)}\n`);
   const signal = stopSignals.received();
   if (signal !== null) return exitCodeOf(signal);
   const agentNames = new Set(harnesses.map(({ name }) => name));

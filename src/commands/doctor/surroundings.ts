@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
 import { removeOwn, writeOwn } from '../../files/own.ts';
+import { whyBlocked } from '../../git/blocked.ts';
 import { git } from '../../git/git.ts';
 import { type Project, stateFolder } from '../../store/project.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
@@ -26,6 +27,8 @@ const checkGit = async (cwd: string): Promise<Check[]> => {
   if (version.code !== 0) return [warn('git', 'not found, so changes will not be counted or committed', 'install git')];
   const inside = await git(['rev-parse', '--is-inside-work-tree'], { cwd });
   const about = version.stdout.trim();
+  const blocked = whyBlocked(cwd);
+  if (blocked !== null) return [warn('git', `${about}, but ${blocked}`, 'delete the named pipe')];
   if (/dubious ownership/.test(inside.stderr))
     return [
       warn(

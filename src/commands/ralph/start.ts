@@ -110,8 +110,9 @@ const startMany = async (
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
   const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
+  const redactor = createRedactor(invocation.env);
+  const describe = (error: unknown) => redactor.data(describeError(error));
   const reportOf = (change: string): OnRunEvent => {
-    const redactor = createRedactor(invocation.env);
     if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
     return parallel > 1 ? forTerminal(dashboard.reportOf(change), redactor) : ownReport(request, optionsOf(change));
   };
@@ -121,13 +122,13 @@ const startMany = async (
       parallel,
       stopSignals,
       announce: dashboard.log,
-      onError: (change, error) => dashboard.log(`${change}: ${describeError(error).text}`),
+      onError: (change, error) => dashboard.log(`${change}: ${describe(error).text}`),
       reporterOf: (change) => reporterOn(invocation, reportOf(change)),
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
       if (error === undefined) return { ...outcome, code: exitCodeFor(outcome.result?.reason ?? 'complete', null) };
-      const { code, text } = describeError(error);
+      const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });
     invocation.terminal.log(`\n${renderOutcomes(described).join('\n')}\n`);
@@ -147,9 +148,9 @@ const ownReport = ({ project, invocation, find }: StartRequest, options: Options
   return forTerminal(createLiveReporter(invocation.terminal, { ...options, harness: find, folderOf }), redactor);
 };
 
-const reporterOn = ({ terminal }: Invocation, onEvent: OnRunEvent): Reporter => ({
+const reporterOn = ({ terminal, env }: Invocation, onEvent: OnRunEvent): Reporter => ({
   onEvent,
-  warn: (text) => terminal.log(`${text}\n`),
+  warn: (text) => terminal.log(`${createRedactor(env).text(text)}\n`),
   drained: terminal.drained,
 });
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { runFind, wordsGiven } from './find.ts';
-import { importsOf } from './imports.ts';
+import { entriesAt, importsOf } from './imports.ts';
 import {
   isManager,
   runConcurrently,
@@ -294,14 +294,21 @@ const runInterpreter = (scope: Scope, all: readonly string[]): void => {
   if (module !== -1 && module < script) return runWords(scope, args.slice(module + 1));
   if (scope.wide) return runAny(scope, args.slice(0, script + 2));
   const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
-  for (const path of filesNamed(scope, named)) if (isTool(path)) runTool(scope, path);
+  for (const path of scriptsNamed(scope, named)) if (isTool(path)) runTool(scope, path);
 };
+
+/** As an interpreter finds them: `tools/check` for `tools/check.js`. */
+const scriptsNamed = (scope: Scope, words: readonly string[]): string[] =>
+  words.flatMap((word) => {
+    const files = filesNamed(scope, [word]);
+    return files.length > 0 ? files : entriesAt(scope.files, posix.join(scope.cwd, word));
+  });
 
 /** An option may take the next word as its value, so each of the first words may be the script. */
 const runAny = (scope: Scope, words: readonly string[]): void => {
   const named = words.filter((word) => !isOption(word));
   noteUnclear(scope, named.slice(0, 1));
-  for (const path of filesNamed(scope, named)) runTool(scope, path);
+  for (const path of scriptsNamed(scope, named)) runTool(scope, path);
 };
 
 const toolFolders = /(?:^|\/)(?:scripts?|tools?|tooling|checks?|hack|\.?ci|\.github|\.gitlab|\.husky)\//;

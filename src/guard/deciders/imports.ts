@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { parseJson } from './parts.ts';
 import type { Files } from './scope.ts';
 
 /** A script and its direct and indirect relative imports, at most `mostImports` files. */
@@ -7,17 +8,45 @@ export const importsOf = (files: Files, script: string): ReadonlySet<string> => 
   for (const path of found)
     for (const name of namesIn(path, files.read(path) ?? '')) {
       if (found.size === mostImports) return found;
-      const target = endings
-        .map((ending) => posix.join(posix.dirname(path), name + ending))
-        .find((each) => files.isFile(each));
-      if (target !== undefined) found.add(target);
+      for (const target of entriesAt(files, posix.join(posix.dirname(path), name))) found.add(target);
     }
   return found;
 };
 
 const mostImports = 50;
 
-const endings = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '/index.js', '/index.ts', '.py', '.rb'];
+/**
+ * The files that an interpreter runs for a path: the file, one with an ending that is left out, or the entry of a folder,
+ * with the package.json that names it.
+ */
+export const entriesAt = (files: Files, path: string): string[] => {
+  const whole = posix.normalize(path);
+  const file = endings.map((ending) => whole + ending).find((each) => files.isFile(each));
+  if (file === whole) return [file];
+  const settings = posix.join(whole, 'package.json');
+  const { main } = parseJson(files.read(settings) ?? '') ?? {};
+  const named = typeof main === 'string' ? posix.join(whole, main) : null;
+  const entry = named === null ? undefined : endings.map((ending) => named + ending).find((each) => files.isFile(each));
+  return [file, files.isFile(settings) ? settings : undefined, entry].filter((each) => each !== undefined);
+};
+
+const endings = [
+  '',
+  '.js',
+  '.mjs',
+  '.cjs',
+  '.ts',
+  '.mts',
+  '.cts',
+  '.json',
+  '.node',
+  '/index.js',
+  '/index.json',
+  '/index.ts',
+  '/__main__.py',
+  '.py',
+  '.rb',
+];
 
 const namesIn = (path: string, text: string): string[] => {
   const quoted = [

@@ -99,7 +99,9 @@ export const filesNamed = (scope: Scope, words: readonly string[]): string[] =>
     if (isUnclear(word)) return filesLike(scope, word);
     for (const folder of new Set([scope.cwd, ...scope.folders])) {
       const path = posix.isAbsolute(word) ? word : posix.join(folder, word);
-      const files = expand(scope.files, path).filter((file) => scope.files.isFile(file));
+      const files = [...new Set([path, looser(path)])]
+        .flatMap((each) => expand(scope.files, each))
+        .filter((file) => scope.files.isFile(file));
       if (files.length > 0) return files;
     }
     return [];
@@ -114,6 +116,9 @@ const filesLike = (scope: Scope, word: string): string[] => {
   const paths = folders.flatMap((folder) => expand(scope.files, posix.join(folder, pattern)));
   return [...new Set(paths)].filter((path) => scope.files.isFile(path));
 };
+
+/** Replaces `[x]` and `{x,y}`, which match one of several names, with a star. */
+export const looser = (path: string): string => path.replaceAll(/\[[^/]{0,64}\]|\{[^/]{0,64}\}/g, '*');
 
 /** Expands `*` and `?` in each part of a path. */
 export const expand = (files: Files, path: string): string[] => {

@@ -20,6 +20,23 @@ const files: Files = {
   list: (folder) => [...there].filter((path) => path.startsWith(`${folder}`)).map((path) => path.split('/').at(-1)!),
 };
 
+const inTools = new Map([
+  ['tools/package.json', '{"main":"main"}'],
+  ['tools/main.cjs', ''],
+  ['tools/x.js', ''],
+  ['tools/x.sh', ''],
+  ['tools/tell', ''],
+  ['tools/message.txt', ''],
+  ['x.mk', 'all:\n\ttrue\n'],
+  ['build/index.js', ''],
+]);
+const tools: Files = {
+  read: (path) => inTools.get(path) ?? null,
+  isFile: (path) => inTools.has(path),
+  list: (folder) =>
+    [...inTools.keys()].filter((path) => path.startsWith(`${folder}/`)).map((path) => path.slice(folder.length + 1)),
+};
+
 describe('the scripts that a command runs', () => {
   test.each<[string, string[]]>([
     ['./tools/agent', ['tools/agent']],
@@ -76,6 +93,47 @@ describe('the scripts that a command runs', () => {
     expect(scriptsIn(command, files, roots).files.some((path) => path.includes(named.replace('*', '')))).toBe(true);
   });
 
+  test.each<[string, string[]]>([
+    ['node tools/x', ['tools/x.js']],
+    ['node tools', ['tools/package.json', 'tools/main.cjs', 'tools/x.js', 'tools/x.sh', 'tools/tell']],
+    ['sh tools/[x].sh', ['tools/x.sh']],
+    ['sh tools/{x,y}.sh', ['tools/x.sh']],
+    ['trap "sh tools/x.sh" EXIT', ['tools/x.sh']],
+    ['sh <<END\nsh tools/x.sh\nEND', ['tools/x.sh']],
+    ['echo "sh tools/x.sh" | sh', ['tools/x.sh']],
+    ["printf 'sh tools/x.sh' | env -i bash -s", ['tools/x.sh']],
+    ['PATH=$PWD/tools:$PATH tell', ['tools/tell']],
+    ['PATH="$(pwd)/tools:$PATH" tell', ['tools/tell']],
+    ['make -fx.mk', ['x.mk']],
+    ['make --file=x.mk', ['x.mk']],
+    ['node -e \'require("./tools/x.js")\'', ['tools/x.js']],
+    ['python3 -c \'exec(open("tools/tell").read())\'', ['tools/tell']],
+    ['f() { sh "$1"; }; f tools/x.sh', ['tools/x.sh']],
+    ['run-parts ./tools', ['tools/tell']],
+    ['runner --script=tools/tell', ['tools/tell']],
+    ['runner -stools/tell', ['tools/tell']],
+    ['node tools/x.js/more', ['tools/x.js']],
+    ['to""ols/te\\ll', ['tools/tell']],
+  ])('by its words: %s', (command, expected) => {
+    expect(scriptsIn(command, tools, roots).files).toEqual(expect.arrayContaining(expected));
+  });
+
+  test.each([
+    'cargo build',
+    'npm run tools',
+    'make -C tools',
+    'cd tools && npm ci',
+    'cat tools/message.txt',
+    'make tools',
+  ])('but not what is no script of it: %s', (command) => expect(scriptsIn(command, tools, roots).files).toEqual([]));
+
+  test('of a command that must not run what an agent writes, also what it copies', () => {
+    const all = { ...roots, all: true };
+    expect(scriptsIn('cp tools/x.sh /tmp/y; sh /tmp/y', tools, all).files).toEqual(['tools/x.sh']);
+    expect(scriptsIn('cat tools/x.sh > /tmp/y; sh /tmp/y', tools, all).files).toEqual(['tools/x.sh']);
+    expect(scriptsIn('cat tools/message.txt', tools, all).files).toEqual([]);
+  });
+
   test('what these run as well', () => {
     const texts = new Map([
       ['tools/outer.sh', '. tools/inner.sh\nnode src/app.js\n'],
@@ -96,6 +154,18 @@ describe('the scripts that a command runs', () => {
     ['sh $SCRIPT', ['$SCRIPT']],
     ['$TOOL now', ['$TOOL']],
     ['node "$A/$B"', ['$A/$B']],
+    ['trap "sh x.sh" EXIT', ['trap']],
+    ['sh <<END\nsh x.sh\nEND', ['a here-document']],
+    ['echo "sh x.sh" | sh', ['a pipe to a shell']],
+    ['ls tools | timeout 5 /bin/bash', ['a pipe to a shell']],
+    ['ls tools | xargs -n1 sh', ['a pipe to a shell']],
+    ['PATH=$PWD/bin:$PATH tell', ['a search path']],
+    ['eval "$X"', ['$X', 'eval']],
+    ['node -e "0"', ['code in an argument']],
+    ['f() { "$@"; }; f x', ['$@', 'a function']],
+    ['. <(cat x)', ['a process substitution']],
+    ['cat x | grep sh', []],
+    ['cat x | jq .shell', []],
     ['sh $(pwd)/tools/plain', []],
     ['sh "$(git rev-parse --show-toplevel)/tools/plain"', []],
     ['T=tools/plain; sh $T', []],
