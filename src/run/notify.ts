@@ -79,7 +79,7 @@ const whyRefused = (command: string, { project, plan, trusted, view, before, sin
   }
   const unclear = [...new Set([...before.unclear, ...now.unclear])];
   if (!plan.sandbox || unclear.length === 0) return null;
-  // What git has may have changed without a file of the work tree.
+  // The repository may have changed without a change to the work tree.
   if (!/\bgit\b/.test(command) && !isWrittenSince(project, sinceMs)) return null;
   return `it runs outside the sandbox, Spool cannot see all files that it runs (${visible(unclear.join(', '))}), and files of the project were changed during the run.`;
 };
