@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { type Dirent, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
 import { entriesOf } from '../files/own.ts';
@@ -75,8 +75,10 @@ const mostEntries = 100_000;
 export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
   const folders = ['.'];
   let seen = 0;
-  for (const folder of folders)
-    for (const entry of entriesOf(join(root, folder))) {
+  for (const folder of folders) {
+    const entries = entriesIn(join(root, folder));
+    if (entries === null) return true;
+    for (const entry of entries) {
       const path = posix.join(folder, entry.name);
       if (entry.name === '.git' || path === '.spool/.state') continue;
       seen++;
@@ -85,5 +87,15 @@ export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
       if (seen > mostEntries || (isWritten && !ownFolders.has(path))) return true;
       if (entry.isDirectory()) folders.push(path);
     }
+  }
   return false;
+};
+
+/** null when they cannot be read. */
+const entriesIn = (folder: string): Dirent[] | null => {
+  try {
+    return entriesOf(folder);
+  } catch {
+    return null;
+  }
 };

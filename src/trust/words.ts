@@ -14,13 +14,15 @@ export interface WordsFound {
  * quotes and here-documents, and parts of words. A folder stands for the files below it. With `all`, also what is copied
  * and can be run later, and files outside of the project.
  */
-export const namedByWords = (command: string, files: Files, { all }: { readonly all: boolean }): WordsFound => {
-  const forms = unclearForms(command);
+export const namedByWords = (whole: string, files: Files, { all }: { readonly all: boolean }): WordsFound => {
+  const command = whole.slice(0, longestCommand);
+  const forms = [...unclearForms(command), ...(whole.length > longestCommand ? ['a long command'] : [])];
   const found = new Set<string>();
   const unclear = new Set(forms);
   const isOpen = forms.length > 0 || (all && writes.test(command));
   const words = isOpen ? everyWord(command).map((word) => ({ word, isBroad: true })) : runWords(command, { all });
-  for (const { word, isBroad } of words)
+  const different = new Map(words.map((each) => [`${each.isBroad} ${each.word}`, each]));
+  for (const { word, isBroad } of different.values())
     for (const path of pathsIn(word).filter((each) => all || isBelow(each))) {
       // `build` may be a word of any program.
       if (!isBroad && !all && !word.includes('/')) {
@@ -35,6 +37,8 @@ export const namedByWords = (command: string, files: Files, { all }: { readonly 
     }
   return { files: [...found], unclear: [...unclear] };
 };
+
+const longestCommand = 10_000;
 
 /** The files that a script names, by paths from the project or from its own folder, among its first words. */
 export const namedInScript = (

@@ -24,10 +24,11 @@ export const entriesAt = (files: Files, path: string): string[] => {
   const file = endings.map((ending) => whole + ending).find((each) => files.isFile(each));
   if (file === whole) return [file];
   const settings = posix.join(whole, 'package.json');
+  if (!files.isFile(settings)) return file === undefined ? [] : [file];
   const { main } = parseJson(files.read(settings) ?? '') ?? {};
   const named = typeof main === 'string' ? posix.join(whole, main) : null;
   const entry = named === null ? undefined : endings.map((ending) => named + ending).find((each) => files.isFile(each));
-  return [file, files.isFile(settings) ? settings : undefined, entry].filter((each) => each !== undefined);
+  return [file, settings, entry].filter((each) => each !== undefined);
 };
 
 const endings = [
