@@ -5,7 +5,7 @@ import type { Harness } from '../harness/harness.ts';
 import { harnesses } from '../harness/registry.ts';
 import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../harness/program.ts';
 import { versionOf } from '../harness/version.ts';
-import { passedBy } from '../process/passed-environment.ts';
+import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
 import { oneLine, table } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
@@ -14,7 +14,7 @@ import type { Invocation } from './command.ts';
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);
   const config = project ? await readConfig(project) : { customHarnesses: [], pass: null };
-  const passed = passedBy(passListsOf(env, config), env);
+  const passed = filterEnvironment(passListsOf(env, config), env);
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
   const found = await Promise.all([...harnesses, ...config.customHarnesses].map((harness) => inspect(harness, lookup)));
   if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);

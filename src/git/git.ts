@@ -4,7 +4,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
-import { onlyThese } from '../process/descriptors.ts';
+import { withoutInheritedFds } from '../process/descriptors.ts';
 import { currentScope, passed } from '../process/scope.ts';
 import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../process/sandbox.ts';
@@ -129,7 +129,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
-    stdio: onlyThese([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
+    stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   let killing: NodeJS.Timeout | undefined;
@@ -216,7 +216,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
     cwd,
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
-    stdio: onlyThese('inherit'),
+    stdio: withoutInheritedFds('inherit'),
   });
   const unblock = watchBlocked(cwd, () => void child.kill());
   const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];

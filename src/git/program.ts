@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { currentScope } from '../process/scope.ts';
-import { isWithin, onPath, realPath, stationsOf } from '../process/which.ts';
+import { isWithin, onPath, realPath, linksOnPath } from '../process/which.ts';
 
 /** The git that is run: never one where an agent can have put it in front of PATH. */
 export const gitProgram = (cwd: string): string => {
@@ -66,7 +66,7 @@ export const trustedPath = (path: string, untrusted: readonly string[]): string 
 
 /** Whether it is in one of these folders, or a link on the way to it is, which can be made to lead elsewhere. */
 export const isUntrusted = (path: string, untrusted: readonly string[]): boolean => {
-  const stations = stationsOf(path);
+  const stations = linksOnPath(path);
   return untrusted.some((folder) => stations.some((station) => isWithin(station, realPath(folder))));
 };
 

@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import spawn from 'cross-spawn';
-import { onlyThese } from '../process/descriptors.ts';
+import { withoutInheritedFds } from '../process/descriptors.ts';
 import { environmentIn, signalGroup } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import type { Harness } from './harness.ts';
@@ -48,7 +48,7 @@ const answerOf = (
     const child = spawn(binary, args, {
       cwd,
       env: environmentIn(cwd, env),
-      stdio: onlyThese(['ignore', 'pipe', 'pipe']),
+      stdio: withoutInheritedFds(['ignore', 'pipe', 'pipe']),
       detached: process.platform !== 'win32',
       windowsHide: true,
     });

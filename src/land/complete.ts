@@ -7,7 +7,7 @@ import { currentTasks } from '../changes/work-copy.ts';
 import { pluralise } from '../text/format.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 
-/** Why the change on a branch is not complete; null when its last run is. */
+/** Returns why the change on a branch is not complete; null if its last run is complete. */
 export const whyIncomplete = async (
   project: Project,
   { change, branch, env }: { readonly change: string; readonly branch: string; readonly env: NodeJS.ProcessEnv },
@@ -21,14 +21,14 @@ export const whyIncomplete = async (
   const tasks = await currentTasks(project, change, view);
   const { done, total } = countTasks(tasks ?? []);
   const isOpen = view.gate.requireTasks && done < total;
-  const stop =
-    stopOf(view, loopOwner(project, change) !== null) ??
+  const reason =
+    whyStopped(view, loopOwner(project, change) !== null) ??
     (await addedSince(project, branch, recordedTip(folder, view.run)));
-  if (stop === null && !isOpen) return null;
-  return [...(total === 0 ? [] : [`${done} of ${total} tasks`]), ...(stop === null ? [] : [stop])].join(', ');
+  if (reason === null && !isOpen) return null;
+  return [...(total === 0 ? [] : [`${done} of ${total} tasks`]), ...(reason === null ? [] : [reason])].join(', ');
 };
 
-/** What is on a branch that was not there when its run was complete; null for nothing. */
+/** Describes what was added to a branch after its run was complete; null if nothing was. */
 const addedSince = async ({ root }: Project, branch: string, verified: string | null): Promise<string | null> => {
   const tip = await tipOf(root, branch);
   if (verified === null || tip === null || tip === verified) return null;
@@ -36,8 +36,8 @@ const addedSince = async ({ root }: Project, branch: string, verified: string | 
   return `${branch} has ${added === null || added === 0 ? 'changes' : pluralise(added, 'commit')} that its run did not make`;
 };
 
-/** null when it is complete. */
-const stopOf = (view: RunView, alive: boolean): string | null => {
+/** Returns null if the run is complete. */
+const whyStopped = (view: RunView, alive: boolean): string | null => {
   const status = currentStatus(view, alive);
   switch (status) {
     case 'complete':

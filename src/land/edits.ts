@@ -7,29 +7,29 @@ import { worktreePath } from '../store/project.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';
 
-/** What becomes of the project's own copy of the change when the branch lands in its folder. */
+/** The project's own copy of the change, when the branch lands in the project's folder. */
 export interface Edits {
-  /** Changed and not committed there, and changed by the branch too; from the root of the repository. */
+  /** Files with uncommitted changes that the branch changes as well. Relative to the root of the repository. */
   readonly modified: readonly string[];
-  /** What files should be that a commit alone does not bring home, by their paths in the project. */
+  /** The merged contents of files that differ from the commit. Keys are relative to the project. */
   readonly merged: ReadonlyMap<string, Buffer>;
 }
 
-/** A person may have edited the change, and a run may have ticked tasks, without a commit. Both are merged with the branch. */
-export const planEdits = async (landing: Landing, holder: string, commit: string): Promise<Edits> => {
+/** Merges the branch with uncommitted edits of the user, and with tasks that a run has ticked without a commit. */
+export const planEdits = async (landing: Landing, baseWorktree: string, commit: string): Promise<Edits> => {
   const { project, change, prefix } = landing;
-  if (holder !== (await topOf(project.root))) return { modified: [], merged: new Map() };
+  if (baseWorktree !== (await topOf(project.root))) return { modified: [], merged: new Map() };
   const plans = planningPaths(project, change);
-  const work = await workRoot(landing);
-  const dirty = new Set(((await dirtyPaths(holder)) ?? []).map(toUtf8));
+  const work = await runCopyRoot(landing);
+  const dirty = new Set(((await dirtyPaths(baseWorktree)) ?? []).map(toUtf8));
   const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
   const merged = new Map<string, Buffer>();
   for (const path of paths) {
     const name = `${prefix}${path}`;
     const mine = bytesOf(join(project.root, path));
-    const before = await blobAt(holder, landing.baseTip, name);
-    const after = await blobAt(holder, commit, name);
+    const before = await blobAt(baseWorktree, landing.baseTip, name);
+    const after = await blobAt(baseWorktree, commit, name);
     const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
     const shared = baseOf(project, change, path);
     const landed = async (base: Buffer | null | undefined): Promise<Merged> => {
@@ -37,19 +37,19 @@ export const planEdits = async (landing: Landing, holder: string, commit: string
       return mergeCopies(path, { base, mine, theirs: after });
     };
     const withoutShared = await landed(before ?? shared);
-    // What a run has taken over already is no edit any more; its copy has that, even where its branch has not.
+    // Edits that the run has synced already are in its copy, even if they are not on its branch.
     const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
     const withShared = isTaken ? await landed(shared) : withoutShared;
     const best = await firstMerged([
-      () => withLooseWork(landing, path, { landed: withShared, work }),
-      () => withLooseWork(landing, path, { landed: withoutShared, work }),
+      () => withUncommittedWork(landing, path, { landed: withShared, work }),
+      () => withUncommittedWork(landing, path, { landed: withoutShared, work }),
       async () => withoutShared,
     ]);
     if (best === null) continue;
     if (isEdited && before !== null && !before.equals(after)) modified.push(name);
     if (best.bytes !== null && !best.bytes.equals(after ?? mine ?? Buffer.alloc(0))) merged.set(path, best.bytes);
   }
-  const staged = modified.length > 0 ? await stagedAmong(holder, modified) : new Set<string>();
+  const staged = modified.length > 0 ? await stagedAmong(baseWorktree, modified) : new Set<string>();
   return { modified: modified.filter((name) => !staged.has(name)), merged };
 };
 
@@ -61,8 +61,8 @@ const firstMerged = async (attempts: readonly (() => Promise<Merged>)[]) => {
   return null;
 };
 
-/** What the copy of the run has and its branch has not, such as ticks in a file that git ignores. */
-const withLooseWork = async (
+/** Merges what is in the copy of the run but not on its branch, such as ticks in a file that git ignores. */
+const withUncommittedWork = async (
   { project, change, prefix, tip }: Landing,
   path: string,
   { landed, work }: { landed: Merged; work: string | null },
@@ -75,8 +75,8 @@ const withLooseWork = async (
   return mergeCopies(path, { base, mine: landed.bytes, theirs });
 };
 
-/** Where the copy of the run is: in its worktree, or kept since that is gone. */
-const workRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
+/** Returns the folder with the copy of the run: its worktree, or the copy that was saved when that was removed. */
+const runCopyRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
   hasWorktree ? join(worktreePath(project, change), prefix) : savedCopy(project, change, tip);
 
 export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {

@@ -18,7 +18,7 @@ import { writeEdits, type Edits, planEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 import { whileLocked } from './recover.ts';
 
-/** Moves the base to the commit, with the files of the folder in which it is checked out. */
+/** Fast-forwards the base to the commit, and updates the worktree in which the base is checked out. */
 export const fastForwardBase = async (landing: Landing, commit: string): Promise<void> => {
   const { project, change, branch, base, tip, baseTip } = landing;
   writeLandingInProgress(recordFolder(project, change, landing.env), {
@@ -29,57 +29,60 @@ export const fastForwardBase = async (landing: Landing, commit: string): Promise
     from: baseTip,
     to: commit,
   });
-  const holder = await worktreeOf(project.root, base);
-  if (holder === null) return forward(landing, commit, null);
-  await whileLocked(landing, holder, async () => {
-    const edits = await planEdits(landing, holder, commit);
-    const aside = await clearPath(landing, { holder, commit, edits });
-    await forward(landing, commit, {
-      ...aside,
+  const baseWorktree = await worktreeOf(project.root, base);
+  if (baseWorktree === null) return moveBase(landing, commit, null);
+  await whileLocked(landing, baseWorktree, async () => {
+    const edits = await planEdits(landing, baseWorktree, commit);
+    const displaced = await displaceUncommitted(landing, { baseWorktree, commit, edits });
+    await moveBase(landing, commit, {
+      ...displaced,
       drop: () => {
         writeEdits(landing, edits);
-        aside.drop();
+        displaced.drop();
       },
     });
   });
 };
 
-const forward = async (
+const moveBase = async (
   { project, base, baseTip, say }: Landing,
   commit: string,
-  aside: DisplacedFiles | null,
+  displaced: DisplacedFiles | null,
 ): Promise<void> => {
   const moved = await fastForward(project.root, base, commit);
   if (moved.ok) {
     if (moved.otherHooks !== null) say(hooksText(moved.otherHooks, [baseTip, commit]));
-    return aside?.drop();
+    return displaced?.drop();
   }
-  aside?.putBack();
+  displaced?.putBack();
   if (moved.files.length > 0) throw userError('land-blocked', someOf(moved.files), base);
   throw userError('bad-branch', base, moved.why);
 };
 
 const hooksText = (folder: string, commits: readonly string[]): string =>
-  `No hook was run, as the hooks in ${folder} are others than before. See: ${commandLine('git', 'diff', ...commits.map((commit) => commit.slice(0, 12)), '--', folder)}`;
+  `No hook was run, because the hooks in ${folder} have changed. See: ${commandLine('git', 'diff', ...commits.map((commit) => commit.slice(0, 12)), '--', folder)}`;
 
-interface Way {
-  readonly holder: string;
+interface DisplaceRequest {
+  readonly baseWorktree: string;
   readonly commit: string;
   readonly edits: Edits;
 }
 
 /**
- * The change, its module and the config file may be untracked or changed where the base is checked out, while the
- * branch has them too. They give way, once they are kept; anything else that is not committed does not.
+ * Moves uncommitted planning files (the change, its module, the config file) out of the way if the branch has them as
+ * well. Saves them as a checkpoint first. Throws for any other uncommitted file that is in the way.
  */
-const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Promise<DisplacedFiles> => {
+const displaceUncommitted = async (
+  landing: Landing,
+  { baseWorktree, commit, edits }: DisplaceRequest,
+): Promise<DisplacedFiles> => {
   const { project, change, base, prefix, env, cwd, say } = landing;
   const planning = planningPaths(project, change).map((path) => `${prefix}${path}`);
-  const { own, others } = await untrackedInTheWay(holder, [landing.baseTip, commit], planning);
+  const { own, others } = await untrackedInTheWay(baseWorktree, [landing.baseTip, commit], planning);
   if (others.length > 0) throw userError('land-blocked', someOf(others.map(toUtf8)), base);
   const modified = edits.modified.map((name) => Buffer.from(name).toString('latin1'));
   if (own.length + modified.length === 0) return { putBack: () => {}, drop: () => {} };
-  const found = await findWorkTree(holder, newTempIndex(env));
+  const found = await findWorkTree(baseWorktree, newTempIndex(env));
   const run = (await readState(project, change))?.run ?? 'land';
   const kept =
     found.kind === 'found'
@@ -91,26 +94,26 @@ const clearPath = async (landing: Landing, { holder, commit, edits }: Way): Prom
           record: checkpointRecorder(project, change, env),
         })
       : null;
-  if (kept === null) throw userError('land-backup-failed', holder);
+  if (kept === null) throw userError('land-backup-failed', baseWorktree);
   const files = [...own.map(toUtf8), ...edits.modified];
   const isMerged = (name: string) => edits.merged.has(name.slice(prefix.length));
   const taken = files.filter((name) => !isMerged(name));
   const merged = files.filter(isMerged);
-  const back = commandLine(
+  const restoreCommand = commandLine(
     'git',
     '-C',
-    relative(cwd, holder) || '.',
+    relative(cwd, baseWorktree) || '.',
     'restore',
     `--source=${kept.commit.slice(0, 12)}`,
     '--',
     ...files,
   );
-  const done = [
+  const outcomes = [
     ...(taken.length > 0 ? [`taken from the branch: ${someOf(taken)}`] : []),
     ...(merged.length > 0 ? [`merged with the branch: ${someOf(merged)}`] : []),
   ];
   say(
-    `Not committed on ${base} and ${done.join('; ')}. Your version is saved as ${kept.name}; restore it with: ${back}`,
+    `Not committed on ${base} and ${outcomes.join('; ')}. Your version is saved as ${kept.name}; restore it with: ${restoreCommand}`,
   );
-  return displace(holder, [...own, ...modified]);
+  return displace(baseWorktree, [...own, ...modified]);
 };

@@ -30,20 +30,23 @@ import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { deletedWith, resultsIn, staysFor } from '../run/results.ts';
+import { deletionNotices, resultsIn, keptNotice } from '../run/results.ts';
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
-import { finishMove, recoverAside } from './recover.ts';
+import { finishMove, recoverDisplaced } from './recover.ts';
 import { isConflictNote, rehearse } from './rehearse.ts';
 
-/** Brings the branch of a change to where it began: rebased, verified, and then only moved ahead. Says how it came out. */
+/**
+ * Rebases the branch of a change onto its base, verifies it, and fast-forwards the base. Returns a line that describes
+ * the outcome.
+ */
 export const land = async (request: LandRequest): Promise<string> => {
   const { project, change } = request;
-  const trial = stagingWorktree(project, change);
-  // A landing that was killed may have left one.
-  await removeTrial(request, trial);
-  const landing = await planLanding(request, trial);
+  const staging = stagingWorktree(project, change);
+  // A landing that was killed may have left its staging worktree.
+  await removeStaging(request, staging);
+  const landing = await planLanding(request, staging);
   if (typeof landing === 'string') return `Nothing to land: ${landing}.`;
   const { base, baseTip, branch, tip } = landing;
   const earlier = await finishMove(landing);
@@ -58,26 +61,26 @@ export const land = async (request: LandRequest): Promise<string> => {
     await fastForwardBase(landing, commit);
     return await conclude(landing, [baseTip, commit]);
   } finally {
-    await removeTrial(request, trial);
+    await removeStaging(request, staging);
   }
 };
 
-/** What there is to do once the base has moved; says what has landed. */
+/** Records the landing and cleans up after the base has moved. Returns a line that describes what has landed. */
 const conclude = async (landing: Landing, [from, commit]: readonly [string, string]): Promise<string> => {
   const { project, change, base, branch } = landing;
   const run = (await readState(project, change))?.run ?? null;
   writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
   const range = await rangeBetween(project.root, from, commit);
-  const fate = await tidy(landing, commit);
+  const branchOutcome = await cleanUp(landing, commit);
   dropLandingInProgress(recordFolder(project, change, landing.env));
   dropFromContext({ project, change, env: landing.env }, isConflictNote);
   const lines = `+${range.insertions} −${range.deletions}`;
   const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
-  return `Landed ${change} on ${base}: ${size}. ${fate} Not pushed.`;
+  return `Landed ${change} on ${base}: ${size}. ${branchOutcome} Not pushed.`;
 };
 
-/** Why there is nothing to land, when there is not. */
-const planLanding = async (request: LandRequest, trial: string): Promise<Landing | string> => {
+/** Returns a string, the reason, if there is nothing to land. */
+const planLanding = async (request: LandRequest, staging: string): Promise<Landing | string> => {
   const { project, change, say } = request;
   const { view, damage } = await readRun(project, change);
   if (damage !== null) say(damage);
@@ -88,25 +91,25 @@ const planLanding = async (request: LandRequest, trial: string): Promise<Landing
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
     throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
-  const base = request.onto ?? (await landsOn(request, branch));
+  const base = request.onto ?? (await findBase(request, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
   const baseTip = await tipOf(project.root, base);
   if (baseTip === null) throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
   const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
   const prefix = await prefixOf(project.root);
-  const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, trial };
-  await recoverAside(landing);
+  const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, staging };
+  await recoverDisplaced(landing);
   await refuseDirty(landing);
   return landing;
 };
 
-/** Where a branch is to be landed. Only of one that no run has recorded do the settings of git say it. */
-const landsOn = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
+/** Returns the branch to land on. The git config decides only if no run has recorded it. */
+const findBase = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
   const recorded = recordedBase(recordFolder(project, change, env), branch);
   return recorded === undefined ? baseOf(project.root, branch) : recorded;
 };
 
-/** A change whose last run is not complete lands only when it is forced, or after a yes. */
+/** A change whose last run is not complete lands only with --force, or if the user confirms. */
 const mayLand = async ({ project, change, branch, env, force, confirm }: Landing): Promise<boolean> => {
   const why = force ? null : await whyIncomplete(project, { change, branch, env });
   if (why === null) return true;
@@ -114,51 +117,57 @@ const mayLand = async ({ project, change, branch, env, force, confirm }: Landing
   return confirm(`${change} is not complete (${why}). Land it anyway?`);
 };
 
-const removeTrial = async ({ project, say }: LandRequest, trial: string): Promise<void> => {
-  await terminateLeftovers(tagForPath(trial));
-  const removed = await discardWorktree(project.root, trial);
-  if (!removed.ok) say(`${relative(project.root, trial)} could not be removed: ${removed.why}.`);
+const removeStaging = async ({ project, say }: LandRequest, staging: string): Promise<void> => {
+  await terminateLeftovers(tagForPath(staging));
+  const removed = await discardWorktree(project.root, staging);
+  if (!removed.ok) say(`${relative(project.root, staging)} could not be removed: ${removed.why}.`);
 };
 
-/** Work that is in the worktree only would be left behind. */
+/** Throws if the worktree has work that is not on the branch: it would not be landed. */
 const refuseDirty = async (landing: Landing): Promise<void> => {
   const { project, change, branch, hasWorktree } = landing;
   const worktree = worktreePath(project, change);
   if (!hasWorktree) return;
-  const loose = await looseIn(landing, worktree);
-  if (loose !== null) throw userError('dirty-worktree', relative(project.root, worktree), branch, loose);
+  const dirtyReason = await whyDirty(landing, worktree);
+  if (dirtyReason !== null) throw userError('dirty-worktree', relative(project.root, worktree), branch, dirtyReason);
 };
 
-/** What is not on the branch; null when all is. The copies of the change itself are not work. */
-const looseIn = async ({ project, change, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
+/**
+ * Returns why the work in the worktree is not all on the branch; null if it is. The copies of the change itself do not
+ * count.
+ */
+const whyDirty = async ({ project, change, branch, prefix }: Landing, worktree: string): Promise<string | null> => {
   const found = await findWorkTree(worktree, '');
   const busy = found.kind === 'found' ? operationInProgress(found.tree) : null;
   if (busy !== null) return `${busy} is in progress`;
   const there = await currentBranch(worktree);
   if (there !== branch) return `it is on ${there ?? 'no branch'}`;
   const dirty = await dirtyPaths(worktree);
-  if (dirty === null) return 'git cannot tell what is in it';
+  if (dirty === null) return 'git status failed in it';
   const copies = planningPaths(project, change).map((path) => `${prefix}${path}`);
   const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
   return file === undefined ? null : `${oneLine(file)} is not committed`;
 };
 
-/** What has landed needs no place of its own any more; but what came after it was looked at does. Says what became of the branch. */
-const tidy = async (landing: Landing, commit: string): Promise<string> => {
+/**
+ * Removes the worktree and the branch, unless they have changed since the landing began. Returns a sentence about the
+ * branch.
+ */
+const cleanUp = async (landing: Landing, commit: string): Promise<string> => {
   const { project, change, branch, tip, prefix, say } = landing;
   const worktree = worktreePath(project, change);
   if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept: it has new commits.';
   if (await isWorktree(project.root, worktree)) {
     const where = relative(project.root, worktree);
-    if ((await looseIn(landing, worktree)) !== null || (await holdsRepositories(worktree)))
+    if ((await whyDirty(landing, worktree)) !== null || (await holdsRepositories(worktree)))
       return `Branch kept: there is work in ${where}.`;
     const results = await resultsIn(project, change, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {
-      say(staysFor(results, where));
+      say(keptNotice(results, where));
       await resetKeeping(worktree, commit);
       return 'Branch kept.';
     }
-    const deleted = await deletedWith(worktree);
+    const deleted = await deletionNotices(worktree);
     const removed = await removeWorktree(project.root, worktree);
     if (removed.ok) for (const line of deleted) say(line);
   }

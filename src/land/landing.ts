@@ -3,16 +3,16 @@ import type { Project } from '../store/project.ts';
 import type { PassList } from '../process/passed-environment.ts';
 import type { StopSignals } from '../process/signals.ts';
 
-/** Read once, so that what was trusted is what is run. */
+/** The settings of a landing, read once, so that the commands that were trusted are the ones that run. */
 export interface LandSettings {
   readonly options: Options;
-  /** The gate of the last run, or of the config file and the flags. */
+  /** The verify commands of the last run, or of the config file and the flags. */
   readonly commands: readonly string[];
-  /** Asked for, or what the last run was in. */
+  /** Whether a sandbox was requested, or used by the last run. */
   readonly sandbox: boolean;
   /** Limit which variables reach the commands that a landing runs. */
   readonly passLists: readonly PassList[];
-  /** Throws when a trusted command would run a file in this folder that is not the trusted one. */
+  /** Throws if a trusted command would run a file in this folder that differs from the trusted one. */
   readonly checkIn: (root: string, howToSee: (path: string) => string) => void;
 }
 
@@ -20,16 +20,16 @@ export interface LandRequest {
   readonly project: Project;
   readonly change: string;
   readonly env: NodeJS.ProcessEnv;
-  /** What paths in settings and in messages are relative to. */
+  /** The folder that paths in settings and messages are relative to. */
   readonly cwd: string;
-  /** The branch to land on; null for the one that the branch of the change began at. */
+  /** The branch to land on; null for the one from which the branch of the change was created. */
   readonly onto: string | null;
-  /** Also when the change is not complete. */
+  /** Land even if the change is not complete. */
   readonly force: boolean;
   readonly keepBranch: boolean;
-  /** Called with what the user should know. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
-  /** null where nobody can be asked. */
+  /** null when there is no one to ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   readonly settings: LandSettings;
   readonly stopSignals: StopSignals;
@@ -38,14 +38,13 @@ export interface LandRequest {
 export interface Landing extends LandRequest {
   readonly branch: string;
   readonly base: string;
-  /** Where the branch was when this began. */
+  /** The commit of the branch when the landing began. */
   readonly tip: string;
-  /** Where the base was when this began. */
+  /** The commit of the base when the landing began. */
   readonly baseTip: string;
-  /** The change has a worktree. */
   readonly hasWorktree: boolean;
-  /** The project in its repository: empty, or `sub/`. */
+  /** The path of the project in its repository: empty, or `sub/`. */
   readonly prefix: string;
-  /** Where it is tried out. */
-  readonly trial: string;
+  /** The worktree in which the branch is rebased and verified before the base moves. */
+  readonly staging: string;
 }

@@ -12,59 +12,64 @@ import { readLandingInProgress, type LandingInProgress } from '../store/landing-
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
 
-/** Brings back what a landing that was killed had set aside: as it was, or merged with what is there by now. */
-export const recoverAside = async (landing: Landing): Promise<void> => {
+/** Restores the files that a killed landing had moved out of the way, or merges them with the current ones. */
+export const recoverDisplaced = async (landing: Landing): Promise<void> => {
   const { project, base, prefix } = landing;
-  const holder = await worktreeOf(project.root, base);
-  if (holder === null) return;
+  const baseWorktree = await worktreeOf(project.root, base);
+  if (baseWorktree === null) return;
   const left = await findLeftovers(
-    holder,
+    baseWorktree,
     planningFolders.map((folder) => `${prefix}${folder}`),
   );
   if (left.length === 0) return;
-  await whileLocked(landing, holder, async () => {
-    for (const each of left) if (!restoreDisplaced(holder, each)) await mergeBack(landing, holder, each);
+  await whileLocked(landing, baseWorktree, async () => {
+    for (const each of left) if (!restoreDisplaced(baseWorktree, each)) await mergeBack(landing, baseWorktree, each);
   });
 };
 
-const mergeBack = async (landing: Landing, holder: string, left: LeftoverFile): Promise<void> => {
+const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverFile): Promise<void> => {
   const { project, change, prefix, say } = landing;
-  const [aside, name] = [toUtf8(left.name), toUtf8(left.original)];
+  const [backup, name] = [toUtf8(left.name), toUtf8(left.original)];
   const path = name.slice(prefix.length);
-  const [mine, theirs] = [bytesOf(join(holder, aside)), bytesOf(join(holder, name))];
+  const [mine, theirs] = [bytesOf(join(baseWorktree, backup)), bytesOf(join(baseWorktree, name))];
   const from = readLandingInProgress(recordFolder(project, change, landing.env))?.from ?? null;
-  const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(holder, from, name)];
+  const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
     const merged = isMergeable ? await mergeCopies(path, { base, mine, theirs }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
-    writeOwn(join(holder, name), merged.bytes);
-    return removeOwn(join(holder, aside));
+    writeOwn(join(baseWorktree, name), merged.bytes);
+    return removeOwn(join(baseWorktree, backup));
   }
   say(
-    `${name} was set aside by a landing that was cut off, and cannot be merged with what is there now. Yours is ${aside}: merge it by hand, then delete it.`,
+    `${name} was moved away by a landing that was interrupted, and cannot be merged with the current file. Your version is ${backup}: merge it by hand, then delete it.`,
   );
 };
 
-/** The landing that was killed when it had moved the base already; null when there is none. What it owed to the folder is done. */
+/**
+ * Returns the landing that was killed after it had moved the base, and writes the edits that are still missing; null if
+ * there is none.
+ */
 export const finishMove = async (landing: Landing): Promise<LandingInProgress | null> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  const underway = readLandingInProgress(recordFolder(project, change, landing.env));
-  if (underway?.branch !== branch || underway.base !== base || underway.tip !== tip) return null;
-  if ((await commitsBeyond(project.root, baseTip, underway.to)) !== 0) return null;
-  const holder = await worktreeOf(project.root, base);
-  if (holder !== null)
-    await whileLocked(landing, holder, async () => writeEdits(landing, await planEdits(landing, holder, baseTip)));
-  return underway;
+  const inProgress = readLandingInProgress(recordFolder(project, change, landing.env));
+  if (inProgress?.branch !== branch || inProgress.base !== base || inProgress.tip !== tip) return null;
+  if ((await commitsBeyond(project.root, baseTip, inProgress.to)) !== 0) return null;
+  const baseWorktree = await worktreeOf(project.root, base);
+  if (baseWorktree !== null)
+    await whileLocked(landing, baseWorktree, async () =>
+      writeEdits(landing, await planEdits(landing, baseWorktree, baseTip)),
+    );
+  return inProgress;
 };
 
-/** Our own work tree is locked already. */
+/** Runs `work` while the worktree is locked. The project's own worktree is locked already. */
 export const whileLocked = async (
   { project, change }: Landing,
-  holder: string,
+  baseWorktree: string,
   work: () => Promise<void>,
 ): Promise<void> => {
-  const folder = (await gitDirOf(holder))!;
+  const folder = (await gitDirOf(baseWorktree))!;
   const release = folder === (await gitDirOf(project.root)) ? () => {} : lockTree(folder, change);
   try {
     await work();

@@ -17,31 +17,31 @@ import { commandLine } from '../text/shell-words.ts';
 import { changedIn, decidingIn } from '../trust/running.ts';
 import { visible } from '../text/visible.ts';
 import { provision } from '../run/workspace.ts';
-import { openFor } from '../run/sandbox.ts';
+import { openSandboxFor } from '../run/sandbox.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import type { Landing } from './landing.ts';
 
-/** Rebased and verified; answers with the commit to which the base can be moved. */
+/** Rebases and verifies the branch in the staging worktree. Returns the commit to which the base can be moved. */
 export const rehearse = async (landing: Landing): Promise<string> => {
-  const { project, branch, base, tip, trial, stopSignals } = landing;
-  const stoppable = { kill: stopSignals.stop, env: { [tagVariable]: `${tagForPath(trial)}/git` } };
+  const { project, branch, base, tip, staging, stopSignals } = landing;
+  const stoppable = { kill: stopSignals.stop, env: { [tagVariable]: `${tagForPath(staging)}/git` } };
   hideWorktreesFromGit(project);
-  endIfStopped(stopSignals);
-  const added = await addDetached(project.root, [trial, tip], stoppable);
-  endIfStopped(stopSignals);
+  throwIfStopped(stopSignals);
+  const added = await addDetached(project.root, [staging, tip], stoppable);
+  throwIfStopped(stopSignals);
   if (!added.ok) throw userError('bad-branch', branch, added.why);
-  const rebased = await rebaseOnto(trial, { base, stoppable, resolve: resolveConflict(landing) });
-  endIfStopped(stopSignals);
+  const rebased = await rebaseOnto(staging, { base, stoppable, resolve: resolveConflict(landing) });
+  throwIfStopped(stopSignals);
   if (rebased.kind === 'failed') throw userError('bad-branch', branch, rebased.why);
-  if (rebased.kind === 'conflict') return conflict(landing, rebased.files.map(toUtf8));
+  if (rebased.kind === 'conflict') return reportConflict(landing, rebased.files.map(toUtf8));
   await verify(landing);
-  endIfStopped(stopSignals);
+  throwIfStopped(stopSignals);
   return rebased.commit;
 };
 
 /**
- * Ticks of the agent and tasks that were added on the base meanwhile are no conflict, and neither are commits on the way
- * to a file that the base has by now.
+ * Resolves two kinds of conflicts: ticks of the agent with tasks that were added on the base, and files that are the same
+ * at both tips. Returns null for any other.
  */
 const resolveConflict =
   ({ project, change, prefix, tip, baseTip }: Landing) =>
@@ -54,33 +54,33 @@ const resolveConflict =
     return merged.kind === 'merged' ? merged.bytes : null;
   };
 
-/** From the moment the base is moved, nothing is cut short any more. */
-const endIfStopped = (stopSignals: StopSignals): void => {
+/** Called only before the base is moved: after that, a landing is not interrupted. */
+const throwIfStopped = (stopSignals: StopSignals): void => {
   const signal = stopSignals.received();
   if (signal !== null) throw userError('interrupted', exitCodeOf(signal), 'nothing was moved');
 };
 
-/** How much of a file name, and how many of them, a prompt has. */
-const longestName = 200;
-const mostNames = 20;
+/** Limits for file names in a prompt. */
+const maxNameLength = 200;
+const maxNames = 20;
 
-/** The names that agents give to files stand between quotes, so that they are not read as words of the user. */
+/** Agents choose the names of files. The names are quoted so that they are not read as instructions of the user. */
 const quotedNames = (names: readonly string[]): string => {
-  const shown = names.slice(0, mostNames).map((name) => visible(JSON.stringify(oneLine(name, longestName))));
+  const shown = names.slice(0, maxNames).map((name) => visible(JSON.stringify(oneLine(name, maxNameLength))));
   const more = names.length - shown.length;
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 };
 
-/** The next run is told, once. */
-const conflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
+/** Adds a note to the context of the next run, unless it is there already. */
+const reportConflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
   const of = { project, change, env };
   const note = oneLine(
     `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files)}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
     Infinity,
   );
   dropFromContext(of, (line) => isConflictNote(line) && line !== note);
-  const told = loadContext(of).text?.split('\n').includes(note);
-  if (!told) addContext(of, note);
+  const isNoted = loadContext(of).text?.split('\n').includes(note);
+  if (!isNoted) addContext(of, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };
@@ -90,27 +90,29 @@ export const isConflictNote = (line: string): boolean =>
   line.includes(' failed: the work conflicts with it in ') &&
   line.endsWith(' and verify the work again.');
 
-/** The gate of the last run, or of the config file and the flags, in a work tree that is set up like that of a run. */
+/** Runs the verify commands in the staging worktree, which is set up like the worktree of a run. */
 const verify = async (landing: Landing): Promise<void> => {
-  const { project, change, env, cwd, say, stopSignals, trial, prefix } = landing;
-  const { options, commands, sandbox: isConfined, checkIn } = landing.settings;
+  const { project, change, env, cwd, say, stopSignals, staging, prefix } = landing;
+  const { options, commands, sandbox: isSandboxed, checkIn } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
   const logFile = join(ralphFolder(project, change), 'land.log');
   const log = relative(project.root, logFile);
-  const family = tagForPath(trial);
-  const root = join(trial, prefix);
+  const family = tagForPath(staging);
+  const root = join(staging, prefix);
   createFolder(root);
-  const opening = isConfined ? openFor({ project, options, cwd, env, stop: stopSignals.stop }, family, []) : null;
+  const opening = isSandboxed
+    ? openSandboxFor({ project, options, cwd, env, stop: stopSignals.stop }, family, [])
+    : null;
   const sandbox = await opening?.catch((error: unknown) => {
-    endIfStopped(stopSignals);
+    throwIfStopped(stopSignals);
     throw error;
   });
   const redactor = createRedactor(env);
-  const place = { env: passed(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
+  const shellOptions = { env: passed(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
-    endIfStopped(stopSignals);
+    throwIfStopped(stopSignals);
     return result === 'passed';
   };
 
@@ -118,15 +120,15 @@ const verify = async (landing: Landing): Promise<void> => {
     checkIn(root, (path) => commandLine('git', 'diff', landing.base, landing.branch, '--', path));
   const setUpAndVerify = async () => {
     if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
-    if (!(await passes(provision({ ...place, project, options, root, family, checkSetup }))))
+    if (!(await passes(provision({ ...shellOptions, project, options, root, family, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
     const deciding = decidingIn(root, commands);
     for (const command of commands) {
-      // The setup, or the command before, may have run what is on the branch.
+      // The setup or an earlier command may have changed files.
       checkSetup();
       say(`Verifying: ${redactor.text(command)}`);
       const result = runShell({
-        ...place,
+        ...shellOptions,
         command,
         cwd: root,
         tag: `${family}/verify`,

@@ -17,12 +17,12 @@ interface SettingsRequest {
   readonly change: string;
   readonly flagValues: FlagValues;
   readonly env: NodeJS.ProcessEnv;
-  /** What paths in the settings are relative to. */
+  /** The folder that paths in the settings are relative to. */
   readonly cwd: string;
   readonly consentFor: (options: Options) => Consent;
 }
 
-/** The settings of a landing. What it would run of the project is trusted, or nothing is landed. */
+/** Returns the settings of a landing. Throws if a command of the project that it would run is not trusted. */
 export const trustLanding = async ({
   project,
   change,
@@ -36,13 +36,13 @@ export const trustLanding = async ({
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
   const folder = recordFolder(project, change, env);
-  const isKnown = view !== null && isOwn(folder, view);
-  const kept = view ? withSecrets(folder, view).gate.verify : [];
-  const isKept = !explicit.has('verify') && kept.length > 0;
-  const commands = isKept ? kept : options.verify;
+  const isKnown = view !== null && wasStartedHere(folder, view);
+  const recordedCommands = view ? withSecrets(folder, view).gate.verify : [];
+  const usesRecorded = !explicit.has('verify') && recordedCommands.length > 0;
+  const commands = usesRecorded ? recordedCommands : options.verify;
   const isFromFile = !explicit.has('verify') && commands.join('\n') === options.verify.join('\n');
-  if (isKept && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
-  if (isKept && !isKnown && kept.some((command) => command.includes(mask)))
+  if (usesRecorded && !isFromFile && !isKnown && env.SPOOL_TRUST !== '1') throw userError('unknown-gate', change);
+  if (usesRecorded && !isKnown && recordedCommands.some((command) => command.includes(mask)))
     throw userError('redacted-run', change, '--verify');
   const needed = new Set([
     ...(isFromFile ? [sourceFor(config, change, 'verify')] : []),
@@ -50,7 +50,7 @@ export const trustLanding = async ({
     includeSource,
   ]);
   const of = { project, config, env, needed };
-  // Without a command to verify it, nothing is set up either.
+  // Without a verify command, the setup does not run either.
   const trusted = commands.length === 0 ? [] : await requireTrust({ ...of, consent: consentFor(options) });
   const sandbox = options.sandbox || (view?.sandbox ?? false);
   if (!sandbox) refuseWidening(explicit);
@@ -58,14 +58,14 @@ export const trustLanding = async ({
   return { options, commands, sandbox, passLists, checkIn };
 };
 
-/** What of the last run decides how its branch lands. */
-const deciding: ReadonlySet<string> = new Set(['gate', 'sandbox', 'workspace']);
+/** The fields of the last run that decide how its branch lands. */
+const decidingFields: ReadonlySet<string> = new Set(['gate', 'sandbox', 'workspace']);
 
-/** Whether the last run is known here; an error when it is, and what it says now is something else. */
-const isOwn = (folder: string, view: RunView): boolean => {
+/** Returns whether the last run was started here. Throws if it was, and its state.json has been changed since. */
+const wasStartedHere = (folder: string, view: RunView): boolean => {
   const recognised = recognise(folder, view);
   if (recognised === 'unknown') return false;
-  const changed = recognised === 'same' ? [] : recognised.filter((name) => deciding.has(name));
+  const changed = recognised === 'same' ? [] : recognised.filter((name) => decidingFields.has(name));
   if (changed.length > 0) throw userError('changed-last-run', view.change, changed);
   return true;
 };

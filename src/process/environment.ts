@@ -1,8 +1,8 @@
 /**
- * What an agent session tells its children about itself. An agent that finds it thinks that it runs inside that
- * session, and refuses to start, or behaves differently.
+ * Variables by which an agent session identifies itself to its children. An agent that finds them assumes that it runs
+ * inside that session, and refuses to start or behaves differently.
  */
-const ofSurroundingSession = new Set([
+const agentSessionVariables = new Set([
   'AGENT',
   'AI_AGENT',
   'CLAUDECODE',
@@ -53,10 +53,10 @@ const ofSurroundingSession = new Set([
   'QWEN_CODE_STARTUP_VERSION',
 ]);
 
-/** The user's environment, as it would be outside of any agent session. */
+/** Returns the environment without the variables of an agent session. */
 export const childEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(env).filter(
-      ([name]) => !ofSurroundingSession.has(name) && !name.startsWith('QWEN_CODE_MANAGED_NPM_'),
+      ([name]) => !agentSessionVariables.has(name) && !name.startsWith('QWEN_CODE_MANAGED_NPM_'),
     ),
   );

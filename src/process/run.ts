@@ -6,7 +6,7 @@ import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openOwn, writeAll } from '../files/own.ts';
-import { onlyThese } from './descriptors.ts';
+import { withoutInheritedFds } from './descriptors.ts';
 import { snapshotPids, terminateTree, environmentIn, type ProcessTree, killTree, tagVariable } from './tree.ts';
 import type { TurnEnd } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
@@ -20,69 +20,69 @@ export interface Launch {
   /** Unique for this process and its children. */
   readonly tag: string;
   readonly prompt: string;
-  /** All output goes here, byte for byte, but for secrets; null when there is no place for it. */
+  /** Receives all output unchanged, except for redacted secrets; null for no log. */
   readonly logFile: string | null;
   readonly redactor: Redactor;
-  /** How long the agent may take to end when it is asked to. */
+  /** How long the process may take to exit after SIGTERM before it is killed. */
   readonly stopGraceMs: number;
-  /** Where it runs; null or nothing for no sandbox. */
+  /** null or undefined for no sandbox. */
   readonly sandbox?: Sandbox | null;
-  /** The agent that it is, for what it needs in a sandbox; none for a command of the user's. */
+  /** The agent that is started, for its needs in a sandbox; undefined for a command of the user. */
   readonly harness?: SandboxedAgent;
 }
 
 type Source = 'stdout' | 'stderr';
 
 export interface ProcessControl {
-  /** The next chunk is read when this has resolved, or at once. */
+  /** Called with each chunk. The next one is read when the promise resolves, or at once for null. */
   output(source: Source, chunk: Uint8Array): Promise<void> | null;
-  /** Aborted to end the agent cleanly. */
+  /** Aborted to terminate the process. */
   readonly stop: AbortSignal;
-  /** Aborted to kill it now. */
+  /** Aborted to kill it immediately. */
   readonly kill: AbortSignal;
 }
 
-/** How long what an agent left running may take to end. */
+/** How long processes that an agent left running may take to exit. */
 const leftoverGraceMs = 1000;
-/** How long somebody who is no child of ours may keep the pipe open when all is over. */
+/** How long a process that is not our child may keep the pipe open after the agent has exited. */
 const pipeGraceMs = 2000;
-/** More than a pipe and a stream can have held back when the agent ended. */
-const mostHeldBack = 4 * 1024 * 1024;
+/** More than a pipe and a stream can have buffered when the agent exits. */
+const maxBufferedBytes = 4 * 1024 * 1024;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /**
- * Runs one process to its end. Resolves when it has exited, its output is drained and nothing it started is left;
- * a grandchild that keeps the pipe open does not hold it. Rejects only when the log cannot be written.
+ * Runs one process to its end. Resolves when it has exited, its output is drained and nothing it started is left. A
+ * grandchild that keeps the pipe open does not delay that. Rejects only if the log cannot be written.
  */
 export const runProcess = async (launch: Launch, watch: ProcessControl): Promise<TurnEnd> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
   const log = launch.logFile === null ? null : openLog(launch.logFile);
   const notStarted = (problem: string): TurnEnd => ({ end: 'not-started', exitCode: null, signal: null, problem });
-  let inside: Entered | null = null;
+  let sandboxed: Entered | null = null;
   try {
     const preexisting = snapshotPids();
-    const entered = await enter(launch);
+    const entered = await enterSandbox(launch);
     if (typeof entered === 'string') return notStarted(entered);
-    inside = entered;
-    const child = await start(launch, inside);
+    sandboxed = entered;
+    const child = await start(launch, sandboxed);
     if (typeof child === 'string') return notStarted(child);
-    inside?.started(child.pid!);
-    const tree = { group: child.pid!, tag: launch.tag, preexisting, sandboxed: inside !== null };
+    sandboxed?.started(child.pid!);
+    const tree = { group: child.pid!, tag: launch.tag, preexisting, sandboxed: sandboxed !== null };
     const kill = () => killTree(tree);
-    inside?.lost.addEventListener('abort', kill);
-    if (inside?.lost.aborted) kill();
+    sandboxed?.lost.addEventListener('abort', kill);
+    if (sandboxed?.lost.aborted) kill();
     return await followProcess({ child, tree }, launch, log, watch).finally(() =>
-      inside?.lost.removeEventListener('abort', kill),
+      sandboxed?.lost.removeEventListener('abort', kill),
     );
   } finally {
     if (log !== null) closeSync(log);
-    await inside?.leave();
+    await sandboxed?.leave();
   }
 };
 
-/** The way into the sandbox, null when there is none, or why it cannot be entered. */
-const enter = async ({ sandbox, harness, ...command }: Launch): Promise<Entered | string | null> => {
+/** Returns the command to start in the sandbox, null if there is no sandbox, or why it cannot be entered. */
+const enterSandbox = async ({ sandbox, harness, ...command }: Launch): Promise<Entered | string | null> => {
   if (!sandbox) return null;
   try {
     return await sandbox.enter(command, harness ?? null);
@@ -97,17 +97,20 @@ const openLog = (path: string): number => {
   return log;
 };
 
-/** The child, or why there is none. A bad argument is thrown at once, a missing file comes as an event. */
+/**
+ * Returns the child, or why it could not be started. spawn throws on a bad argument, and emits an event for a missing
+ * file.
+ */
 const start = async (launch: Launch, inside: Entered | null): Promise<Child | string> => {
   const { cwd, tag } = launch;
   const { binary, args, env } = inside ?? launch;
   try {
-    // It finds the interpreters behind the .cmd files of npm on Windows; elsewhere it is plain spawn.
+    // cross-spawn runs npm's .cmd files on Windows. Elsewhere it is plain spawn.
     const child = spawn(binary, args, {
       cwd,
       env: { ...environmentIn(cwd, env), ...(inside ? {} : { [tagVariable]: tag }) },
-      stdio: onlyThese(['pipe', 'pipe', 'pipe']),
-      // A group of its own: the terminal's Ctrl-C reaches only Spool, which ends the agent in good order.
+      stdio: withoutInheritedFds(['pipe', 'pipe', 'pipe']),
+      // In a separate process group, so that Ctrl-C reaches only Spool, which then terminates the agent.
       detached: process.platform !== 'win32',
       windowsHide: true,
     }) as Child;
@@ -118,7 +121,7 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
   }
 };
 
-/** The file was found before: what is missing then is what runs it. */
+/** If the file exists, ENOENT is about its interpreter. */
 const startProblem = (error: unknown, binary: string): string => {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'E2BIG') return 'the prompt is too long for an argument; give it by stdin or as a file';
@@ -148,20 +151,21 @@ const followProcess = async (
       atPath(launch.logFile!)(error);
     }
   };
-  const cleaned = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };
+  const redacted = { stdout: launch.redactor.stream(), stderr: launch.redactor.stream() };
   const output = drain(child, (source, chunk) => {
-    writeLog(cleaned[source].pass(chunk));
+    writeLog(redacted[source].pass(chunk));
     return watch.output(source, chunk);
   });
-  child.stdin.on('error', () => {}); // An agent may exit without reading its prompt.
+  // An agent may exit without reading its prompt.
+  child.stdin.on('error', () => {});
   child.stdin.end(launch.prompt);
   try {
     const [exitCode, signal] = await Promise.race([exit, output.failed]);
-    // A signal that comes from here on does not take back what the agent has finished.
+    // The agent has finished: a signal from now on does not interrupt it.
     const end = forward.stopped() ? 'interrupted' : exitCode === null ? 'killed' : 'exited';
     await terminateTree(tree, leftoverGraceMs);
     await output.finish();
-    for (const stream of [cleaned.stdout, cleaned.stderr]) writeLog(stream.end());
+    for (const stream of [redacted.stdout, redacted.stderr]) writeLog(stream.end());
     return { end, exitCode, signal, problem: null };
   } catch (error) {
     await terminateTree(tree, leftoverGraceMs);
@@ -193,10 +197,10 @@ const forwardStops = (tree: ProcessTree, graceMs: number, { stop, kill }: Proces
   };
 };
 
-/** Reads both streams, no faster than their chunks are taken. */
-const drain = (child: Child, take: ProcessControl['output']) => {
-  let taking = 0;
-  let taken = 0;
+/** Reads both streams, no faster than `onChunk` accepts their chunks. */
+const drain = (child: Child, onChunk: ProcessControl['output']) => {
+  let pendingChunks = 0;
+  let bytesRead = 0;
   const close = () => {
     child.stdout.destroy();
     child.stderr.destroy();
@@ -206,16 +210,16 @@ const drain = (child: Child, take: ProcessControl['output']) => {
       const stream = child[source];
       stream.on('close', resolve);
       stream.on('error', reject);
-      // No promise for a chunk that nobody waits for: there are thousands of them in a second.
+      // Creates a promise only for a chunk that has to wait: there are thousands of chunks per second.
       stream.on('data', (chunk: Uint8Array) => {
         try {
-          const waiting = take(source, chunk);
-          taken += chunk.length;
+          const waiting = onChunk(source, chunk);
+          bytesRead += chunk.length;
           if (waiting === null) return;
-          taking++;
+          pendingChunks++;
           stream.pause();
           waiting.then(() => {
-            taking--;
+            pendingChunks--;
             stream.resume();
           }, reject);
         } catch (error) {
@@ -228,19 +232,19 @@ const drain = (child: Child, take: ProcessControl['output']) => {
   const failed = new Promise<never>((_, reject) => both.catch(reject));
   failed.catch(() => {});
 
-  /** Waits for the end of both streams; gives up when what is still to come cannot be the agent's. */
+  /** Waits for the end of both streams. Stops waiting when the rest cannot be output of the agent. */
   const finish = async (): Promise<void> => {
-    const before = taken;
+    const before = bytesRead;
     const ended = both.then(() => true);
     for (let waited = 0; !(await Promise.race([ended, delay(50, false, { ref: false })])); waited += 50) {
-      const foreign = waited >= pipeGraceMs && taking === 0;
-      if (!foreign && taken - before <= mostHeldBack) continue;
+      const isForeign = waited >= pipeGraceMs && pendingChunks === 0;
+      if (!isForeign && bytesRead - before <= maxBufferedBytes) continue;
       close();
       ended.catch(() => {});
       return;
     }
   };
 
-  /** `failed` rejects when a chunk could not be taken, and otherwise stays open. */
+  /** `failed` rejects if `onChunk` fails, and otherwise never settles. */
   return { failed, finish };
 };

@@ -1,4 +1,4 @@
-/** A process as it would be started without a sandbox. */
+/** A process to start, before it is put in a sandbox. */
 export interface Command {
   readonly binary: string;
   readonly args: readonly string[];
@@ -8,46 +8,48 @@ export interface Command {
   readonly tag: string;
 }
 
-/** The same process in the sandbox: what to start in its place. */
+/** What to start instead, to run the command in the sandbox. */
 export interface Entered {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** A temporary folder that can be written inside. */
+  /** A temporary folder that is writable in the sandbox. */
   readonly tmp: string;
-  /** Called with the id of the process once it was started. */
+  /** Called with the process id after the start. */
   started(pid: number): void;
-  /** Aborted when the sandbox broke down: the process must be killed. */
+  /** Aborted when the sandbox fails: the process must be killed. */
   readonly lost: AbortSignal;
-  /** Resolves when nothing is left inside, and what it left behind is cleaned up. */
+  /** Resolves when no process is left in the sandbox and its files are cleaned up. */
   leave(): Promise<void>;
 }
 
 export interface Sandbox {
-  /** `agent`: whose own data may be read and written inside; null for the user's commands. Rejects when it cannot be entered. */
+  /**
+   * Gives the command access to the data of `agent`; null for a command of the user. Rejects if the sandbox cannot be
+   * entered.
+   */
   enter(command: Command, agent: SandboxedAgent | null): Promise<Entered>;
-  /** What it is, such as "sandbox-runtime 0.0.83". */
+  /** Name and version, such as "sandbox-runtime 0.0.83". */
   readonly about: string;
-  /** A path that git can be given for an index of our own; nobody knows it before. */
+  /** Returns an unpredictable path for a temporary git index. */
   newFile(): string;
-  /** From now on, what a person should know is told here. */
+  /** Sets the listener for messages to the user. */
   tell(listener: (text: string) => void): void;
-  /** Ends what belongs to it. */
   close(): Promise<void>;
 }
 
-/** An agent, as far as a sandbox is concerned. */
+/** The part of a harness that a sandbox needs. */
 export interface SandboxedAgent {
   readonly sandbox?: SandboxNeeds;
 }
 
 export interface SandboxNeeds {
-  /** Files and folders of its own in which it writes. */
+  /** The agent's own files and folders, writable in the sandbox. */
   readonly data: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** What of them runs commands, or lifts permissions, when it is started the next time: it can be read only. */
+  /** Those of them that are read-only, because they can run commands or lift permissions at the next start. */
   readonly settings?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** The same of what it creates itself when it is not there. */
+  /** The same, for files that the agent creates if they are missing. */
   readonly created?: (home: string, env: NodeJS.ProcessEnv) => readonly string[];
-  /** Where its models are. */
+  /** The hosts of its models. */
   readonly hosts: readonly string[];
 }

@@ -1,16 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type PassList, passedBy } from './passed-environment.ts';
+import { type PassList, filterEnvironment } from './passed-environment.ts';
 
 /**
- * What all processes that are started for one run or command have in common. It travels with the asynchronous calls
- * instead of through every parameter list, so that two runs in one program do not share it.
+ * What all processes of one run or command have in common. It follows the asynchronous calls (AsyncLocalStorage), so two
+ * runs in one program have separate scopes.
  */
 export interface ProcessScope {
   /** The environment of the user, or of the program that started the run. */
   readonly env: NodeJS.ProcessEnv;
   /** Limit which variables reach agents, the commands of a run, and hooks. */
   readonly passLists: readonly PassList[];
-  /** The program is Spool itself: a signal that ends it has to end git first. False in another program. */
+  /**
+   * True in Spool itself, where a signal that ends the process has to end git first. False in a program that uses the
+   * library.
+   */
   readonly ownsProcess: boolean;
 }
 
@@ -22,5 +25,5 @@ export const inScope = <Result>(scope: ProcessScope, work: () => Result): Result
 
 export const currentScope = (): ProcessScope => scopes.getStore() ?? wholeProgram();
 
-/** The part of an environment that is passed on to agents, the commands of a run, and hooks. */
-export const passed = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => passedBy(currentScope().passLists, env);
+/** Returns the variables that are passed on to agents, the commands of a run, and hooks. */
+export const passed = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => filterEnvironment(currentScope().passLists, env);

@@ -6,7 +6,7 @@ export interface ShellRun extends Pick<
   Launch,
   'cwd' | 'env' | 'tag' | 'logFile' | 'stopGraceMs' | 'redactor' | 'sandbox'
 > {
-  /** As the user would type it. */
+  /** A shell command line. */
   readonly command: string;
   readonly input?: string;
   readonly timeoutMs: number;
@@ -20,7 +20,7 @@ export interface ShellResult {
   readonly tail: string;
 }
 
-/** Node's timers do not go further. */
+/** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Enough for a stack trace or the failures of a test run. */
@@ -28,7 +28,7 @@ const tailBytes = 64 * 1024;
 const tailLines = 60;
 const tailLength = 4000;
 
-/** Runs a command of the user's in a shell to its end; nothing that it started is left. */
+/** Runs a command of the user in a shell. Resolves when it has exited and nothing that it started is left. */
 export const runShell = async (run: ShellRun): Promise<ShellResult> => {
   const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, longestTimerMs));
   let tail = Buffer.alloc(0);

@@ -10,11 +10,11 @@ export type StopSignalName = (typeof stopSignals)[number];
 export type StopSource = StopSignalName | 'request';
 
 export interface StopSignals {
-  /** Aborted by the first signal: end the agent in good order. */
+  /** Aborted by the first signal, to terminate the agent. */
   readonly stop: AbortSignal;
-  /** Aborted by the second one: kill it now. */
+  /** Aborted by the second signal, to kill the agent immediately. */
   readonly kill: AbortSignal;
-  /** What asked to stop first; null while nothing has. */
+  /** Returns what asked to stop first; null if nothing has. */
   received(): StopSource | null;
   dispose(): void;
 }
@@ -23,8 +23,9 @@ const stdout = 1;
 const stderr = 2;
 
 /**
- * SIGHUP says that the terminal was closed. Whoever writes to none was started to outlive it (`nohup spool … &`), but
- * Node has forgotten by now that the signal was to be ignored: it is listened to, and nothing is done.
+ * Listens for signals that stop a run. SIGHUP means that the terminal was closed. A Spool that does not write to a
+ * terminal was started to outlive it (`nohup spool … &`), so it ignores SIGHUP. It needs a listener for that, because Node
+ * resets signals that were ignored at its start.
  */
 export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSignals => {
   const stop = new AbortController();
@@ -51,11 +52,11 @@ export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSi
   };
 };
 
-/** 130 for SIGINT, 143 for SIGTERM, as shells have it; a request counts as SIGTERM. */
+/** Returns 130 for SIGINT and 143 for SIGTERM, like a shell. A request counts as SIGTERM. */
 export const exitCodeOf = (source: StopSource): number =>
   128 + constants.signals[source === 'request' ? 'SIGTERM' : source];
 
-/** Requests to stop that come from an AbortSignal, in a program that handles the signals of its process itself. */
+/** Stops on an AbortSignal, in a program that handles the signals of its process itself. */
 export const stopSignalsOf = (signal: AbortSignal | undefined): StopSignals => {
   const stop = new AbortController();
   const disposed = new AbortController();

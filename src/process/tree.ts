@@ -1,109 +1,117 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isThere, send, statOf } from './start-time.ts';
+import { isAlive, sendSignal, statOf } from './start-time.ts';
 
 /**
- * The environment of a process that runs in `cwd`. Shells and some agents take PWD for the folder they are in, so it is
- * that folder; where the user was before, or started npm, is not passed on.
+ * Returns the environment for a process in `cwd`. Shells and some agents take PWD for the current folder, so it is set to
+ * `cwd`. OLDPWD and INIT_CWD are removed.
  */
 export const environmentIn = (cwd: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const { OLDPWD: _, INIT_CWD: __, ...rest } = env;
   return { ...rest, PWD: cwd };
 };
 
-/** What to look for: the process group that an agent leads, and the variable that all its children carry. */
+/** Identifies an agent and its descendants: by their process group, and by a variable in their environment. */
 export interface ProcessTree {
   readonly group: number;
   readonly tag: string;
   readonly preexisting: PreexistingPids;
-  /** The group is that of a sandbox, which ends when what is inside has ended, and kills it when it is asked to end. */
+  /** The group leader is a sandbox. It exits after the processes inside, and kills them on SIGTERM. */
   readonly sandboxed?: boolean;
 }
 
-/** Processes that were there before a family, and so are not part of it, as long as their numbers cannot have been given anew. */
+/**
+ * Processes that are older than a tree, and so not part of it. Valid until `untilMs`, when ids may have been reused.
+ */
 interface PreexistingPids {
   readonly pids: ReadonlySet<number>;
   readonly untilMs: number;
 }
 
-/** For a family that was started long ago. */
+/** For a tree that was started long ago. */
 export const noPreexistingPids: PreexistingPids = { pids: new Set(), untilMs: 0 };
 
-/** In less time no machine has started so many processes that it begins with the first number again. */
-const sameNumbersMs = 500;
+/** Too short for a machine to run through all process ids and reuse one. */
+const pidReuseMs = 500;
 
-let lastElders: PreexistingPids = noPreexistingPids;
+let lastSnapshot: PreexistingPids = noPreexistingPids;
 
-/** Called before the first process of a family is started: looking into every process of the machine takes time. */
+/**
+ * Lists the processes that exist before a tree is started. Cached, because reading all processes of the machine takes
+ * time.
+ */
 export const snapshotPids = (): PreexistingPids => {
   const now = performance.now();
-  if (lastElders.untilMs - now < sameNumbersMs / 2)
-    lastElders = { pids: new Set(processIds()), untilMs: now + sameNumbersMs };
-  return lastElders;
+  if (lastSnapshot.untilMs - now < pidReuseMs / 2)
+    lastSnapshot = { pids: new Set(processIds()), untilMs: now + pidReuseMs };
+  return lastSnapshot;
 };
 
-/** The variable that marks every process of an iteration, also those in sessions of their own. */
+/** The variable that marks every process of an iteration, including those in other process groups. */
 export const tagVariable = 'SPOOL_ITERATION';
 
-/** How long a process may take to vanish after SIGKILL; only one that is not ours to kill takes longer. */
-const killMs = 2000;
+/** How long to wait after SIGKILL. Only a process that we may not kill takes longer. */
+const killWaitMs = 2000;
 
-/** Asks every process of the family to end, and kills what has not ended when `graceMs` are over. */
+/** Terminates every process of the tree, and kills those that are left after `graceMs`. Returns how many there were. */
 export const terminateTree = (tree: ProcessTree, graceMs: number): Promise<number> =>
-  endAll(
+  terminateAll(
     () => treeMembers(tree),
     graceMs,
     tree.sandboxed && process.platform === 'linux'
-      ? () => treeMembers(tree).filter((pid) => carries(pid, markOf(tree.tag)))
+      ? () => treeMembers(tree).filter((pid) => environmentIncludes(pid, markOf(tree.tag)))
       : undefined,
   );
 
-/** How long processes whose Spool is gone may take to end. */
+/** How long processes whose Spool is gone may take to exit. */
 const orphanGraceMs = 2000;
 
-/** Does the same for all iterations of a run whose own Spool is gone; says how many processes there were. Linux only. */
-export const terminateLeftovers = (run: string): Promise<number> => endAll(() => processesOf(run), orphanGraceMs);
+/** Terminates the processes of all iterations of a run whose Spool is gone. Returns how many there were. Linux only. */
+export const terminateLeftovers = (run: string): Promise<number> => terminateAll(() => processesOf(run), orphanGraceMs);
 
-/** The same, less what this process has started itself, which goes on with the run. */
+/** Does the same, except for processes that this process started: it resumes the run. */
 export const terminateOrphans = (run: string): Promise<number> =>
-  endAll(() => processesOf(run).filter((pid) => !ancestry(pid).includes(process.pid)), orphanGraceMs);
+  terminateAll(() => processesOf(run).filter((pid) => !ancestry(pid).includes(process.pid)), orphanGraceMs);
 
 const processesOf = (run: string): number[] =>
-  processIds().filter((pid) => carries(pid, Buffer.from(`\0${tagVariable}=${run}/`)));
+  processIds().filter((pid) => environmentIncludes(pid, Buffer.from(`\0${tagVariable}=${run}/`)));
 
-/** A process, its parent, and so on. */
+/** Returns the process and its ancestors. */
 const ancestry = (pid: number): number[] => (pid > 1 ? [pid, ...ancestry(Number(statOf(pid)?.[1] ?? 0))] : []);
 
 /**
- * Whether this process was started by an agent of a run, also one that took the variable away. The latter on Linux only,
- * and not when the agent has left its family, by a second fork with an empty environment: only a sandbox holds that.
+ * Returns whether this process was started by an agent of a run. On Linux, ancestors are checked as well, in case the
+ * agent removed the variable. An agent that double-forks with an empty environment is not detected: that takes a sandbox.
  */
 export const isInsideIteration = (): boolean => {
   const mark = Buffer.from(`\0${tagVariable}=`);
-  return ancestry(process.pid).some((pid) => carries(pid, mark)) || process.env[tagVariable] !== undefined;
+  return ancestry(process.pid).some((pid) => environmentIncludes(pid, mark)) || process.env[tagVariable] !== undefined;
 };
 
-/** The name under which `endRun` finds what was started for a place; without a `/`, so that it finds nothing below it. */
+/**
+ * Returns the tag by which `terminateLeftovers` finds what was started for a path. Without `/`, so it does not match
+ * paths below it.
+ */
 export const tagForPath = (path: string): string => encodeURIComponent(path);
 
-/** Signals a process that was started with a group of its own, and the whole group. */
+/** Signals a process that leads its own group, and the whole group. */
 export const signalGroup = (leader: number, signal: NodeJS.Signals): void =>
-  void send(process.platform === 'win32' ? leader : -leader, signal);
+  void sendSignal(process.platform === 'win32' ? leader : -leader, signal);
 
 export const killTree = (tree: ProcessTree): void => signalAll(treeMembers(tree), 'SIGKILL');
 
-/** `asked`: who is asked to end first, when that is not everybody. */
-const endAll = async (members: () => number[], graceMs: number, asked = members): Promise<number> => {
+/** Sends SIGTERM to `askedFirst`, and SIGKILL to all members that are left after `graceMs`. */
+const terminateAll = async (members: () => number[], graceMs: number, askedFirst = members): Promise<number> => {
   const found = members();
   if (found.length === 0) return 0;
-  signalAll(asked(), 'SIGTERM');
-  if (await vanish(members, graceMs)) return found.length;
+  signalAll(askedFirst(), 'SIGTERM');
+  if (await waitUntilGone(members, graceMs)) return found.length;
   signalAll(members(), 'SIGKILL');
-  await vanish(members, killMs);
+  await waitUntilGone(members, killWaitMs);
   return found.length;
 };
 
-const vanish = async (members: () => number[], limitMs: number): Promise<boolean> => {
+const waitUntilGone = async (members: () => number[], limitMs: number): Promise<boolean> => {
   const deadline = performance.now() + limitMs;
   while (members().length > 0) {
     if (performance.now() > deadline) return false;
@@ -113,18 +121,20 @@ const vanish = async (members: () => number[], limitMs: number): Promise<boolean
 };
 
 const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
-  for (const pid of pids) send(pid, signal);
+  for (const pid of pids) sendSignal(pid, signal);
 };
 
 const treeMembers = ({ group, tag, preexisting }: ProcessTree): number[] => {
-  const hasGroup = isThere(-group);
+  const hasGroup = isAlive(-group);
   if (process.platform !== 'linux') return hasGroup ? [-group] : [];
   const mark = markOf(tag);
   const known = performance.now() < preexisting.untilMs ? preexisting.pids : new Set();
-  return processIds().filter((pid) => !known.has(pid) && (carries(pid, mark) || (hasGroup && isInGroup(pid, group))));
+  return processIds().filter(
+    (pid) => !known.has(pid) && (environmentIncludes(pid, mark) || (hasGroup && isInGroup(pid, group))),
+  );
 };
 
-/** All but our own. */
+/** Returns all process ids except our own; none outside of Linux. */
 const processIds = (): number[] =>
   process.platform === 'linux'
     ? readdirSync('/proc')
@@ -140,11 +150,14 @@ const isInGroup = (pid: number, group: number): boolean => {
 
 const markOf = (tag: string): Buffer => Buffer.from(`\0${tagVariable}=${tag}\0`);
 
-/** Enough for the variables of nearly every process; it grows for the others. */
-let variables = Buffer.alloc(64 * 1024);
+/** Large enough for most environments; grows if necessary. */
+let environBuffer = Buffer.alloc(64 * 1024);
 
-/** Whether the variables of a process, each with a NUL before and behind it, hold these bytes. Looks at all processes of the machine, so it is quick. */
-const carries = (pid: number, mark: Buffer): boolean => {
+/**
+ * Returns whether the environment of a process contains `mark`. Each variable has a NUL before and after it. Called for
+ * every process of the machine, so it has to be fast.
+ */
+const environmentIncludes = (pid: number, mark: Buffer): boolean => {
   let file: number;
   try {
     file = openSync(`/proc/${pid}/environ`, 'r');
@@ -154,10 +167,11 @@ const carries = (pid: number, mark: Buffer): boolean => {
   try {
     let length = 1;
     for (let read = -1; read !== 0; length += read) {
-      if (length === variables.length) variables = Buffer.concat([variables, Buffer.alloc(variables.length)]);
-      read = readSync(file, variables, length, variables.length - length, null);
+      if (length === environBuffer.length)
+        environBuffer = Buffer.concat([environBuffer, Buffer.alloc(environBuffer.length)]);
+      read = readSync(file, environBuffer, length, environBuffer.length - length, null);
     }
-    return variables.subarray(0, length).includes(mark);
+    return environBuffer.subarray(0, length).includes(mark);
   } catch {
     return false;
   } finally {

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 
-/** The file on PATH that would be run; null when there is none. */
+/** Returns the file on PATH that would be run; null if there is none. */
 export const onPath = (binary: string, path: string): string | null => {
   if (isAbsolute(binary)) return isExecutable(binary) ? binary : null;
   const extensions = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
@@ -24,13 +24,15 @@ const isExecutable = (file: string): boolean => {
   }
 };
 
-/** Whether a path is a folder or lies below it. */
+/** Returns whether a path is a folder or inside it. */
 export const isWithin = (path: string, folder: string): boolean => {
-  const way = relative(folder, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  const relativePath = relative(folder, path);
+  return (
+    relativePath === '' || (relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath))
+  );
 };
 
-/** Where links lead to; the path itself when it is not there. */
+/** Returns the path with all links resolved; the path itself if it does not exist. */
 export const realPath = (path: string): string => {
   try {
     return realpathSync(path);
@@ -39,12 +41,15 @@ export const realPath = (path: string): string => {
   }
 };
 
-/** Every link on the way to a path, and where it ends: who can write to one of them decides what is there. */
-export const stationsOf = (path: string): string[] => {
+/**
+ * Returns every link on the way to a path, and its final target. Write access to one of them is enough to replace the
+ * target.
+ */
+export const linksOnPath = (path: string): string[] => {
   const links: string[] = [];
   let at = parse(path).root;
   const rest = path.slice(at.length).split(sep);
-  while (rest.length > 0 && links.length < mostLinks) {
+  while (rest.length > 0 && links.length < maxLinks) {
     const name = rest.shift()!;
     const next = name === '..' ? dirname(at) : join(at, name);
     const target = linkAt(next);
@@ -60,8 +65,8 @@ export const stationsOf = (path: string): string[] => {
   return [...links, at];
 };
 
-/** As many as Linux follows. */
-const mostLinks = 40;
+/** The limit of Linux. */
+const maxLinks = 40;
 
 const linkAt = (path: string): string | null => {
   try {

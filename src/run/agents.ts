@@ -6,22 +6,22 @@ import type { RunServices } from './services.ts';
 
 interface UsableAgents {
   readonly agents: readonly AgentChoice[];
-  /** What the user should know about the others, and about the limits. */
+  /** Lines for the user about missing agents, ignored models and unchecked limits. */
   readonly notices: readonly string[];
 }
 
-/** The agents of a plan that are installed; throws when none is. */
+/** Returns the agents of a plan that are installed. Throws if none is. */
 export const usableAgents = (
   plan: Pick<RunPlan, 'agents' | 'limits'>,
   { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
   { find, env, missingAgent }: Pick<RunServices, 'find' | 'env' | 'missingAgent'>,
 ): UsableAgents => {
   const lookup = { env, cwds: [cwd, project.root] };
-  const looked = plan.agents.map((agent) => ({ agent, problem: missingAgent(find(agent.harness), lookup) }));
-  const agents = looked
+  const candidates = plan.agents.map((agent) => ({ agent, problem: missingAgent(find(agent.harness), lookup) }));
+  const agents = candidates
     .filter(({ problem }) => problem === null)
     .map(({ agent }) => (find(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
-  const missing = looked.flatMap(({ problem }) => (problem === null ? [] : [problem]));
+  const missing = candidates.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignoredModels = plan.agents
     .filter(({ harness, model }) => model !== null && find(harness).launch.choosesOwnModel)
@@ -32,7 +32,9 @@ export const usableAgents = (
   return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };
 };
 
-/** An agent that misses a variable fails in ways that do not say so. */
+/**
+ * Returns a notice if some variables are not passed on: an agent that needs one of them may fail without a clear error.
+ */
 export const limitedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
   const [all, some] = [Object.keys(env).length, Object.keys(passed(env)).length];
   return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];

@@ -16,25 +16,24 @@ import type { Batch, Reporter, RunServices } from './services.ts';
 import { startRun } from './start.ts';
 import type { RunResult, RunSpec } from './request.ts';
 
-/** What the runs of a batch have in common. */
+/** The services that the runs of a batch share. */
 export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 'onStopSignals' | 'person'> {
   readonly parallel: number;
   readonly reporterOf: (change: string) => Reporter;
-  /** Called with what concerns more than one of them. */
+  /** Called with lines that concern more than one run. */
   readonly announce: (line: string) => void;
-  /** Called with why a change could not be run, or why its run broke off. */
+  /** Called when a change could not be started, or its run failed with an error. */
   readonly onError: (change: string, error: unknown) => void;
   readonly stopSignals: StopSignals;
 }
 
-/** How a change came out of a batch. */
 export interface BatchOutcome {
   readonly change: string;
-  /** null when it was not started, could not be, or broke off. */
+  /** null if it was not started, could not be, or failed with an error. */
   readonly result: RunResult | null;
-  /** Why it could not be started, or why its run broke off; undefined for no error. */
+  /** Why it could not be started, or why its run failed. */
   readonly error?: unknown;
-  /** The last run of the change; null when there is none. */
+  /** The last run of the change; null if there is none. */
   readonly view: RunView | null;
   /** Why it was not started. */
   readonly note: string | null;
@@ -45,7 +44,7 @@ interface QueuedChange {
   readonly claims: Claims;
 }
 
-/** Runs several changes, one after the other or some at the same time. One that fails does not stop the others. */
+/** Runs several changes, in sequence or in parallel. One that fails does not stop the others. */
 export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> =>
   inGitScope(() => runAll(specs, services));
 
@@ -78,7 +77,7 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   return [...results, ...interrupted].toSorted((a, b) => order.indexOf(a.change) - order.indexOf(b.change));
 };
 
-/** git checks a branch out in one work tree only. */
+/** git can check out a branch in only one worktree. */
 const checkBranches = (specs: readonly RunSpec[], parallel: number): void => {
   const branches = specs.flatMap(({ options: { worktree, branch } }) =>
     branch !== null && (worktree || parallel > 1) ? [branch] : [],
@@ -90,7 +89,7 @@ const checkBranches = (specs: readonly RunSpec[], parallel: number): void => {
 const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
-/** Runs one change of a batch. The runs share a budget, and take turns at setting up git. */
+/** Returns a function that runs one change. The runs share a budget, and set up their worktrees one at a time. */
 const createRunner = (services: BatchServices) => {
   const { parallel, stopSignals, env } = services;
   const budget = createSharedBudget();
@@ -115,15 +114,15 @@ const createRunner = (services: BatchServices) => {
       return { change, result, view: result.view, note: null };
     } catch (error) {
       services.onError(change, error);
-      return { change, result: null, error, view: brokenOff(last), note: null };
+      return { change, result: null, error, view: asFailed(last), note: null };
     }
   };
 };
 
-/** state.json still calls such a run running, so that it can be resumed. */
-const brokenOff = (view: RunView | null): RunView | null => view && { ...view, status: 'failed' };
+/** state.json still says `running` for a run that failed with an error, so that it can be resumed. */
+const asFailed = (view: RunView | null): RunView | null => view && { ...view, status: 'failed' };
 
-/** The last run of a change when that is complete and no task was added since; null otherwise. */
+/** Returns the last run of a change if it is complete and no task was added since; null otherwise. */
 const alreadyComplete = async (
   project: Project,
   change: string,

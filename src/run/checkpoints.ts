@@ -9,15 +9,15 @@ import { ralphFolder, runFolder } from '../store/state.ts';
 import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
 import { folderNames, readIfThere } from '../files/read.ts';
 
-/** A run of a change, with what was kept of it. */
+/** A run of a change, with its checkpoints. */
 export interface RunCheckpoints {
   readonly project: Project;
   readonly tree: WorkTree;
-  /** Where the run worked; it may be gone. */
+  /** The folder in which the run worked. It may no longer exist. */
   readonly workspace: string;
   readonly change: string;
   readonly run: string;
-  /** Where it is written down what was kept. */
+  /** The folder with Spool's own record of the checkpoints. */
   readonly recordFolder: string;
   readonly record: (checkpoint: Checkpoint) => void;
   /** By name. */
@@ -27,14 +27,13 @@ export interface RunCheckpoints {
 export interface CheckpointsRequest {
   readonly project: Project;
   readonly change: string;
-  /** The run that is meant; undefined for the last one. */
+  /** The id of the run; undefined for the last one. */
   readonly wanted: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  /** Called with what the user should know. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
 }
 
-/** The checkpoints of one run. */
 export const findCheckpoints = async ({
   project,
   change,
@@ -44,12 +43,12 @@ export const findCheckpoints = async ({
 }: CheckpointsRequest): Promise<RunCheckpoints> => {
   const home = await openTree(project, project.root, env);
   const all = await listCheckpoints(home, change);
-  // Another folder of the same repository may have runs of the same change; they are not ours to touch.
+  // Ignores runs of the same change in another folder of the repository.
   const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
   const folder = recordFolder(project, change, env);
   const isOwn = (id: string) => isKnown(folder, { run: id });
-  // A run that somebody made up must not pass for the last one.
+  // A forged run must not count as the last one.
   const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
   if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
   if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
@@ -68,7 +67,7 @@ export const findCheckpoints = async ({
   };
 };
 
-/** An error that lists what there is when it is not there. */
+/** Throws an error that lists the available checkpoints if there is none with this name. */
 export const checkpointNamed = (
   { change, checkpoints, recordFolder: folder }: RunCheckpoints,
   name: string,
@@ -81,7 +80,7 @@ export const checkpointNamed = (
 
 const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
 
-/** The number of the last iteration that was kept. */
+/** Returns the number of the last iteration that has a checkpoint. */
 export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
   Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
 
@@ -96,11 +95,13 @@ interface LocatedRun {
   readonly project: Project;
   readonly change: string;
   readonly run: string;
-  /** That of the records of the change. */
+  /** The folder with the records of the change. */
   readonly folder: string;
 }
 
-/** Where a run worked; null when that is not known. Of a run that was started here the record says it. */
+/**
+ * Returns the folder in which a run worked; null if it is unknown. The record decides for a run that was started here.
+ */
 const workspaceOf = async ({ project, change, run, folder }: LocatedRun): Promise<string | null> => {
   const folderOfRun = runFolder(project, change, run);
   // Version 1 called the file `place`.

@@ -1,8 +1,8 @@
-/** What has to be undone at the end of a run, last in, first out. */
+/** Releases the resources of a run, in reverse order. */
 export interface Cleanup {
-  /** Registers how to release something, and returns it. */
+  /** Registers a resource and returns it. */
   add<Resource>(resource: Resource, release: (resource: Resource) => unknown): Resource;
-  /** Releases everything, also when one of them fails; then it rejects with the first error. */
+  /** Releases all resources, even if releasing one fails. Rejects with the first error. */
   run(): Promise<void>;
 }
 

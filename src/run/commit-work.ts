@@ -10,7 +10,7 @@ import type { Work } from '../ralph/loop.ts';
 import { lineChanges, pluralise, oneLine, someOf } from '../text/format.ts';
 
 import type { RunContext } from './context.ts';
-import type { IndexKeeper } from './refresh.ts';
+import type { IndexRefresher } from './refresh.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
 import type { Ledger } from './uncommitted.ts';
 
@@ -24,19 +24,21 @@ export interface IterationWork extends CommitContext {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
   readonly tree: WorkTree;
-  readonly index: IndexKeeper;
+  readonly index: IndexRefresher;
   readonly ledger: Ledger;
   readonly iteration: number;
   readonly before: Snapshot;
-  /** Files that were reported as not committed, each once. */
-  readonly named: Set<string>;
-  /** What was uncommitted when the run started, as it was then. An agent that stashes it brings it back like that. */
+  /** Files that were announced as not committed. Each is announced once. */
+  readonly announced: Set<string>;
+  /**
+   * The uncommitted files at the start of the run, with their versions. An agent may stash and restore them unchanged.
+   */
   readonly dirtyAtStart: ReadonlyMap<string, string>;
-  /** Commits that were created on a HEAD that the agent has detached. */
-  readonly loose: LooseCommit[];
+  /** Commits on a HEAD that the agent has detached. */
+  readonly detachedCommits: DetachedCommit[];
 }
 
-interface LooseCommit {
+interface DetachedCommit {
   readonly commit: string;
   readonly names: readonly string[];
 }
@@ -45,7 +47,6 @@ type CommitOutcome = Pick<Work, 'commit' | 'commitProblem'>;
 
 const noCommit: CommitOutcome = { commit: null, commitProblem: null };
 
-/** What an iteration has changed. */
 interface IterationChanges {
   readonly changes: readonly FileDiff[];
   readonly git: NonNullable<Work['git']>;
@@ -63,7 +64,7 @@ export const commitWork = async (
   ledger.add(reverted, { why: 'a later commit reverted it', owed: true });
   const pending = ledger.owed();
   if (changes.length + pending.length === 0) return noCommit;
-  const why = await whyNot(work);
+  const why = await whyNoCommit(work);
   if (why !== null) {
     emit({ type: 'notice', text: `No commit: ${why}.` });
     ledger.add([...pending, ...namesOf(changes.filter((change) => !isNewNested(change)))], { why, owed: true });
@@ -85,13 +86,15 @@ export const commitWork = async (
 const changedFiles = (changes: readonly FileDiff[]): string[] =>
   changes.filter(({ nested }) => !nested).map(({ name }) => name);
 
-/** Names that must not be committed, each announced once: secrets, large files, nested repositories. */
+/**
+ * Returns the names that must not be committed (secrets, large files, nested repositories), and announces each once.
+ */
 const excludedFrom = async (
   work: IterationWork,
   candidates: readonly string[],
   changes: readonly FileDiff[],
 ): Promise<ReadonlySet<string>> => {
-  // What is pending may have become a secret since, or was excluded before Spool was restarted.
+  // A pending file may contain a secret by now, or may have been excluded before Spool was restarted.
   const files = await findExcluded(work.tree, [...new Set(candidates)], work.redactor);
   const nested = changes.filter(isNewNested).map(({ name }) => ({ name, why: 'nested repository' }));
   const excluded = [...files, ...nested];
@@ -105,7 +108,9 @@ interface Candidates {
   readonly excluded: ReadonlySet<string>;
 }
 
-/** What was uncommitted when the run started and is unchanged since belongs to the user, and is not committed. */
+/**
+ * Returns the names to commit. Files that were uncommitted at the start and have not changed since belong to the user.
+ */
 const namesToCommit = (
   { dirtyAtStart }: Pick<IterationWork, 'dirtyAtStart'>,
   { pending, changes, excluded }: Candidates,
@@ -116,7 +121,7 @@ const namesToCommit = (
 };
 
 const messageOf = ({ options, plan, iteration }: IterationWork, git: IterationChanges['git']): string =>
-  fillIn(options.commitMessage, {
+  fillTemplate(options.commitMessage, {
     change: plan.change,
     run: plan.run,
     iteration: String(iteration),
@@ -130,7 +135,7 @@ interface Attempted {
   readonly result: CommitResult;
 }
 
-/** Records what became of a commit, and announces what the user should know about it. */
+/** Records the result of a commit, and announces it where the user should know. */
 const afterCommit = async (
   work: IterationWork,
   { names, changes, after, result }: Attempted,
@@ -149,32 +154,32 @@ const afterCommit = async (
   const commit = await snapshots.askHead();
   work.index.afterCommit(commit, result.index);
   if (commit !== null && isDetached(work.tree)) announceDetached(work, commit, [...result.replaced.keys()]);
-  const persons = (await changesOfPersons(work, { changes, after, result })).filter((name) => !earlier.has(name));
-  if (persons.length > 0)
+  const userChanges = (await userChangesIn(work, { changes, after, result })).filter((name) => !earlier.has(name));
+  if (userChanges.length > 0)
     emit({
       type: 'notice',
-      text: `Your uncommitted changes to ${someOf(persons.map(toUtf8))} are in commit ${commit?.slice(0, 8)}.`,
+      text: `Your uncommitted changes to ${someOf(userChanges.map(toUtf8))} are in commit ${commit?.slice(0, 8)}.`,
     });
   return { commit, commitProblem: null };
 };
 
-/** Why nothing can be committed now; null when it can. */
-const whyNot = async ({ tree, workspace }: IterationWork): Promise<string | null> => {
+/** Returns why nothing can be committed now; null if it can. */
+const whyNoCommit = async ({ tree, workspace }: IterationWork): Promise<string | null> => {
   const busy = operationInProgress(tree);
   if (busy !== null) return `${busy} is in progress`;
   const branch = headBranch(tree);
   if (workspace.worktree === null || branch === null || branch === workspace.branch) return null;
-  // A commit would change the branch behind the back of whoever works on it.
-  const holder = await worktreeOf(tree.root, branch);
-  return holder === null || holder === tree.root ? null : `${branch} is checked out in ${holder}`;
+  // A commit would move a branch that is checked out in another worktree.
+  const worktree = await worktreeOf(tree.root, branch);
+  return worktree === null || worktree === tree.root ? null : `${branch} is checked out in ${worktree}`;
 };
 
 const announceDetached = (work: IterationWork, commit: string, names: readonly string[]): void => {
-  work.loose.push({ commit, names });
+  work.detachedCommits.push({ commit, names });
   work.emit({ type: 'notice', text: `Commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}` });
 };
 
-/** The command that keeps a commit that is on no branch. */
+/** Returns how to keep a commit that is on no branch. */
 export const howToRecover = (commit: string): string =>
   `To keep it: git branch ralph-${commit.slice(0, 8)} ${commit.slice(0, 8)}`;
 
@@ -184,8 +189,8 @@ interface Commit {
   readonly result: CommitResult & { kind: 'committed' };
 }
 
-/** The files of the commit that were not as in HEAD when the iteration began. */
-const changesOfPersons = async (
+/** Returns the files of the commit that had uncommitted changes when the iteration began. */
+const userChangesIn = async (
   { tree, before }: IterationWork,
   { changes, after, result: { replaced } }: Commit,
 ): Promise<string[]> => {
@@ -194,7 +199,7 @@ const changesOfPersons = async (
     return inCommit
       .filter((change) => change.before !== replaced.get(change.from ?? change.name))
       .map(({ name }) => name);
-  // Where the agent has committed as well, HEAD is not what it was.
+  // The agent has committed as well, so HEAD has moved.
   const dirty = before.head === null ? null : await between(tree.root, before.head, before.id);
   return inCommit.filter(({ name, from }) => dirty?.has(from ?? name)).map(({ name }) => name);
 };
@@ -204,16 +209,16 @@ const exclude = (work: IterationWork, name: string, why: string): void => {
   noticeOnce(work, name, `Not committed: ${toUtf8(name)} (${why}).`);
 };
 
-export const noticeOnce = ({ named, emit }: IterationWork, name: string, text: string): void => {
-  if (named.has(name)) return;
-  named.add(name);
+export const noticeOnce = ({ announced, emit }: IterationWork, name: string, text: string): void => {
+  if (announced.has(name)) return;
+  announced.add(name);
   emit({ type: 'notice', text });
 };
 
-const fillIn = (template: string, facts: Readonly<Record<string, string>>): string =>
+const fillTemplate = (template: string, values: Readonly<Record<string, string>>): string =>
   template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) =>
-    Object.hasOwn(facts, name) ? facts[name]! : placeholder,
+    Object.hasOwn(values, name) ? values[name]! : placeholder,
   );
 
-/** A repository inside of the repository that is not tracked yet. */
+/** Returns whether it is an untracked nested repository. */
 export const isNewNested = ({ nested, status }: FileDiff) => nested && status === 'added';

@@ -23,22 +23,22 @@ export interface RunTask {
   readonly module: string | null;
 }
 
-/** Everything that the parts of a run work with, created once by `startRun`. Each part takes what it needs with `Pick`. */
+/** Everything that the parts of a run use, created once by `startRun`. Each part lists what it needs with `Pick`. */
 export interface RunContext {
-  /** Where the state is kept. */
+  /** The project that has the state. */
   readonly project: Project;
-  /** Where the agents work: the same folder, or that of a linked work tree. */
+  /** The project in which the agents work: the same folder, or the one in the worktree. */
   readonly work: Project;
   readonly options: Options;
   readonly plan: RunPlan;
   readonly task: RunTask;
   readonly workspace: Workspace;
-  /** null without git. */
+  /** null without a git repository. */
   readonly tree: WorkTree | null;
   readonly guard: Guard;
-  /** The change as the agents see it, and as the project has it. */
+  /** Syncs the change between the project and the worktree. */
   readonly copies: Copies;
-  /** Where the prompts and the logs of this run are stored. */
+  /** The folder with the prompts and logs of this run. */
   readonly folder: string;
   readonly notes: Notes;
   readonly lock: ChangeLock;
@@ -46,12 +46,12 @@ export interface RunContext {
   readonly view: () => RunView;
   readonly redactor: Redactor;
   readonly sessions: AgentSessions;
-  /** Where agents and the commands of the user run; null for no sandbox. */
+  /** The sandbox of agents and of the user's commands; null for none. */
   readonly sandbox: Sandbox | null;
   readonly stopSignals: StopSignals;
-  /** How long this run has been running, including before it was interrupted. */
+  /** The running time of this run, including the time before an interruption. */
   readonly elapsedMs: () => number;
-  /** Spool was killed in the middle of an iteration of this run. */
+  /** Whether Spool was killed during an iteration of this run. */
   readonly crashedMidIteration: boolean;
   readonly env: NodeJS.ProcessEnv;
   readonly find: RunServices['find'];
@@ -60,10 +60,10 @@ export interface RunContext {
   readonly batch: Batch | null;
 }
 
-/** `0007.log` */
+/** Returns a file name such as `0007.log`. */
 export const iterationFile = (iteration: number, ending: string) => `${String(iteration).padStart(4, '0')}.${ending}`;
 
-/** Creates the folders and the lock again when an agent, or a gate, has deleted them. */
+/** Creates the folders and the lock again if an agent or a verify command has deleted them. */
 export const ensureRunState = ({
   project,
   plan,
@@ -76,6 +76,6 @@ export const ensureRunState = ({
     emit({ type: 'notice', text: 'The state folder was deleted: the history before this iteration is gone.' });
 };
 
-/** A worktree is inside the project: when its `.git` is gone, git must not use the repository around it. */
+/** Keeps git from using the repository around a worktree if the `.git` of the worktree was deleted. */
 export const gitCeilingEnv = ({ worktree }: Workspace): NodeJS.ProcessEnv =>
   worktree === null ? {} : { GIT_CEILING_DIRECTORIES: dirname(worktree) };

@@ -10,11 +10,11 @@ interface ControlledRun {
   readonly emit: Emit;
 }
 
-/** Adds the requests of other processes to the signals that stop a run. The run must hold the lock of its change. */
+/** Adds stop requests of other processes to the signals that stop a run. The run must hold the lock of its change. */
 export const withControl = (signals: StopSignals, { project, change, emit }: ControlledRun): StopSignals => {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const disposed = new AbortController();
-  // Every process of the run listens to them.
+  // Every process of the run adds a listener.
   setMaxListeners(0, stop.signal, kill.signal);
   const follow = (signal: AbortSignal, controller: AbortController): void => {
     if (signal.aborted) controller.abort();
@@ -24,7 +24,7 @@ export const withControl = (signals: StopSignals, { project, change, emit }: Con
   follow(signals.kill, kill);
   let isRequested = false;
   const notice = (text: string) => emit({ type: 'notice', text });
-  const act = (command: ControlCommand): void => {
+  const handle = (command: ControlCommand): void => {
     switch (command) {
       case 'stop':
         isRequested = true;
@@ -40,7 +40,7 @@ export const withControl = (signals: StopSignals, { project, change, emit }: Con
     }
   };
   const watch = watchControl(project, change, {
-    onRequest: act,
+    onRequest: handle,
     onProblem: (problem) => notice(`This run takes no requests: ${problem}`),
   });
   return {

@@ -17,7 +17,7 @@ export interface WorkspaceCopiesRequest {
   readonly emit: Emit;
 }
 
-/** Brings a worktree up to date with the change as the project has it; an error when the two cannot be merged. */
+/** Updates a worktree to the project's version of the change. Throws if the two cannot be merged. */
 export const openWorkspaceCopies = async ({
   project,
   change,
@@ -27,30 +27,31 @@ export const openWorkspaceCopies = async ({
 }: WorkspaceCopiesRequest): Promise<Copies> => {
   if (workspace.worktree === null) return noCopies;
   const copies = openCopies({ project, change, root: workspace.root });
-  const told = new Set<string>();
-  const bringIn = () => guard.acceptSync(() => copies.sync());
-  const { taken, conflicts } = await bringIn();
-  const how = (path: string) => commandLine('cp', path, relative(project.root, join(workspace.root, path)));
-  if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), how(conflicts[0]!));
-  tellTaken(taken, emit);
+  const announced = new Set<string>();
+  const syncAccepted = () => guard.acceptSync(() => copies.sync());
+  const { taken, conflicts } = await syncAccepted();
+  const copyCommand = (path: string) => commandLine('cp', path, relative(project.root, join(workspace.root, path)));
+  if (conflicts.length > 0) throw userError('copies-differ', conflicts.join(', '), copyCommand(conflicts[0]!));
+  announceTaken(taken, emit);
   return {
     takeSettled: () => copies.takeSettled(),
     async sync(): Promise<Synced> {
-      const synced = await bringIn();
-      tellTaken(synced.taken, emit);
+      const synced = await syncAccepted();
+      announceTaken(synced.taken, emit);
       const sentences = synced.conflicts.map(
-        (path) => `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${how(path)}`,
+        (path) =>
+          `Conflict in ${path}: it was changed in the project and in the worktree; to use yours: ${copyCommand(path)}`,
       );
-      for (const text of sentences.filter((sentence) => !told.has(sentence))) emit({ type: 'notice', text });
-      for (const text of sentences) told.add(text);
+      for (const text of sentences.filter((sentence) => !announced.has(sentence))) emit({ type: 'notice', text });
+      for (const text of sentences) announced.add(text);
       return { ...synced, conflicts: sentences };
     },
   };
 };
 
 /**
- * Edits of the person that a worktree has got go into its next commit where git tracks the file: otherwise its branch
- * would stand against them when it lands. The config file is not part of the work.
+ * Adds edits of the user that were copied to a worktree to its next commit if git tracks the file. Otherwise the branch
+ * would conflict with them when it lands. The config file is not part of the work.
  */
 export const addSyncedEdits = async (
   { copies, workspace }: Pick<RunContext, 'copies' | 'workspace'>,
@@ -63,9 +64,9 @@ export const addSyncedEdits = async (
     worktree,
     settled.map((path) => relative(worktree, join(root, path))),
   );
-  ledger.add(names, { why: 'it was taken over from the project', owed: true });
+  ledger.add(names, { why: 'copied from the project', owed: true });
 };
 
-const tellTaken = (taken: readonly string[], emit: Emit): void => {
+const announceTaken = (taken: readonly string[], emit: Emit): void => {
   if (taken.length > 0) emit({ type: 'notice', text: `Copied your changes to the worktree: ${taken.join(', ')}.` });
 };

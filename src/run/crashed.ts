@@ -12,13 +12,16 @@ import { isNewNested } from './commit-work.ts';
 import { iterationFile, type RunContext } from './context.ts';
 import type { Ledger } from './uncommitted.ts';
 
-/** What is known from before an interruption: from the ledger, and from the history where the ledger is lost. */
-export const recallWhatIsOpen = async (
+/**
+ * Restores and announces the uncommitted work from before an interruption: from the ledger, or from the history if the
+ * ledger is lost.
+ */
+export const recallUncommitted = async (
   { project, plan, emit }: Pick<RunContext, 'project' | 'plan' | 'emit'>,
   tree: WorkTree,
   ledger: Ledger,
 ): Promise<void> => {
-  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, mostRecalled);
+  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, maxRecalled);
   const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
   for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
     if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
@@ -35,8 +38,8 @@ export const recallWhatIsOpen = async (
     emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
 };
 
-/** Says what an iteration that was cut off has left uncommitted, and sees to it that its own work is committed. */
-export const noteLeftBehind = async (
+/** Announces what an interrupted iteration has left uncommitted, and adds its own work to the next commit. */
+export const recordLeftBehind = async (
   {
     plan,
     folder,
@@ -47,7 +50,7 @@ export const noteLeftBehind = async (
   last: string,
   now: string,
 ): Promise<void> => {
-  const { own, unsure } = await leftBehind({ plan, folder }, tree, { last, now });
+  const { own, unsure } = await findLeftBehind({ plan, folder }, tree, { last, now });
   const open = own.length + unsure.length === 0 ? null : await between(tree.root, 'HEAD', now);
   const isOpen = (name: string) => open === null || open.has(name);
   const which = `iteration ${plan.firstIteration}`;
@@ -60,22 +63,22 @@ export const noteLeftBehind = async (
   say(unsure.filter(isOpen), `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`);
 };
 
-/** Of how many iterations the work is made up for when only the history knows it. */
-const mostRecalled = 50;
+/** The number of iterations that are restored from the history. */
+const maxRecalled = 50;
 
-/** What has changed since an iteration began that was cut off; names as git gave them. */
+/** The files that changed since an interrupted iteration began, by their git names. */
 interface LeftBehind {
-  /** Changed while Spool watched the agent. */
+  /** Changed while Spool was running. */
   readonly own: readonly string[];
-  /** Changed later, by an agent that outlived Spool or by a person. */
+  /** Changed later, by an agent that outlived Spool or by the user. */
   readonly unsure: readonly string[];
 }
 
 /**
- * `last` is the tree of the last checkpoint, `now` that of the work tree. A file whose last change, which nobody can
- * date back, is older than the last that Spool wrote into the log was changed while the agent worked.
+ * `last` is the tree of the last checkpoint, `now` the tree of the work tree. A file whose ctime, which cannot be set, is
+ * older than the last write to the log was changed while the agent was running.
  */
-const leftBehind = async (
+const findLeftBehind = async (
   { plan, folder }: Pick<RunContext, 'plan' | 'folder'>,
   tree: WorkTree,
   { last, now }: { last: string; now: string },
@@ -90,7 +93,7 @@ const leftBehind = async (
   return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
 };
 
-/** Of a file, or of the folder from which it was deleted. */
+/** Returns the stats of a file, or of the closest existing folder if it was deleted. */
 const statsNear = (root: string, name: string): Stats => {
   const stats = statsOf(root, name);
   if (stats !== undefined) return stats;

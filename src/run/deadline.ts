@@ -4,22 +4,22 @@ import { limitGit } from '../git/deadline.ts';
 import type { Limits } from '../ralph/events.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
-/** When a run has to end, for git, which must not outlast it. */
+/** The time at which a run has to end. git commands are limited by it. */
 export interface RunDeadline {
-  /** Aborted when it has to end. */
+  /** Aborted when the run has to end. */
   readonly stop: AbortSignal;
-  /** The limits hold from now on. */
-  within(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: number): void;
-  /** A signal ends it as well. */
-  endWith(stopSignals: StopSignals): void;
-  /** From now on there is work to record: git may finish what it does within this time. */
+  /** Replaces the limits. */
+  setLimits(limits: Pick<Limits, 'maxDurationMs' | 'untilMs'>, elapsedMs: number): void;
+  /** Ends the run on a signal as well. */
+  followSignals(stopSignals: StopSignals): void;
+  /** Gives git this much time to finish after the deadline, because there is work to record. */
   giveGrace(ms: number): void;
-  /** Rethrows; but what failed because the run had to end, before it began, is told as that. */
+  /** Rethrows the error; throws `interrupted` instead if the run had to end before it began. */
   readonly rethrow: (error: unknown) => never;
   dispose(): void;
 }
 
-/** Node's timers do not go further. */
+/** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
 const exitCodeOfLimit = 3;
 
@@ -31,7 +31,7 @@ export const createRunDeadline = (): RunDeadline => {
   let timer: NodeJS.Timeout | undefined;
   let received: StopSignals['received'] = () => null;
   const disposed = new AbortController();
-  /** Runs that were started together have their signals in common: one may have come already. */
+  /** The runs of a batch share their signals, so one may be aborted already. */
   const follow = (signal: AbortSignal, controller: AbortController): void => {
     if (signal.aborted) controller.abort();
     else signal.addEventListener('abort', () => controller.abort(), { signal: disposed.signal });
@@ -39,12 +39,12 @@ export const createRunDeadline = (): RunDeadline => {
   const release = limitGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
     stop: stop.signal,
-    within: ({ maxDurationMs, untilMs }, elapsedMs) => {
+    setLimits: ({ maxDurationMs, untilMs }, elapsedMs) => {
       const leftMs = Math.min(maxDurationMs - elapsedMs, untilMs - Date.now());
       clearTimeout(timer);
       if (leftMs < longestTimerMs) timer = setTimeout(() => stop.abort(), Math.max(leftMs, 0)).unref();
     },
-    endWith: (stopSignals) => {
+    followSignals: (stopSignals) => {
       received = stopSignals.received;
       follow(stopSignals.stop, stop);
       follow(stopSignals.kill, kill);

@@ -14,17 +14,17 @@ import type { RunServices } from './services.ts';
 import { checkTask, readTask } from './task.ts';
 import { withNewUntil } from './until.ts';
 
-/** A run that can be started, as far as can be told without the lock. */
+/** A run that was checked without the lock. */
 export interface DraftRun extends CheckedSpec {
   readonly planned: Planned;
   readonly task: RunTask;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
-  /** When it was started, in the milliseconds of `performance`. */
+  /** The start time, from `performance.now()`. */
   readonly beganMs: number;
 }
 
-/** Finds everything that the user can have got wrong; nothing is written yet. */
+/** Checks everything that the user may have got wrong, before anything is written. */
 export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
   const { env, find } = services;
   // Before the first git command, which must not be one that agents can write.
@@ -34,7 +34,7 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   const spec = await withNewUntil(checked.spec, services);
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
-  deadline.within({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
+  deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
   await checkRepository({ ...spec, env });
   const task = await readTask(spec);
   const planned = await planRun({ ...spec, env });
@@ -46,14 +46,14 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   return { ...checked, spec, planned, task, deadline, runSandbox, beganMs };
 };
 
-/** A sandbox takes a while to open, and may hang where something is wrong with it. */
+/** Opens the sandbox, which takes a while and may hang, and stops waiting on a signal or at the deadline. */
 const untilStopped = async (
   { onStopSignals }: RunServices,
   deadline: RunDeadline,
   open: () => Promise<unknown>,
 ): Promise<void> => {
   const stopSignals = onStopSignals(() => {});
-  deadline.endWith(stopSignals);
+  deadline.followSignals(stopSignals);
   try {
     await open().catch(deadline.rethrow);
     if (stopSignals.received() !== null) deadline.rethrow(null);
@@ -62,7 +62,7 @@ const untilStopped = async (
   }
 };
 
-/** No other run works on this change, or in this work tree, at the same time. */
+/** Keeps other runs from working on this change, or in this work tree, at the same time. */
 export const lockRun = async ({ spec, planned }: DraftRun): Promise<ChangeLock> => {
   const { project, change, options } = spec;
   const hasWorktree = options.worktree || Boolean(planned.previous?.view.workspace?.worktree);

@@ -25,29 +25,35 @@ export interface EmitterParts {
   readonly redactor: Redactor;
 }
 
-/** Keeps what decides something later, out of the reach of agents. */
+/** Records what later decisions rely on, out of reach of agents. */
 interface RunRecorder {
-  /** Called before a run is written to state.json as started, with the run and with what is written of it. */
+  /** Called before state.json says that the run has started. `written` is the version with secrets redacted. */
   starting(view: RunView, written: RunView): void;
-  /** Called after that. */
+  /** Called after state.json says so. */
   started(view: RunView): void;
-  /** Called before it is written as ended. */
+  /** Called before state.json says that the run has ended. */
   ending(view: RunView): void;
 }
 
-/** How often time and usage are written down, so that a kill costs no more of them. */
-export const beatMs = 10_000;
+/** How often time and usage are saved: a kill loses no more than this. */
+export const saveIntervalMs = 10_000;
 
-/** What an agent uses comes often, and is written with the next beat or event. A record is in the history already, and an event follows at once. */
-const isWrittenLater = new Set(['agent', 'iteration-finished']);
+/**
+ * Events that do not save the state themselves. Those of agents are too frequent; a finished iteration is in the
+ * history, and another event follows.
+ */
+const savedLater = new Set(['agent', 'iteration-finished']);
 
-/** What it waited while nobody ran it does not count. */
-const resumedAt = (view: RunView): RunView => ({
+/** Restarts the wait for a usage limit: the time while the run was interrupted does not count. */
+const restartWait = (view: RunView): RunView => ({
   ...view,
   deferredSinceMs: view.deferredSinceMs === null ? null : Date.now(),
 });
 
-/** Writes state.json first, then the journal, then calls the reader: it shows nothing that is not on disk, and cannot stop the run. */
+/**
+ * Writes state.json, then the journal, then calls `report`, which therefore shows nothing that is not on disk. An error
+ * in `report` does not stop the run.
+ */
 export const createEmitter = ({
   project,
   planned,
@@ -63,48 +69,48 @@ export const createEmitter = ({
   let view = initialView(plan, {
     pid,
     startedAt,
-    previous: previous && resumedAt(previous.view),
+    previous: previous && restartWait(previous.view),
     settings,
     at,
   });
   const clean = createRemembering<RunView>(redactor);
-  const tell: Emit = (event) => {
+  const safeReport: Emit = (event) => {
     try {
       report(event, view);
     } catch {
-      // A terminal that is gone.
+      // The terminal may be closed.
     }
   };
   const journal = openJournal(journalFile(project, plan.change, plan.run), {
     redactor,
-    onProblem: (problem) => tell({ type: 'notice', text: `This run cannot be followed: ${problem}` }),
+    onProblem: (problem) => safeReport({ type: 'notice', text: `This run cannot be followed: ${problem}` }),
   });
   let started = false;
-  const keep = (next: RunView) => {
+  const save = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
     writeState(project, publicView(view, clean));
     started = true;
   };
   const timer = setInterval(() => {
     try {
-      if (started) keep(view);
+      if (started) save(view);
     } catch {
-      // A full disk: the next event says so.
+      // The disk may be full. The next event fails with the error.
     }
-  }, beatMs).unref();
+  }, saveIntervalMs).unref();
   return {
     emit: (event) => {
       const next = reduceView(view, event);
       if (event.type === 'run-started') record.starting(next, publicView(next, clean));
       if (event.type === 'run-ended') record.ending(next);
-      if (isWrittenLater.has(event.type)) view = next;
-      else if (next !== view) keep(next);
+      if (savedLater.has(event.type)) view = next;
+      else if (next !== view) save(next);
       if (event.type === 'run-started') {
         record.started(view);
         writeStart(project, publicView(view, clean));
       }
       journal.append(event, view);
-      tell(event);
+      safeReport(event);
     },
     view: () => view,
     dispose: () => {

@@ -16,10 +16,10 @@ import { iterationFile, ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
 import { createWork } from './work.ts';
 
-/** Node's timers do not go further. */
+/** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The disk, the clock, git and the agent, as the loop sees them. */
+/** Gives the loop access to the disk, the clock, git and the agents. */
 export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWork(context);
   const gate = createGate(context);
@@ -37,7 +37,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     usageOfOthers: () => context.batch?.usageOfOthers() ?? null,
     wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
     waitUntil: async (ms) => {
-      // In short steps: the clock may be set, and the machine may sleep.
+      // In short steps, because the clock may be set and the machine may sleep.
       while (Date.now() < ms && context.stopSignals.received() === null)
         await pauseFor(Math.min(ms - Date.now(), 1000));
     },
@@ -51,7 +51,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     trackWork: work.track,
     uncommitted: work.uncommitted,
     gate: async (iteration, verdict, again) => {
-      // What a person has changed since it was cut off is not the agent's doing.
+      // The gate was interrupted: changes since then were made by the user.
       if (again) context.guard.before();
       const report = await gate(iteration, verdict, again);
       if (report !== null) work.invalidate();
@@ -91,12 +91,12 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
       contextContent: await readContext(),
       lastResult: describeResult(last, view()),
     });
-    writeOwn(keepEarlier(promptFile(folder, iteration)), prompt, 'create');
+    writeOwn(moveEarlier(promptFile(folder, iteration)), prompt, 'create');
     return prompt;
   };
 };
 
-/** Reads what persons have added. What an agent writes into context.txt is not that, and is announced once. */
+/** Reads the context that the user has added. Edits of context.txt by an agent are ignored, and announced once. */
 const createContextReader = ({
   project,
   plan,
@@ -130,7 +130,7 @@ const runHarness =
       {
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         tag: `${run}/${iteration}`,
-        logFile: keepEarlier(join(folder, iterationFile(iteration, 'log'))),
+        logFile: moveEarlier(join(folder, iterationFile(iteration, 'log'))),
         deadlines,
       },
       { see, drained: () => reporter.drained(stopSignals.stop) },
@@ -141,8 +141,8 @@ const runHarness =
 
 const promptFile = (folder: string, iteration: number) => join(folder, iterationFile(iteration, 'prompt.md'));
 
-/** What an interrupted iteration of the same number left there is kept as `0007.log.1`. */
-const keepEarlier = (file: string): string => {
+/** Renames the file of an interrupted iteration with the same number to `0007.log.1`. Returns `file`. */
+const moveEarlier = (file: string): string => {
   for (let number = 1; statsOf(file); number++) if (!statsOf(`${file}.${number}`)) renameOwn(file, `${file}.${number}`);
   return file;
 };

@@ -5,12 +5,12 @@ import type { Emit, IterationRecord, RunPlan, Usage } from '../ralph/events.ts';
 interface Measured {
   readonly limit: 'maxCostUsd' | 'maxTokens';
   readonly flag: string;
-  /** What an agent has to report, and what it is called in messages. */
+  /** What an agent has to report. Used in messages as well. */
   readonly report: 'cost' | 'tokens';
   readonly isKnown: (usage: Usage) => boolean;
 }
 
-/** The limits that only an agent's own numbers can enforce. */
+/** The limits that depend on numbers that the agent reports. */
 const measured: readonly Measured[] = [
   { limit: 'maxCostUsd', flag: '--max-cost', report: 'cost', isKnown: hasPrice },
   {
@@ -29,7 +29,10 @@ function hasPrice({ costUsd, inputTokens, outputTokens }: Usage): boolean {
 type Find = (name: string) => Harness;
 type Limited = Pick<RunPlan, 'agents' | 'limits'>;
 
-/** A notice for each limit that does not hold for some of the agents; an error for one that holds for none. */
+/**
+ * Returns a notice for each limit that cannot be enforced for some of the agents. Throws if it cannot be enforced for
+ * any.
+ */
 export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] => {
   const harnesses = [...new Set(agents.map(({ harness }) => find(harness)))];
   return measured
@@ -41,18 +44,18 @@ export const checkLimits = ({ agents, limits }: Limited, find: Find): string[] =
       if (silent.length === 0) return [];
       if (silent.length < harnesses.length)
         return [`${flag} is not enforced for ${titles}: ${silent.length === 1 ? 'it' : 'they'} ${lacks}.`];
-      throw userError('unchecked-limit', flag, `${titles} ${lacks}`, insteadOf(report, harnesses));
+      throw userError('unchecked-limit', flag, `${titles} ${lacks}`, alternativesTo(report, harnesses));
     });
 };
 
-const insteadOf = (report: Measured['report'], harnesses: readonly Harness[]): string =>
+const alternativesTo = (report: Measured['report'], harnesses: readonly Harness[]): string =>
   report === 'cost' && harnesses.every(({ capabilities }) => capabilities.includes('tokens'))
     ? '--max-tokens or --max-duration'
     : '--max-duration or --max-iterations';
 
-/** Adds a notice, once, when an agent that should report what a limit needs has finished without doing so. */
+/** Adds a notice, once, if an agent has not reported what a limit needs. */
 export const watchLimits = ({ limits }: Limited, find: Find, emit: Emit): Emit => {
-  const told = new Set<string>();
+  const announced = new Set<string>();
   return (event) => {
     emit(event);
     if (event.type !== 'iteration-finished' || event.record.error !== null) return;
@@ -60,8 +63,8 @@ export const watchLimits = ({ limits }: Limited, find: Find, emit: Emit): Emit =
     const { title, capabilities } = find(name);
     for (const { limit, flag, report, isKnown } of measured) {
       const applies = limits[limit] < Infinity && capabilities.includes(report);
-      if (!applies || wasReported(event.record, isKnown) || told.has(`${name} ${flag}`)) continue;
-      told.add(`${name} ${flag}`);
+      if (!applies || wasReported(event.record, isKnown) || announced.has(`${name} ${flag}`)) continue;
+      announced.add(`${name} ${flag}`);
       emit({
         type: 'notice',
         text: `${title} reported no ${report} for iteration ${iteration}, so ${flag} cannot be checked.`,

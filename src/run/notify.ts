@@ -20,8 +20,8 @@ type NotifyContext = Pick<
 >;
 
 /**
- * Called before an agent works. The command runs outside of the sandbox, so the agent must not choose what it does: it is
- * not run when one of its files has changed since, or any file where not all of its files are known.
+ * Called before an agent starts. The command runs outside the sandbox, so an agent must not be able to change what it
+ * does. It is not run if one of its files has changed since, or, if not all of its files are known, any file.
  */
 export const createNotify = (context: NotifyContext): Notify => {
   const { project, options } = context;
@@ -48,7 +48,7 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     input: `${JSON.stringify(view)}\n`,
     cwd: project.root,
     env: {
-      // In a sandbox, an agent can have put a program of the project in the place of one that the command names.
+      // A sandboxed agent may have put a program in the project that shadows one that the command uses.
       ...(plan.sandbox ? outsideEnvironment(passed(env), project.root) : passed(env)),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
@@ -59,13 +59,13 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     logFile: existsSync(folder) ? join(folder, 'notify.log') : null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
-    // Also after Ctrl-C, unless it is pressed twice.
+    // Runs even after Ctrl-C, unless it is pressed twice.
     stopSignals: { stop: stopSignals.kill, kill: stopSignals.kill },
     redactor,
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
-  reporter.warn(`spool: the command of --notify did not work (${why}); see ${join(folder, 'notify.log')}`);
+  reporter.warn(`spool: the --notify command failed (${why}); see ${join(folder, 'notify.log')}`);
 };
 
 const whyRefused = (command: string, { project, plan, trusted, view, before, sinceMs }: Notifying): string | null => {
@@ -79,7 +79,7 @@ const whyRefused = (command: string, { project, plan, trusted, view, before, sin
   }
   const unclear = [...new Set([...before.unclear, ...now.unclear])];
   if (!plan.sandbox || unclear.length === 0) return null;
-  // What git has may have changed without a file of the work tree.
+  // The repository may have changed without a change to the work tree.
   if (!/\bgit\b/.test(command) && !isWrittenSince(project, sinceMs)) return null;
   return `it runs outside the sandbox, Spool cannot see all files that it runs (${visible(unclear.join(', '))}), and files of the project were changed during the run.`;
 };

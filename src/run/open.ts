@@ -42,7 +42,7 @@ interface LockedRun extends DraftRun {
   readonly lock: ChangeLock;
 }
 
-/** Opens everything that a run works with: its journal, its workspace, the guard, a session for each agent. */
+/** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline } = draft;
   const { project, change, options } = spec;
@@ -53,7 +53,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const folder = makeRunFolder(project, change, plan.run);
   const redactor = createRedactor(env);
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - draft.beganMs);
-  deadline.within(plan.limits, elapsedMs());
+  deadline.setLimits(plan.limits, elapsedMs());
   const record = recordFolder(project, change, env);
   const emitter = createEmitter({
     project,
@@ -73,12 +73,12 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   sandbox?.tell((text) => emit({ type: 'notice', text }));
   for (const text of notices) emit({ type: 'notice', text });
   const leftovers = await endLeftovers(draft, planned, emit);
-  const signals = services.onStopSignals((signal) =>
-    emit({ type: 'notice', text: `${signal}: ending what runs; once more kills it now.` }),
+  const signals = services.onStopSignals(() =>
+    emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }),
   );
   const stopSignals = withControl(signals, { project, change, emit });
   cleanup.add(stopSignals, (each) => each.dispose());
-  deadline.endWith(stopSignals);
+  deadline.followSignals(stopSignals);
 
   const run = { change, options, plan, previous };
   const checkSetup = (root: string) => trusted.checkIn(root, run, 'worktreeSetup');
@@ -107,7 +107,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   await noteRepository({ project, change, env });
   const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
   if (options.fresh) forgetGoal(record);
-  // Before Spool commits anything: what was committed since the last run was interrupted is a person's.
+  // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
   const guard = await openGuard({
     project: work,
     change,
@@ -116,7 +116,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     committedSince: commitsSince({ tree, work, leftovers, lastActivityMs: lastActivityOf(project, change) }),
   });
   if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
-  // What was guarded before is not trusted, but known.
+  // Files that were guarded before are known, so they need no trust.
   if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
   const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
   const task = { ...draft.task, userPrompt: await savePrompt(folder, draft.task.userPrompt) };
@@ -167,7 +167,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   return { context, planned };
 };
 
-/** The plan that holds, now that no other process can change what it is based on, and what to tell the user about it. */
+/** Returns the final plan, under the lock, and the notices about it. */
 const settlePlan = async ({ spec, planned: drafted, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
   const found = await planAgain(drafted, { ...spec, env });
@@ -185,7 +185,9 @@ const settlePlan = async ({ spec, planned: drafted, agreed }: LockedRun, service
 const replaceDamaged = ({ project, change }: RunSpec, { text, rebuilt }: NonNullable<Planned['damage']>): string =>
   `${text} The damaged file is saved as ${replaceState(project, change, rebuilt)}.`;
 
-/** Ends what runs whose Spool is gone may have left running, whether they are resumed or not. Returns how many processes that were. */
+/**
+ * Terminates processes of runs whose Spool is gone, whether the runs are resumed or not. Returns how many there were.
+ */
 const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, emit: Emit): Promise<number> => {
   const { replaced } = lock;
   const dead = replaced === null ? null : ((await readState(spec.project, replaced).catch(() => null))?.run ?? null);
@@ -194,13 +196,13 @@ const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, 
     const ended = run === null ? 0 : await terminateOrphans(run);
     if (ended === 0) continue;
     const processes = pluralise(ended, 'process', 'processes');
-    emit({ type: 'notice', text: `Ended what the last run had left running: ${processes}.` });
+    emit({ type: 'notice', text: `Cleaned up ${processes} left over from the last run.` });
     all += ended;
   }
   return all;
 };
 
-/** null without git, and where git refuses the repository, which is announced. */
+/** Returns null without a git repository, or if git refuses it, which is announced. */
 const openWorkTree = async (
   { work, env }: { work: Project; env: NodeJS.ProcessEnv },
   emit: Emit,
@@ -212,6 +214,6 @@ const openWorkTree = async (
   return found.tree;
 };
 
-/** Whether a run ended in the middle of an iteration, and not behind its agent. */
+/** Returns whether a run ended while its agent was running, not during the gate. */
 const crashedMidIteration = ({ status, iteration, finishedIterations, pending }: RunView): boolean =>
   status === 'running' && iteration > finishedIterations && pending === null;

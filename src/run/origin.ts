@@ -9,9 +9,9 @@ import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 
 /**
- * An interrupted run is resumed with the gate, the agents and the workspace that its state.json names, so that file must
- * be Spool's own. Throws when it was changed, asks the person once when the run was started elsewhere, and does not
- * resume a run that came with a clone.
+ * An interrupted run is resumed with the gate, the agents and the workspace in its state.json, so Spool must have written
+ * that file. Throws if it was changed, asks the user if the run was started elsewhere, and does not resume a run that came
+ * with a clone.
  */
 export const checkOrigin = async (spec: RunSpec, services: RunServices): Promise<CheckedSpec> => {
   const { project, change, options } = spec;
@@ -35,11 +35,11 @@ export const checkOrigin = async (spec: RunSpec, services: RunServices): Promise
 
 export interface CheckedSpec {
   readonly spec: RunSpec;
-  /** A run that was started elsewhere, and that the user wants to resume; null for any other. */
+  /** A run that was started elsewhere and that the user agreed to resume; null otherwise. */
   readonly agreed: RunView | null;
 }
 
-/** Throws when state.json does not have the run that was recorded last, unless that run has ended and the file was deleted. */
+/** Throws if state.json does not contain the last recorded run, unless that run has ended and the file was deleted. */
 const checkLast = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<void> => {
   if (loopOwner(project, change) !== null) return;
   const folder = recordFolder(project, change, env);
@@ -48,7 +48,7 @@ const checkLast = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): 
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
 
-/** Checks the run again as it is read under the lock: the file may have changed since `checkOrigin`. */
+/** Checks the run again under the lock: the file may have changed since `checkOrigin`. */
 export const checkUnchanged = (
   { project, change }: RunSpec,
   { env, agreed, saved }: { env: NodeJS.ProcessEnv; agreed: RunView | null; saved: RunView },
@@ -58,7 +58,7 @@ export const checkUnchanged = (
   throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
 };
 
-/** Throws when a value that the run needs was redacted: it is known only where the run was started. */
+/** Throws if a value that the run needs was redacted: it is known only on the machine where the run was started. */
 const checkRedacted = (
   { change, explicit }: RunSpec,
   { gate, agents, completionPromise, blockedPromise }: RunView,
@@ -74,7 +74,7 @@ const checkRedacted = (
   if (lost !== undefined) throw userError('redacted-run', change, flagOf(lost));
 };
 
-/** The run that would be resumed; null when there is none, or when it is running. */
+/** Returns the run that would be resumed; null if there is none, or if it is running. */
 export const interruptedRun = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   if (loopOwner(project, change) !== null) return null;
   const { view: saved, isWhole } = await readRun(project, change);

@@ -1,27 +1,27 @@
 import { fstatSync, readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { fileKey } from '../git/find-skipped.ts';
 
-/** A reader that was started together with Spool may not have opened its file when Spool looks for the first time. */
-const mostLooks = 2;
+/** A reader that was started together with Spool may not have opened its file at the first scan. */
+const maxScans = 2;
 
 /**
- * The files that Spool's own output goes to, by `fileKey`: those that stdout and stderr were redirected to, and on
- * Linux also those that whoever reads it from a pipe (`| tee night.log`) writes to.
+ * Returns a function that lists the files that receive Spool's own output, by `fileKey`: files that stdout and stderr are
+ * redirected to, and on Linux also files that the readers of a pipe (`| tee night.log`) write to.
  */
 export const createOwnOutput = (): (() => ReadonlySet<string>) => {
-  const outputs = [1, 2].map((number) => quietly(() => fstatSync(number)));
+  const outputs = [1, 2].map((number) => orNull(() => fstatSync(number)));
   const files = new Set(outputs.filter((stats) => stats?.isFile()).map((stats) => fileKey(stats!)));
   const pipes = outputs.filter((stats) => stats?.isFIFO()).map((stats) => `pipe:[${stats!.ino}]`);
-  let looks = 0;
+  let scans = 0;
   return () => {
-    if (process.platform !== 'linux' || pipes.length === 0 || looks === mostLooks) return files;
-    looks++;
+    if (process.platform !== 'linux' || pipes.length === 0 || scans === maxScans) return files;
+    scans++;
     for (const key of filesBehind(pipes)) files.add(key);
     return files;
   };
 };
 
-/** What the readers of these pipes write to, and the readers of their pipes. */
+/** Returns the files that the readers of these pipes write to, directly or through further pipes. */
 const filesBehind = (pipes: readonly string[]): Set<string> => {
   const found = new Set<string>();
   const seen = new Set<number>([process.pid]);
@@ -48,22 +48,22 @@ const reads = (pid: number, pipes: ReadonlySet<string>): boolean =>
 const writtenBy = (pid: number): { target: string; stats: Stats | null }[] =>
   descriptorsOf(pid)
     .filter(({ path }) => isForWriting(pid, path))
-    .map(({ path, target }) => ({ target, stats: quietly(() => statSync(path)) }));
+    .map(({ path, target }) => ({ target, stats: orNull(() => statSync(path)) }));
 
-/** None of a process that is gone, or not ours to look into. */
+/** Returns an empty list if the process is gone or belongs to another user. */
 const descriptorsOf = (pid: number): { path: string; target: string }[] =>
-  (quietly(() => readdirSync(`/proc/${pid}/fd`)) ?? []).map((number) => {
+  (orNull(() => readdirSync(`/proc/${pid}/fd`)) ?? []).map((number) => {
     const path = `/proc/${pid}/fd/${number}`;
-    return { path, target: quietly(() => readlinkSync(path)) ?? '' };
+    return { path, target: orNull(() => readlinkSync(path)) ?? '' };
   });
 
 const isForWriting = (pid: number, path: string): boolean => {
   const number = path.slice(path.lastIndexOf('/') + 1);
-  const flags = /^flags:\s+(\d+)/m.exec(quietly(() => readFileSync(`/proc/${pid}/fdinfo/${number}`, 'latin1')) ?? '');
+  const flags = /^flags:\s+(\d+)/m.exec(orNull(() => readFileSync(`/proc/${pid}/fdinfo/${number}`, 'latin1')) ?? '');
   return flags !== null && (Number.parseInt(flags[1]!, 8) & 3) !== 0;
 };
 
-const quietly = <Value>(look: () => Value): Value | null => {
+const orNull = <Value>(look: () => Value): Value | null => {
   try {
     return look();
   } catch {

@@ -18,44 +18,44 @@ export interface PlanRequest {
   readonly change: string;
   readonly options: Options;
   readonly explicit: ReadonlySet<FlagName>;
-  /** What the config file says for this change, by key, as it is written there. */
+  /** The values in the config file for this change, by key. */
   readonly fileSettings: FileSettings;
   readonly env: NodeJS.ProcessEnv;
 }
 
 export interface Planned {
   readonly plan: RunPlan;
-  /** The run that this one resumes; null for a new one. */
+  /** The run that is resumed; null for a new run. */
   readonly previous: Previous | null;
-  /** When agents that hit a usage limit in the last run can work again, by their keys. */
+  /** When agents that hit a usage limit in the last run can be used again, by agent key. */
   readonly cooldowns: Readonly<Record<string, number>>;
-  /** A run that crashed, resumed or not: something of it may still be running. */
+  /** The last run if it crashed, resumed or not: its processes may still be running. */
   readonly crashedRun: string | null;
   /** Where the settings of this run come from, for a later resume. */
   readonly settings: SettingsAtStart;
-  /** What the user should know about how it was planned. */
+  /** Lines for the user about the plan. */
   readonly notices: readonly string[];
-  /** Set when state.json is damaged. */
+  /** null if state.json is intact. */
   readonly damage: Damage | null;
-  /** Changes when what the plan is based on changes. */
+  /** Identifies the version of the files that the plan is based on. */
   readonly basis: string;
 }
 
 interface Damage {
   /** One line for the user. */
   readonly text: string;
-  /** What replaces it; null when the run cannot be resumed. */
+  /** The state that replaces it; null if the run cannot be resumed. */
   readonly rebuilt: RunView | null;
 }
 
 interface Previous {
   readonly view: RunView;
-  /** As it was read, with its secrets redacted. */
+  /** The view that was read from state.json, with secrets redacted. */
   readonly saved: RunView;
   readonly last: IterationRecord | null;
 }
 
-/** Plans a new run, or the last one again if it was interrupted. Only the owner of the lock can rely on it. */
+/** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
 export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { project, change, options, fileSettings: file } = request;
   const basis = basisOf(request);
@@ -68,9 +68,9 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const then = previous?.view.settings ?? null;
   const changed = then ? changedSince(then, file, request.explicit) : [];
   const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, previous);
-  // A run stays in its sandbox, whatever the file says by now.
+  // A run stays in its sandbox, regardless of the config file.
   const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
-  const resumable = previous && withPromiseOf(plan, previous);
+  const resumable = previous && withoutOtherPromise(plan, previous);
   return {
     plan,
     previous: resumable,
@@ -78,7 +78,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
     cooldowns: view?.cooldowns ?? {},
     settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
     notices: [
-      ...(resumable ? [resumed(resumable.view, resumable !== previous)] : []),
+      ...(resumable ? [resumeNotice(resumable.view, resumable !== previous)] : []),
       ...(announced.length === 0 ? [] : [describeChanged(announced, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
@@ -86,7 +86,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   };
 };
 
-/** The same plan, unless another process has written to the state of the change since it was made. */
+/** Plans again if another process has written to the state of the change since. */
 export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.basis === basisOf(request)) return planned;
   const again = await planRun(request);
@@ -109,8 +109,8 @@ const lastInterrupted = async (
   return { view: catchUp(view, records), saved, last: records.at(-1) ?? null };
 };
 
-/** What the agent promised counts for the promise that it was asked for, and for no other. */
-const withPromiseOf = ({ completionPromise }: RunPlan, previous: Previous): Previous => {
+/** Rejects a pending promise if the completion promise has changed since. */
+const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Previous): Previous => {
   const { view } = previous;
   if (!view.pending?.completionFound || view.completionPromise === completionPromise) return previous;
   const rejected = `the completion promise was "${view.completionPromise}" then, and is "${completionPromise}" now`;
@@ -118,7 +118,7 @@ const withPromiseOf = ({ completionPromise }: RunPlan, previous: Previous): Prev
   return { ...previous, view: { ...view, pending } };
 };
 
-const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): string => {
+const resumeNotice = ({ finishedIterations, pending }: RunView, refused: boolean): string => {
   const next = finishedIterations + 1;
   if (pending === null) return `The last run was interrupted. Resuming at iteration ${next} (--fresh starts over).`;
   if (refused)
@@ -126,10 +126,13 @@ const resumed = ({ finishedIterations, pending }: RunView, refused: boolean): st
   return `The last run was interrupted. Running the gate of iteration ${next} again (--fresh starts over).`;
 };
 
-/** Takes a value from the interrupted run, unless this call gives it itself. */
+/** Returns the value of the interrupted run, unless the caller set the flag explicitly. */
 type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value) => Value;
 
-/** A resumed run keeps its agents, promise, gate and limits, unless this call gives others. Permissions are not kept. */
+/**
+ * A resumed run keeps its agents, promise, gate and limits, unless the caller sets others. It does not keep
+ * permissions.
+ */
 const createPlan = ({ project, change, options, explicit }: PlanRequest, previous: Previous | null): RunPlan => {
   const view = previous?.view;
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
@@ -137,7 +140,7 @@ const createPlan = ({ project, change, options, explicit }: PlanRequest, previou
     run: view?.run ?? newRunId(),
     change,
     module: changeOf(project, change).module,
-    agents: view ? agentsNow(view, options, explicit) : agentsOf(options),
+    agents: view ? agentsOnResume(view, options, explicit) : agentsOf(options),
     allowAll: options.allowAll,
     // A run never leaves its sandbox: --fresh starts one without it.
     sandbox: options.sandbox || (view?.sandbox ?? false),
@@ -185,31 +188,31 @@ const gateOf = (options: Options, view: RunView | undefined, choose: Choose): Ga
   allowTampering: options.allowTampering,
 });
 
-/** The next time at which local clocks show it, in milliseconds since 1970. */
+/** Returns the next occurrence of a local clock time, in milliseconds since 1970. */
 const nextTime = (clock: string, now: Date): number => {
   const [hours = 0, minutes = 0] = clock.split(':').map(Number);
   const at = new Date(now);
   at.setHours(hours, minutes, 0, 0);
   if (at > now) return at.getTime();
-  // Not by adding a day to it: the clocks may have been changed since.
+  // A day is not always 24 hours long.
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
 };
 
-/** Sorts by time: `20261115-070312-9f3a01c2`. */
+/** Returns an id that sorts by time: `20261115-070312-9f3a01c2`. */
 const newRunId = () => {
   const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
   return `${day}-${time.slice(0, 6)}-${crypto.randomUUID().slice(0, 8)}`;
 };
 
-/** `opencode:anthropic/claude-sonnet, claude`: an agent without a model of its own gets that of --model. */
+/** Parses `opencode:anthropic/claude-sonnet, claude`. An agent without a model gets that of --model. */
 export const agentsOf = ({ harness, model }: Pick<Options, 'harness' | 'model'>): AgentChoice[] =>
   harness.split(',').map((part) => {
     const [name = '', ...own] = part.trim().split(':');
     return { harness: name, model: own.join(':') || model };
   });
 
-/** A model that was asked for when the run began stays, also with agents that the config file has named since. */
-const agentsNow = (
+/** A model that was set when the run began is kept, even for agents that were added to the config file since. */
+const agentsOnResume = (
   previous: RunView,
   { harness, model }: Options,
   explicit: ReadonlySet<FlagName>,

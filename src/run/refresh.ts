@@ -5,48 +5,48 @@ import type { WorkTree } from '../git/worktree.ts';
 import { someOf } from '../text/format.ts';
 import type { Emit } from '../ralph/events.ts';
 
-/** Sees to it that the user's index is not left behind a commit of Spool's. */
-export interface IndexKeeper {
-  /** Before an agent works, who may commit: waits a while for whoever holds the index. */
+/** Updates the user's index after Spool has committed with a separate index. */
+export interface IndexRefresher {
+  /** Called before an agent starts, which may commit. Waits a while if the index is locked. */
   beforeAgent(): Promise<void>;
-  /** Answers with what a commit from an index that was behind has taken out of HEAD, each once. */
+  /** Returns the files that a commit from a stale index has reverted. Each is returned once. */
   beforeCommit(): Promise<readonly string[]>;
   afterCommit(commit: string | null, refreshed: Refreshed): void;
   atEnd(): Promise<void>;
 }
 
-const patience = 12;
-const shortPatience = 4;
-const looksEveryMs = 250;
+const maxTries = 12;
+const maxTriesAtEnd = 4;
+const pollMs = 250;
 
-export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
-  const undone = new Set<string>();
+export const createIndexRefresher = (tree: WorkTree, emit: Emit): IndexRefresher => {
+  const reverted = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  let trying: Promise<unknown> | null = null;
-  let isSaid = false;
+  let pending: Promise<unknown> | null = null;
+  let isAnnounced = false;
   const say = (text: string) => emit({ type: 'notice', text });
 
   const tryNow = async (tries: number): Promise<Refreshed | null> => {
     const note = readIndexNote(tree);
     const refreshed = note && (await refreshIndex(tree, note, { tries }));
     if (refreshed?.kind !== 'refreshed') return refreshed;
-    isSaid = false;
-    if (refreshed.names.length > 0) say(`Index updated to the last commit: ${shown(refreshed.names)}.`);
-    for (const name of refreshed.undone) undone.add(name);
+    isAnnounced = false;
+    if (refreshed.names.length > 0) say(`Index updated to the last commit: ${formatNames(refreshed.names)}.`);
+    for (const name of refreshed.undone) reverted.add(name);
     if (refreshed.undone.length > 0)
-      say(`A commit from a stale index reverted committed work: ${shown(refreshed.undone)}.`);
+      say(`A commit from a stale index reverted committed work: ${formatNames(refreshed.undone)}.`);
     return refreshed;
   };
 
-  /** While an agent works: as soon as whoever holds the index lets it go. */
+  /** Tries again as soon as the index is unlocked. */
   const tryLater = () => {
     timer ??= setInterval(() => {
-      if (trying !== null || existsSync(`${tree.index}.lock`)) return;
-      trying = tryNow(0).then((refreshed) => {
-        trying = null;
+      if (pending !== null || existsSync(`${tree.index}.lock`)) return;
+      pending = tryNow(0).then((refreshed) => {
+        pending = null;
         if (refreshed?.kind !== 'behind') stop();
       });
-    }, looksEveryMs).unref();
+    }, pollMs).unref();
   };
   const stop = () => {
     clearInterval(timer);
@@ -54,30 +54,30 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
   };
   const pause = async () => {
     stop();
-    await trying;
+    await pending;
   };
 
   return {
     async beforeAgent() {
       await pause();
-      const refreshed = await tryNow(isSaid ? 0 : patience);
+      const refreshed = await tryNow(isAnnounced ? 0 : maxTries);
       if (refreshed?.kind !== 'behind') return;
-      if (!isSaid)
+      if (!isAnnounced)
         say(
           `${refreshed.why}, so the index does not include the last commit yet. If no git command is running, delete that file; the index is updated as soon as it is gone.`,
         );
-      isSaid = true;
+      isAnnounced = true;
       tryLater();
     },
     async beforeCommit() {
       await pause();
       await tryNow(0);
-      const names = [...undone];
-      undone.clear();
+      const names = [...reverted];
+      reverted.clear();
       return names;
     },
     afterCommit(commit, refreshed) {
-      if (refreshed.kind !== 'behind' || isSaid) return;
+      if (refreshed.kind !== 'behind' || isAnnounced) return;
       const which = commit === null ? 'the commit' : `commit ${commit.slice(0, 8)}`;
       say(
         `The index could not be updated after ${which}: ${refreshed.why}. Spool tries again before the next iteration.`,
@@ -85,7 +85,7 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
     },
     async atEnd() {
       await pause();
-      const refreshed = await tryNow(shortPatience);
+      const refreshed = await tryNow(maxTriesAtEnd);
       if (refreshed?.kind !== 'behind') return;
       say(
         `${refreshed.why}, so the index does not include the last commit. If no git command is running, delete that file; then run git reset, or start Spool again, before you commit.`,
@@ -94,4 +94,4 @@ export const keepIndex = (tree: WorkTree, emit: Emit): IndexKeeper => {
   };
 };
 
-const shown = (names: readonly string[]) => someOf(names.map(toUtf8));
+const formatNames = (names: readonly string[]) => someOf(names.map(toUtf8));

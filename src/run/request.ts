@@ -9,16 +9,16 @@ import type { Project } from '../store/project.ts';
 export interface RunSpec {
   readonly project: Project;
   readonly change: string;
-  /** What the user asks for besides the change; empty for nothing, or for the prompt of the interrupted run. */
+  /** What the user asks for in addition to the change. If empty, a resumed run uses its earlier prompt. */
   readonly prompt: string;
   readonly options: Options;
-  /** The settings that this call gives itself. A resumed run keeps its own value of all others. */
+  /** The settings that the caller sets explicitly. A resumed run keeps its own values of all others. */
   readonly explicit: ReadonlySet<FlagName>;
-  /** What the config file says for this change, by key, as it is written there. */
+  /** The values in the config file for this change, by key. */
   readonly fileSettings: FileSettings;
   /** Limit which variables of the environment reach agents and commands. */
   readonly passLists: readonly PassList[];
-  /** What paths in the settings are relative to. */
+  /** The folder that paths in the settings are relative to. */
   readonly cwd: string;
 }
 

@@ -8,25 +8,25 @@ import { differingIn } from '../trust/elsewhere.ts';
 import { hashOfAll, settingsOf, withFiles } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 
-/** Shows what a project would run, and asks whether it may. */
+/** Shows what a project would run, and asks the user to trust it. */
 export interface Consent {
   readonly say: (lines: readonly string[]) => void;
-  /** null where nobody may be asked. */
+  /** null when there is no one to ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
 }
 
 export interface TrustRequest {
   readonly project: Project;
   readonly config: Config;
-  /** The sources of what would run. */
+  /** The sources of the commands that would run. */
   readonly needed: ReadonlySet<string>;
   readonly env: NodeJS.ProcessEnv;
   readonly consent: Consent;
 }
 
 /**
- * Answers with what is needed when the user trusts all of it: asked once on a terminal, an error without one. Where
- * something is needed that is not trusted, all of the project that is not trusted is shown.
+ * Returns the needed settings if the user trusts all of them. Asks once on a terminal, and throws without one. If one of
+ * them is not trusted, all settings of the project that are not trusted are shown.
  */
 export const requireTrust = async (request: TrustRequest): Promise<readonly Judged[]> => {
   const { project, config, needed, env, consent } = request;
@@ -37,7 +37,7 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Judg
   const hash = hashOfAll(settings);
   if (pins === 'everything') {
     const lines = renderSettings(judge(wanted, []));
-    consent.say([`${trustVariable}=1: this project runs what it likes, unseen:`, ...lines]);
+    consent.say([`${trustVariable}=1: everything in this project is trusted without review:`, ...lines]);
     return judge(wanted, []);
   }
   if (pins.includes(hash)) return judge(wanted, []);
@@ -55,15 +55,15 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Judg
 };
 
 export interface CopiesRequest extends Omit<TrustRequest, 'consent'> {
-  /** What was trusted for these runs. */
+  /** The settings that were trusted for these runs. */
   readonly trusted: readonly Judged[];
-  /** Where the needed commands are about to run. */
+  /** The folder in which the needed commands are about to run. */
   readonly root: string;
-  /** The command that shows how a file there differs. */
+  /** Returns the command that shows how a file in `root` differs. */
   readonly howToSee: (path: string) => string;
 }
 
-/** Throws when a needed command would run a file in another folder that is not what the user has trusted. */
+/** Throws if a needed command would run a file in `root` that differs from the one that the user trusts. */
 export const checkCopies = ({ project, config, env, needed, trusted, root, howToSee }: CopiesRequest): void => {
   if (needed.size === 0 || pinsIn(env[trustVariable]) === 'everything') return;
   const known = [...trusted, ...readTrusted(env, project)];

@@ -10,22 +10,24 @@ import type { RunContext } from './context.ts';
 
 export type RestoreContext = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
 
-/** For how many of them the way back is shown. */
-const most = 3;
-/** A value that is longer is shown by git. */
-const longestValue = 200;
+const maxInstructions = 3;
+/** For a longer value, a git command that shows it is printed instead. */
+const maxValueLength = 200;
 
-/** How to put back what was changed of the goal, in one line each, for somebody in the folder where the agent works. */
-export const waysBack = async (context: RestoreContext, moved: readonly Tampering[]): Promise<string[]> => {
+/**
+ * Returns how to restore what was changed in the goal, one line each. Paths are relative to the folder of the agent.
+ */
+export const restoreInstructions = async (context: RestoreContext, moved: readonly Tampering[]): Promise<string[]> => {
   const wanted = new Map(moved.map((each) => [keyOf(each, context.guard), each]));
-  const ways: string[] = [];
-  for (const each of [...wanted.values()].slice(0, most)) ways.push(await wayBack(context, each));
-  return ways;
+  const instructions: string[] = [];
+  for (const each of [...wanted.values()].slice(0, maxInstructions))
+    instructions.push(await restoreInstruction(context, each));
+  return instructions;
 };
 
 const keyOf = (moved: Tampering, guard: Guard) => guard.expects(moved).key;
 
-const wayBack = async (context: RestoreContext, moved: Tampering): Promise<string> => {
+const restoreInstruction = async (context: RestoreContext, moved: Tampering): Promise<string> => {
   const { key } = context.guard.expects(moved);
   const { path, part } = splitKey(key);
   if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
@@ -36,12 +38,12 @@ const wayBack = async (context: RestoreContext, moved: Tampering): Promise<strin
   if (moved.kind !== 'task' && part === null)
     return commandLine('git', 'restore', `--source=${version.commit}`, '--', path);
   const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
-  if (value !== null && part?.startsWith('scripts.') && value.length <= longestValue)
+  if (value !== null && part?.startsWith('scripts.') && value.length <= maxValueLength)
     return `set ${keyName(key)} back to ${value}`;
   return `restore ${name} as in: ${commandLine('git', 'show', `${version.commit}:./${path}`)}`;
 };
 
-/** A commit that has the file as it should be; null when there is none. */
+/** Returns a commit with the expected version of the file; null if there is none. */
 export const expectedVersion = async (
   { tree, work, guard, plan }: RestoreContext,
   moved: Tampering,
@@ -49,13 +51,13 @@ export const expectedVersion = async (
   if (tree === null) return null;
   const expectation = guard.expects(moved);
   const path = pathIn(tree, join(work.root, splitKey(expectation.key).path));
-  return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: fitsTo(expectation) });
+  return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: matcherFor(expectation) });
 };
 
-/** As git names it. */
+/** Returns the path as git names it. */
 export const pathIn = (tree: WorkTree, file: string): string => relative(tree.root, file).replaceAll('\\', '/');
 
-const fitsTo = (expectation: Expectation) => (bytes: Buffer) => {
+const matcherFor = (expectation: Expectation) => (bytes: Buffer) => {
   switch (expectation.kind) {
     case 'hash':
       return hashOfVersion(expectation.key, bytes) === expectation.hash;

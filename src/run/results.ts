@@ -19,7 +19,10 @@ export interface ProvisionedWorkspace {
   readonly root: string;
 }
 
-/** Where git keeps the worktree: there once all that an agent needs is in it, with what git ignores of that. */
+/**
+ * Returns the path of the file that marks a worktree as set up and lists the ignored files that the setup has created. It
+ * is in the git folder of the worktree.
+ */
 const setupFileOf = async (worktree: string): Promise<string | null> => {
   const folder = await gitDirOf(worktree);
   if (folder === null) return null;
@@ -32,7 +35,7 @@ export const isProvisioned = async (worktree: string): Promise<boolean> => {
   return file !== null && existsSync(file);
 };
 
-/** Called when everything is there and no agent has worked yet. */
+/** Called after the setup, before an agent starts. */
 export const noteProvisioned = async (
   project: Project,
   workspace: ProvisionedWorkspace,
@@ -45,11 +48,11 @@ export const noteProvisioned = async (
   const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(toUtf8);
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
-  const baseline = isBare ? none : await takeBaseline(workspace.worktree, (path) => included.has(path));
+  const baseline = isBare ? emptyBaseline : await takeBaseline(workspace.worktree, (path) => included.has(path));
   writeOwn(file, JSON.stringify(baseline));
 };
 
-/** Ignored files in a worktree that would be lost with it. Bounded: of a new folder only its name. */
+/** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
 export const resultsIn = async (
   project: Project,
   change: string,
@@ -58,11 +61,14 @@ export const resultsIn = async (
   const file = await setupFileOf(workspace.worktree);
   const plans = planningPaths(project, change);
   const isKept = isPlannedCopy(project, workspace, plans);
-  return ignoredSince(workspace.worktree, file === null ? none : baselineIn(file), isKept);
+  return ignoredSince(workspace.worktree, file === null ? emptyBaseline : baselineIn(file), isKept);
 };
 
-/** What goes with a worktree although nobody has looked into it, a line for each kind. Asked before it is removed. */
-export const deletedWith = async (worktree: string): Promise<string[]> => {
+/**
+ * Returns a line for each kind of file that is deleted with the worktree without being checked. Called before it is
+ * removed.
+ */
+export const deletionNotices = async (worktree: string): Promise<string[]> => {
   const file = await setupFileOf(worktree);
   const outputs = await outputsIn(worktree);
   const large = file === null ? [] : baselineIn(file).folders.filter((folder) => existsSync(join(worktree, folder)));
@@ -74,7 +80,7 @@ export const deletedWith = async (worktree: string): Promise<string[]> => {
   ];
 };
 
-/** Whether a path of the worktree belongs to the copy of these plans, or is the same in the project. */
+/** Returns whether a path of the worktree is part of the copied plans, or identical to the file in the project. */
 export const isPlannedCopy =
   (project: Project, { worktree, root }: ProvisionedWorkspace, plans: readonly string[]) =>
   (path: string): boolean => {
@@ -82,10 +88,10 @@ export const isPlannedCopy =
     return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
   };
 
-export const staysFor = (results: readonly string[], where: string): string =>
+export const keptNotice = (results: readonly string[], where: string): string =>
   `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: ${commandLine('git', 'worktree', 'remove', '--force', where)}`;
 
-/** The patterns in .worktreeinclude; null when there is none. */
+/** Returns the patterns in .worktreeinclude; null if there is none. */
 export const includePatterns = (project: Project): Buffer | null => {
   const file = join(project.root, '.worktreeinclude');
   if (!existsSync(file)) return null;
@@ -107,10 +113,10 @@ const isCopy = (original: string, path: string): boolean => {
   );
 };
 
-const none: Baseline = { folders: [], files: {} };
+const emptyBaseline: Baseline = { folders: [], files: {} };
 
-/** A worktree of an older Spool has an empty file. */
-const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? none;
+/** The file is empty in a worktree that an older Spool created. */
+const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? emptyBaseline;
 
 const baseline: Shape<Baseline> = object<Baseline>({
   folders: wrongIs([], validItems(text)),

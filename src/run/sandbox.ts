@@ -9,9 +9,8 @@ import type { Sandbox } from '../process/sandbox.ts';
 import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 
-/** The sandbox of a run. */
 export interface RunSandbox {
-  /** Opens and tries it with the first plan that asks for it; null for a plan without one. */
+  /** Opens and tests the sandbox at the first call. Returns null for a plan without a sandbox. */
   open(plan: Pick<RunPlan, 'sandbox' | 'run'>, agents: readonly AgentChoice[]): Promise<Sandbox | null>;
   close(): Promise<void>;
 }
@@ -27,7 +26,7 @@ export const createRunSandbox = (
         refuseWidening(explicit);
         return null;
       }
-      opened ??= await openFor(
+      opened ??= await openSandboxFor(
         { project, options, cwd, env, stop },
         run,
         agents.map(({ harness }) => find(harness)),
@@ -38,7 +37,7 @@ export const createRunSandbox = (
   };
 };
 
-/** Whoever widens a sandbox believes that there is one. */
+/** Throws if the user widens a sandbox without using one. */
 export const refuseWidening = (asked: ReadonlySet<FlagName>): void => {
   const name = (['sandboxAllow', 'sandboxWrite'] as const).find((each) => asked.has(each));
   if (name !== undefined) throw userError('not-sandboxed', flagOf(name), envOf(name));
@@ -46,33 +45,32 @@ export const refuseWidening = (asked: ReadonlySet<FlagName>): void => {
 
 interface SandboxedRequest extends Pick<RunSpec, 'project' | 'options' | 'cwd'> {
   readonly env: NodeJS.ProcessEnv;
-  /** Aborted when the sandbox is not waited for any more. */
+  /** Aborted to stop waiting for the sandbox. */
   readonly stop: AbortSignal;
 }
 
-/** With what the user allows in it. */
-export const openFor = async (
+export const openSandboxFor = async (
   { project, options, cwd, env, stop }: SandboxedRequest,
   run: string,
   agents: readonly Harness[],
 ): Promise<Sandbox> => {
   const { openSandbox } = await import('../sandbox/sandbox.ts');
-  return openSandbox({ root: project.root, cwd, env, stop, run, agents, ...widenedBy(options, { cwd, env }) });
+  return openSandbox({ root: project.root, cwd, env, stop, run, agents, ...widenedAccess(options, { cwd, env }) });
 };
 
-/** No git is run that lies where agents can write, in this run or an earlier one like it. */
+/** Keeps Spool from running a git program in a folder to which agents can write. */
 export const distrustWritable = (
   options: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
   { cwd, env }: Pick<SandboxedRequest, 'cwd' | 'env'>,
   agents: readonly Harness[],
 ): void =>
   distrust([
-    ...widenedBy(options, { cwd, env }).write,
+    ...widenedAccess(options, { cwd, env }).write,
     ...agents.flatMap(({ sandbox }) => sandbox?.data(env.HOME || homedir(), env) ?? []),
   ]);
 
-/** What the user allows in a sandbox. */
-export const widenedBy = (
+/** Returns the hosts and paths that the user allows in a sandbox. */
+export const widenedAccess = (
   { sandboxAllow, sandboxWrite }: Pick<Options, 'sandboxAllow' | 'sandboxWrite'>,
   { cwd, env }: Pick<SandboxedRequest, 'cwd' | 'env'>,
 ) => ({

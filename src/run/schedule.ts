@@ -1,9 +1,9 @@
 export interface Schedule<Item, Result> {
-  /** How many run at the same time, at most. */
+  /** The maximum number of items that run at the same time. */
   readonly parallel: number;
-  /** Whether two items must not run at the same time. */
+  /** Returns whether two items must not run at the same time. */
   readonly conflict: (one: Item, other: Item) => boolean;
-  /** Called once for an item that could run, but has to wait for another one. */
+  /** Called once for an item that has to wait for another one. */
   readonly onBlocked: (item: Item, by: Item) => void;
   readonly run: (item: Item) => Promise<Result>;
   /** Once it returns true, nothing more is started. */
@@ -16,7 +16,7 @@ interface Scheduled<Item, Result> {
   readonly notStarted: readonly Item[];
 }
 
-/** Runs the items of a queue, in its order as far as conflicts allow. Resolves when all that were started have ended. */
+/** Runs the items of a queue, in order as far as conflicts allow. Resolves when all started items have ended. */
 export const schedule = async <Item, Result>(
   queue: readonly Item[],
   { parallel, conflict, onBlocked, run, isStopped }: Schedule<Item, Result>,

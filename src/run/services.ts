@@ -10,7 +10,7 @@ import type { TrustedRuns } from './trust.ts';
 /** What a run needs from its caller: a command line, a page, a program. */
 export interface RunServices {
   readonly env: NodeJS.ProcessEnv;
-  /** The process that owns the run, for those who look at it from elsewhere. */
+  /** The process that owns the run, shown by other processes. */
   readonly pid: number;
   /** The caller is Spool itself, and not a program that uses it as a library. */
   readonly ownsProcess: boolean;
@@ -33,23 +33,26 @@ export interface RunServices {
 /** Shows a run. */
 export interface Reporter {
   readonly onEvent: OnRunEvent;
-  /** Called with what belongs to no event. */
+  /** Called with messages that belong to no event. */
   readonly warn: (text: string) => void;
   /** Resolves when the reporter can take more; null when it can now. Resolves at once when `stop` is aborted. */
   readonly drained: (stop: AbortSignal) => Promise<void> | null;
 }
 
 export interface Person {
-  /** Whether an interrupted run that was started elsewhere is to be resumed. */
+  /** Asks whether to resume an interrupted run that was started elsewhere. */
   agreesToResume(view: RunView): Promise<boolean>;
-  /** When to stop instead, as `--until` takes it; null when the person gave no answer. `passed` says when the run was to stop. */
+  /**
+   * Asks for a new time to stop, in the format of `--until`; null without an answer. `passed` is the time that has
+   * passed.
+   */
   chooseUntil(passed: string): Promise<string | null>;
 }
 
 export interface Batch {
-  /** What the others have used so far. */
+  /** Returns the usage of the other runs so far. */
   usageOfOthers(): Usage | null;
-  /** Runs work that only one of them may do at a time. */
+  /** Runs work that only one run may do at a time. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Agents that keep a database get a separate one. */
   readonly isolateAgentData: boolean;

@@ -37,7 +37,7 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
   };
 };
 
-/** Where agents that share one database otherwise, and lock each other out of it, keep one of their own. */
+/** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {
   const folder = join(ralphFolder(project, plan.change), 'agent');
   createFolder(folder);

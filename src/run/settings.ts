@@ -2,24 +2,27 @@ import type { FileSettings } from '../config/resolve.ts';
 import { configKeys, type FlagName } from '../config/flags.ts';
 import type { SettingsAtStart } from '../ralph/events.ts';
 
-/** The settings that the config file has changed since a run began, less those that a flag or a variable decides. */
+/**
+ * Returns the settings that have changed in the config file since a run began, except those set by a flag or a
+ * variable.
+ */
 export const changedSince = (then: SettingsAtStart, file: FileSettings, asked: ReadonlySet<FlagName>): FlagName[] =>
   configKeys.filter(
-    (name) => !asked.has(name) && !then.explicit.includes(name) && written(then.file[name]) !== written(file[name]),
+    (name) =>
+      !asked.has(name) && !then.explicit.includes(name) && formatValue(then.file[name]) !== formatValue(file[name]),
   );
 
-/** One line that names each of them. */
 export const describeChanged = (
   changed: readonly FlagName[],
   then: SettingsAtStart['file'],
   now: FileSettings,
 ): string => {
-  const each = changed.map((name) => `${name} is now ${written(now[name])} (was ${written(then[name])})`);
+  const each = changed.map((name) => `${name} is now ${formatValue(now[name])} (was ${formatValue(then[name])})`);
   return `.spool/config.json has changed since this run began: ${each.join(', ')}.`;
 };
 
-/** As it stands in the file; a list of one is as good as that one. */
-const written = (value: unknown): string => {
+/** Formats a value as JSON. A list with one item equals the item. */
+const formatValue = (value: unknown): string => {
   if (value === undefined) return 'not set';
   return JSON.stringify(Array.isArray(value) && value.length === 1 ? value[0] : value);
 };

@@ -19,10 +19,13 @@ import type { RunServices } from './services.ts';
 import { announceUnsettled } from './unsettled.ts';
 import { releaseWorkspace } from './workspace.ts';
 
-/** Names of guarded files that are announced, at most. */
+/** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;
 
-/** Runs a change until it is done, or until something ends the run. Rejects before anything is written when the user got something wrong. */
+/**
+ * Runs a change until it is done, or until something ends the run. If the user got something wrong, it rejects before
+ * anything is written.
+ */
 export const startRun = (given: RunSpec, services: RunServices): Promise<RunResult> =>
   inGitScope(() => startInScope(given, services));
 
@@ -41,7 +44,6 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   }
 };
 
-/** From the first event of a run to its result. */
 const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
   const { project, plan, workspace, emit, view, trusted, options } = context;
   const notify = createNotify(context);
@@ -59,13 +61,15 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
     await notify(ended);
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };
   } catch (error) {
-    // The run can be resumed, so its state stays; but notify is still called.
+    // The run can be resumed, so its state is not changed.
     await notify({ ...view(), status: 'failed', cause: null, detail: systemProblem(error) });
     throw error;
   }
 };
 
-/** The next goal starts without what the agent was allowed to change in this one. */
+/**
+ * Deletes the recorded goal, so that the next run of the change starts with a new one, and records the verified commit.
+ */
 const recordComplete = async ({ project, plan, workspace, env }: RunContext): Promise<void> => {
   const folder = recordFolder(project, plan.change, env);
   createFolder(folder);

@@ -48,7 +48,7 @@ export const checkTask = async (
   if (countTasks(tasks).total === 0) throw userError('no-tasks', change.tasksFile, 'has no tasks');
 };
 
-/** What the prompt says about the files of the change. */
+/** Describes the files of the change for the prompt. */
 export const describeFiles = (change: Change, root: string) => {
   const files = change.files(root);
   return {
@@ -60,8 +60,8 @@ export const describeFiles = (change: Change, root: string) => {
 };
 
 /**
- * Reads the proposal and the module again for every iteration, so that the next one gets the user's edits. An edit that
- * an agent may have made is left out until it is accepted: the expected version is used instead.
+ * Reads the proposal and the module again for every iteration, to include the user's edits. An edit that an agent may have
+ * made is ignored until it is accepted: the expected version is used instead.
  */
 export const createTaskReader = (
   context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,

@@ -23,13 +23,13 @@ import { agentsOf, type Planned, planRun } from './plan.ts';
 import type { RunSpec } from './request.ts';
 
 export interface TrustedRuns {
-  /** Throws when a run, as it is planned in the end, would take something from the project that was not asked about. */
+  /** Throws if the final plan of a run uses a setting of the project that was not trusted. */
   check(run: OneRun): void;
-  /** Throws when a command of the config file would run a file in a worktree that is not the trusted one. */
+  /** Throws if a command of the config file would run a file in a worktree that differs from the trusted one. */
   checkIn(root: string, run: OneRun, key: Exclude<CommandKey, 'notify'>): void;
-  /** Where each command of a run comes from. */
+  /** Returns where each command of a run comes from. */
   originsOf(run: OneRun): readonly CommandOrigin[];
-  /** The scripts behind a command of the config file that are not what they were when it was trusted. */
+  /** Returns the scripts of a command of the config file that have changed since it was trusted. */
   changedScripts(change: string, key: CommandKey): readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface OneRun {
   readonly change: string;
   readonly options: Options;
   readonly plan: Pick<RunPlan, 'agents' | 'gate'>;
-  /** The run that it goes on with. */
+  /** The run that it resumes. */
   readonly previous: Planned['previous'];
 }
 
@@ -45,21 +45,20 @@ interface TrustRequest {
   readonly project: Project;
   readonly config: Config;
   readonly specs: readonly RunSpec[];
-  /** How many run at the same time, each in a worktree. */
+  /** The number of runs at the same time, each in a worktree. */
   readonly parallel: number;
   readonly env: NodeJS.ProcessEnv;
   readonly find: (name: string) => Harness;
   readonly consent: Consent;
-  /** The flag or variable by which the user has given a setting. */
+  /** Returns the flag or variable by which the user has set a value. */
   readonly givenBy: (name: FlagName) => string;
 }
 
-/** What one run takes from the project depends on the settings of its call, too. */
 interface TrustContext extends TrustRequest {
   readonly explicit: ReadonlySet<FlagName>;
 }
 
-/** What these runs take from the project is trusted, or nothing is started. */
+/** Asks the user to trust the settings of the project that these runs use. Throws if they are not trusted. */
 export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
   const { project, config, specs, env, consent } = given;
   const request = { ...given, explicit: specs[0]?.explicit ?? new Set<FlagName>() };
@@ -79,11 +78,11 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
     },
     checkIn: (root, run, key) => {
       const sources = neededBy(request, run);
-      const isMeant = (source: string) =>
+      const isRelevant = (source: string) =>
         key === 'harness'
           ? run.plan.agents.some(({ harness }) => source === sourceOf(`harnesses.${harness}`))
           : source === sourceFor(config, run.change, key);
-      const needed = new Set(sources.filter(isMeant));
+      const needed = new Set(sources.filter(isRelevant));
       const howToSee = (path: string) => {
         const files = [join(project.root, path), join(root, path)];
         const [here, there] = files.map((file) => (existsSync(file) ? relative(project.root, file) : '/dev/null'));
@@ -110,14 +109,14 @@ const plannedRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<OneRun
   return { change, options, plan, previous };
 };
 
-/** The sources of what a run takes from the project. */
+/** Returns the sources of the settings that a run uses. */
 const neededBy = (request: TrustContext, { change, options, plan, previous }: OneRun): string[] => {
   const { config, explicit, specs, parallel } = request;
   const hasWorktree =
     options.worktree || (specs.length > 1 && parallel > 1) || Boolean(previous?.view.workspace?.worktree);
   const uses: Readonly<Record<CommandKey, boolean>> = {
     harness: true,
-    // A resumed run keeps its own commands, unless the file has others now.
+    // A resumed run keeps its own commands, unless they have changed in the file.
     verify: JSON.stringify(plan.gate.verify) === JSON.stringify(options.verify),
     worktreeSetup: hasWorktree,
     notify: true,
@@ -131,7 +130,7 @@ const neededBy = (request: TrustContext, { change, options, plan, previous }: On
   ];
 };
 
-/** What the file says of a change wins over what it says of all. */
+/** Settings for a change override those for all changes. */
 export const sourceFor = ({ changes }: Config, change: string, key: CommandKey): string => {
   const prefix = prefixFor(changes, change);
   const isSpecial = prefix !== undefined && changes.get(prefix)!.values[key] !== undefined;

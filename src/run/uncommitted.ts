@@ -3,25 +3,25 @@ import type { Notes } from '../store/notes.ts';
 import { flag, object, pairOf, required, text, validItems } from '../text/shape.ts';
 import type { Uncommitted } from '../ralph/events.ts';
 
-/** Work of a run that is in no commit, by the names that git gave. It is kept with the run, for when that is resumed. */
+/** The uncommitted work of a run, by git names. Saved with the run, for when it is resumed. */
 export interface Ledger {
-  /** What goes into the next commit that succeeds. */
+  /** Returns the files for the next commit. */
   owed(): string[];
   all(): string[];
   add(names: readonly string[], about: Reason): void;
   remove(names: readonly string[]): void;
-  /** What there is to say of these. */
+  /** Groups these files by the reason why they are not committed. */
   report(names: ReadonlySet<string>): Uncommitted[];
 }
 
 interface Reason {
   readonly why: string;
-  /** It is the run's own work, and nothing but this was in the way of committing it. */
+  /** It is the run's own work, and is committed as soon as `why` no longer applies. */
   readonly owed: boolean;
 }
 
-/** More are counted, but not named. */
-const mostNamed = 20;
+/** Further files are only counted. */
+const maxNames = 20;
 
 export const openLedger = (notes: Notes): Ledger => {
   const open = new Map(entries(notes.read('uncommitted.json')));
@@ -30,7 +30,7 @@ export const openLedger = (notes: Notes): Ledger => {
       if (open.size === 0) notes.remove('uncommitted.json');
       else notes.write('uncommitted.json', [...open]);
     } catch {
-      // A disk that is full: what is written next says so.
+      // The disk may be full. The next write fails with the error.
     }
   };
   return {
@@ -51,7 +51,7 @@ export const openLedger = (notes: Notes): Ledger => {
       for (const [name, { why }] of open) if (names.has(name)) files.set(why, [...(files.get(why) ?? []), name]);
       return [...files].map(([why, each]) => ({
         why,
-        files: each.map(toUtf8).toSorted().slice(0, mostNamed),
+        files: each.map(toUtf8).toSorted().slice(0, maxNames),
         count: each.length,
       }));
     },

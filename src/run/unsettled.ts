@@ -7,25 +7,27 @@ import { describeTampering } from '../guard/guard.ts';
 import { ralphFolder } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { beatMs } from './emitter.ts';
+import { saveIntervalMs } from './emitter.ts';
 import type { RunContext } from './context.ts';
-import { pathIn, type RestoreContext, waysBack } from './restore.ts';
+import { pathIn, type RestoreContext, restoreInstructions } from './restore.ts';
 
-/** Until when the Spool of the last run may have lived: it writes its state down again and again. */
+/**
+ * Returns the latest time at which the Spool of the last run may have been running. It saves its state at intervals.
+ */
 export const lastActivityOf = (project: Project, change: string): number | null => {
   const stats = statSync(join(ralphFolder(project, change), 'state.json'), { throwIfNoEntry: false });
-  return stats === undefined ? null : stats.mtimeMs + beatMs;
+  return stats === undefined ? null : stats.mtimeMs + saveIntervalMs;
 };
 
 interface CrashedRun {
   readonly tree: WorkTree | null;
   readonly work: Project;
   readonly lastActivityMs: number | null;
-  /** How many processes of it were still there. */
+  /** The number of its processes that were still running. */
   readonly leftovers: number;
 }
 
-/** What was committed after that, and no agent was left, is a person's. */
+/** Returns a function that tells whether a path was committed after the run, when no agent was left: by the user. */
 export const commitsSince =
   ({ tree, work, lastActivityMs, leftovers }: CrashedRun) =>
   async (path: string): Promise<boolean> =>
@@ -34,13 +36,13 @@ export const commitsSince =
     lastActivityMs !== null &&
     wasCommittedSince(tree, pathIn(tree, join(work.root, path)), lastActivityMs);
 
-/** Says what is not as it should be before the first agent starts, and both ways to put that right. */
+/** Announces changes to the goal that are neither restored nor accepted, before the first agent starts. */
 export const announceUnsettled = async (context: RestoreContext & Pick<RunContext, 'emit'>): Promise<void> => {
   const { guard, plan, emit } = context;
   const [first, ...more] = guard.unsettled;
   if (first === undefined) return;
-  const [way] = await waysBack(context, [first]);
+  const [instruction] = await restoreInstructions(context, [first]);
   const others = more.length === 0 ? '' : ` (and ${pluralise(more.length, 'more change')})`;
-  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeTampering(first)}${others}. To restore it: ${way}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
+  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeTampering(first)}${others}. To restore it: ${instruction}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
   emit({ type: 'notice', text });
 };

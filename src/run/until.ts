@@ -5,7 +5,10 @@ import { interruptedRun } from './origin.ts';
 import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 
-/** A resumed run whose --until has passed would end before it begins: asks the person for a new one, and throws when there is no one to ask. */
+/**
+ * A resumed run whose --until has passed would end at once. Asks the user for a new time, and throws when there is no
+ * one to ask.
+ */
 export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices): Promise<RunSpec> => {
   const passed = await passedUntil(spec, env);
   if (passed === null) return spec;
@@ -19,7 +22,7 @@ export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices):
   return { ...spec, options: { ...options, until }, explicit: new Set([...explicit, 'until' as const]) };
 };
 
-/** null while it is still to come, and for a run that would not be resumed. */
+/** Returns null if --until has not passed, or if no run would be resumed. */
 const passedUntil = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Date | null> => {
   if (spec.options.fresh || spec.explicit.has('until')) return null;
   const view = await interruptedRun(spec, env);

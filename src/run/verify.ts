@@ -4,13 +4,13 @@ import { passed } from '../process/scope.ts';
 import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
-import { openTasks as openOf } from '../changes/tasks.ts';
+import { openTasks as findOpenTasks } from '../changes/tasks.ts';
 import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
 import { passes } from '../ralph/gate.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { gitCeilingEnv, iterationFile, ensureRunState, type RunContext } from './context.ts';
-import { type RestoreContext, waysBack } from './restore.ts';
+import { type RestoreContext, restoreInstructions } from './restore.ts';
 
 type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
 
@@ -31,24 +31,24 @@ type CommandContext = Pick<
   | 'elapsedMs'
 >;
 
-/** Checks what must hold before a promise is believed: what is cheap to check first, then the verify commands. */
+/** Checks whether a promise counts: quick checks first, then the verify commands. */
 export const createGate =
   (context: GateContext): LoopHost['gate'] =>
   async (iteration, { completionFound: promised, error }) => {
     const { gate } = context.plan;
-    const watches = promised && !gate.allowTampering;
+    const isGuarded = promised && !gate.allowTampering;
     const seen = context.guard.after();
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
-    // What a person has changed meanwhile is part of the goal, and not the agent's doing.
+    // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
     const openTasks = promised && gate.requireTasks ? await openTasksOf(context) : [];
-    const cheap = openTasks.length + conflicts.length === 0 && !(watches && seen.length > 0);
-    const { runs, meanwhile } = cheap
-      ? await runCommands(context, { iteration, watches })
+    const quickChecksPass = openTasks.length + conflicts.length === 0 && !(isGuarded && seen.length > 0);
+    const { runs, meanwhile } = quickChecksPass
+      ? await runCommands(context, { iteration, isGuarded })
       : { runs: [], meanwhile: [] };
     ensureRunState(context);
-    // Once more: something that the agent left behind may have been at work in the meantime.
-    const moved = watches ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
+    // Checked again, because a process that the agent left behind may have changed files in the meantime.
+    const moved = isGuarded ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
     const found = {
       ...(await tamperingOf(context, moved, seen)),
       openTasks: openTasks.slice(0, maxListed),
@@ -63,7 +63,7 @@ const unique = (moved: readonly Tampering[]): Tampering[] => [
   ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
 ];
 
-/** What was changed, whoever did, and both ways to put that right. */
+/** Describes what was changed in the goal, and how to restore or accept it. */
 const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
   const isAgents = new Set(byAgent.map(describeTampering));
   const sentence = (each: Tampering) => {
@@ -74,7 +74,7 @@ const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[],
   return {
     tampering: moved.slice(0, maxListed).map(sentence),
     tamperingCount: moved.length,
-    restore: await waysBack(context, moved),
+    restore: await restoreInstructions(context, moved),
     accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
   } satisfies Partial<GateReport>;
 };
@@ -90,30 +90,32 @@ const openTasksOf = async ({
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
-  return openOf(tasks).map(({ title }) => (title.length > longestTitle ? `${title.slice(0, longestTitle)}…` : title));
+  return findOpenTasks(tasks).map(({ title }) =>
+    title.length > maxTitleLength ? `${title.slice(0, maxTitleLength)}…` : title,
+  );
 };
 
-const longestTitle = 200;
+const maxTitleLength = 200;
 
 interface Verifying {
   readonly iteration: number;
-  /** Nothing is run once the goal has moved. */
-  readonly watches: boolean;
+  /** Whether to stop as soon as the goal has changed. */
+  readonly isGuarded: boolean;
 }
 
-/** `meanwhile` is what an earlier command has moved of the goal: it may have rewritten the script of the next one. */
-const runCommands = async (context: CommandContext, { iteration, watches }: Verifying) => {
+/** `meanwhile` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
+const runCommands = async (context: CommandContext, { iteration, isGuarded }: Verifying) => {
   const { verify } = context.plan.gate;
   if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
   let meanwhile: readonly Tampering[] = [];
   const mayRun = () => {
-    if (watches) meanwhile = context.guard.check();
+    if (isGuarded) meanwhile = context.guard.check();
     return meanwhile.length === 0;
   };
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
-    runs.push(await runTwice(context, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
+    runs.push(await runWithRetry(context, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
   }
   return { runs, meanwhile };
 };
@@ -123,21 +125,21 @@ interface Attempt {
   readonly mayRun: () => boolean;
 }
 
-/** A command that is red is run once more before it is believed. */
-const runTwice = async (context: CommandContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
+/** Retries a failing command once. */
+const runWithRetry = async (context: CommandContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
   const started = performance.now();
   const first = await runOnce(context, command, name);
-  const red = first.outcome === 'failed' || first.outcome === 'timed-out';
-  const again = red && leftMs(context) > 0 && mayRun();
-  const last = again ? await runOnce(context, command, `${name}-again`) : first;
+  const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const isRetried = hasFailed && remainingMs(context) > 0 && mayRun();
+  const last = isRetried ? await runOnce(context, command, `${name}-again`) : first;
   const durationMs = Math.round(performance.now() - started);
   const { exitCode } = last;
   if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
-  return { command, outcome: again ? 'flaky' : 'passed', exitCode, durationMs, tail: again ? first.tail : '' };
+  return { command, outcome: isRetried ? 'flaky' : 'passed', exitCode, durationMs, tail: isRetried ? first.tail : '' };
 };
 
-/** What the limits of the run leave for a gate. */
-const leftMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
+/** Returns how much time the limits of the run leave for the gate. */
+const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
 const runOnce = (context: CommandContext, command: string, name: string) => {
@@ -148,7 +150,7 @@ const runOnce = (context: CommandContext, command: string, name: string) => {
     env: { ...passed(env), ...gitCeilingEnv(context.workspace) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
-    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, leftMs(context))),
+    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
     stopGraceMs: options.stopGrace,
     stopSignals,
     redactor,

@@ -12,9 +12,9 @@ import type { Work, LoopHost } from '../ralph/loop.ts';
 import { oneLine } from '../text/format.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
-import { noteLeftBehind, recallWhatIsOpen } from './crashed.ts';
+import { recordLeftBehind, recallUncommitted } from './crashed.ts';
 import type { RunContext } from './context.ts';
-import { keepIndex } from './refresh.ts';
+import { createIndexRefresher } from './refresh.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { openLedger } from './uncommitted.ts';
 
@@ -28,7 +28,7 @@ const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
   readonly uncommitted: LoopHost['uncommitted'];
-  /** Others may change files between two iterations: the next one takes a new snapshot first. */
+  /** Makes the next iteration take a new snapshot, because files may have changed since the last one. */
   invalidate(): void;
 }
 
@@ -36,18 +36,18 @@ type WorkContext = CommitContext &
   SnapshotContext &
   Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env'>;
 
-/** Counts what an iteration does to the work tree, saves it as a checkpoint, and commits it. */
+/** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
 export const createWork = (context: WorkContext): WorkTracker => {
   const { tree, emit } = context;
   if (tree === null)
     return { track: async () => async () => nothing, uncommitted: async () => [], invalidate: () => {} };
-  if (context.plan.commit) sayWhereCommitsGo(tree, emit);
-  const named = new Set<string>();
-  const index = keepIndex(tree, emit);
+  if (context.plan.commit) warnIfDetached(tree, emit);
+  const announced = new Set<string>();
+  const index = createIndexRefresher(tree, emit);
   const ledger = openLedger(context.notes);
-  const complain = complainer(tree, emit);
+  const reportProblem = createProblemReporter(tree, emit);
   const touched = new Set<string>();
-  const loose: IterationWork['loose'] = [];
+  const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
   let known: Snapshot | null = null;
   let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
@@ -58,35 +58,35 @@ export const createWork = (context: WorkContext): WorkTracker => {
     track: async (iteration) => {
       await index.beforeAgent();
       if (opened === null) {
-        if (context.plan.commit) await recallWhatIsOpen(context, tree, ledger);
+        if (context.plan.commit) await recallUncommitted(context, tree, ledger);
         opened = await open(context, tree);
         const { crashedTree, unsureSince, snapshots } = opened;
         known = await snapshots.take();
         if (known !== null && unsureSince !== null)
-          await noteLeftBehind({ ...context, tree, ledger }, unsureSince, known.id);
+          await recordLeftBehind({ ...context, tree, ledger }, unsureSince, known.id);
         if (known !== null && crashedTree !== null) known = { ...known, id: crashedTree };
-        // What an interrupted iteration left in a worktree is its work, not a person's.
+        // Changes that an interrupted iteration left in a worktree are its work, not the user's.
         if (known !== null && context.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
       }
       const { checkpoints, snapshots } = opened;
       const before = known ?? (await snapshots.take());
       known = null;
       if (before === null) {
-        await complain(snapshots);
+        await reportProblem(snapshots);
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
-      const shared = { tree, snapshots, index, checkpoints, named, ledger, touched, loose, dirtyAtStart };
+      const shared = { tree, snapshots, index, checkpoints, announced, ledger, touched, detachedCommits, dirtyAtStart };
       const iterationWork = { ...context, ...shared, iteration, before };
       return async () => {
         const after = await snapshots.take();
         if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
         const work = after && (await workSince(iterationWork, after));
         if (work === null) {
-          await complain(snapshots);
+          await reportProblem(snapshots);
           return nothing;
         }
-        // Where nothing was committed, and so no hook ran, the next iteration begins with what this one has left.
+        // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
         if (work.commit === null && work.commitProblem === null) known = after;
         return work;
       };
@@ -96,26 +96,32 @@ export const createWork = (context: WorkContext): WorkTracker => {
       await index.atEnd();
       if (!context.plan.commit || opened === null) return [];
       const { snapshots } = opened;
-      const leftOut = uncommittedOf(snapshots.leftOut());
-      if (ledger.all().length + touched.size === 0) return leftOut;
+      const skipped = uncommittedOf(snapshots.skipped());
+      if (ledger.all().length + touched.size === 0) return skipped;
       const now = await snapshots.take();
       const open = now && (await between(tree.root, now.head ?? now.id, now.id));
       const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
       const known = new Set(ledger.all());
       const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
       ledger.add(lost, { why: 'HEAD does not have it', owed: false });
-      return [...ledger.report(new Set(ledger.all().filter(isOpen))), ...leftOut, ...(await looseOf(tree, loose))];
+      return [
+        ...ledger.report(new Set(ledger.all().filter(isOpen))),
+        ...skipped,
+        ...(await commitsOnNoBranch(tree, detachedCommits)),
+      ];
     },
   };
 };
 
-/** What differs from HEAD, by name: `100644 <id>`. */
+/** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */
 const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
   const open = head === null ? null : await between(tree.root, head, id);
   return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
 };
 
-/** What git cannot add, what is too large for a checkpoint, and what looks like a secret, is in no commit either. */
+/**
+ * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
+ */
 const uncommittedOf = (leftOut: readonly SkippedPath[]): Uncommitted[] => {
   const of = (kind: SkippedPath['kind']) => leftOut.filter((each) => each.kind === kind);
   const secrets = of('secret');
@@ -129,10 +135,13 @@ const uncommittedOf = (leftOut: readonly SkippedPath[]): Uncommitted[] => {
     }));
 };
 
-/** Commits of the run that no branch has. */
-const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<Uncommitted[]> => {
+/** Returns the commits of the run that are on no branch. */
+const commitsOnNoBranch = async (
+  tree: WorkTree,
+  detachedCommits: IterationWork['detachedCommits'],
+): Promise<Uncommitted[]> => {
   const found: Uncommitted[] = [];
-  for (const { commit, names } of loose) {
+  for (const { commit, names } of detachedCommits) {
     if (await isOnBranch(tree.root, commit)) continue;
     const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}`;
     found.push({ why, files: names.slice(0, 20).map(toUtf8), count: names.length });
@@ -140,18 +149,18 @@ const looseOf = async (tree: WorkTree, loose: IterationWork['loose']): Promise<U
   return found;
 };
 
-/** An agent has deleted it. */
+/** Returns whether .git was deleted. */
 const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitDir);
 
-/** Says that git cannot be asked; once when it will not be asked any more. */
-const complainer = (tree: WorkTree, emit: RunContext['emit']): ((snapshots: Snapshots) => Promise<void>) => {
-  let isSaid = false;
+/** Returns a function that reports why git failed. A permanent problem is reported once. */
+const createProblemReporter = (tree: WorkTree, emit: RunContext['emit']): ((snapshots: Snapshots) => Promise<void>) => {
+  let isAnnounced = false;
   return async (snapshots) => {
     const why = await whyNoGit(tree.root);
     const last = isGone(tree) ? gone : why && refused(why);
     if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
-    if (!isSaid) emit({ type: 'notice', text: last });
-    isSaid = true;
+    if (!isAnnounced) emit({ type: 'notice', text: last });
+    isAnnounced = true;
   };
 };
 
@@ -160,8 +169,8 @@ const refused = (why: string): string =>
 
 const gone = '.git was deleted: changes are no longer tracked or committed.';
 
-const sayWhereCommitsGo = (tree: WorkTree, emit: RunContext['emit']): void => {
-  // Without asking git. In the middle of a rebase nothing is committed.
+const warnIfDetached = (tree: WorkTree, emit: RunContext['emit']): void => {
+  // Does not run git. Nothing is committed during a rebase.
   if (!isDetached(tree) || operationInProgress(tree) !== null) return;
   emit({
     type: 'notice',
@@ -172,9 +181,9 @@ const sayWhereCommitsGo = (tree: WorkTree, emit: RunContext['emit']): void => {
 interface Opened {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
-  /** What an iteration that was cut off began with, where all that has changed since is its work; null otherwise. */
+  /** The tree at the start of an interrupted iteration, if all changes since are its work; null otherwise. */
   readonly crashedTree: string | null;
-  /** The same, where a person may have changed something since. */
+  /** The same, if the user may have changed files since. */
   readonly unsureSince: string | null;
 }
 
@@ -186,13 +195,13 @@ const open = async (context: WorkContext, tree: WorkTree): Promise<Opened> => {
     record: checkpointRecorder(context.project, plan.change, context.env),
   });
   const last = crashedMidIteration ? checkpoints.lastTree() : null;
-  // In a worktree of its own, what an iteration that was cut off has left is nobody else's.
   const snapshots = createSnapshots(context, tree, checkpoints.found);
+  // In a worktree, all changes since an interrupted iteration began are its own.
   if (workspace.worktree !== null) return { snapshots, checkpoints, crashedTree: last, unsureSince: null };
   return { snapshots, checkpoints, crashedTree: null, unsureSince: plan.commit ? last : null };
 };
 
-/** null when git cannot tell. */
+/** Returns null if git fails. */
 const workSince = async (
   work: IterationWork & { readonly touched: Set<string> },
   after: Snapshot,
@@ -200,13 +209,13 @@ const workSince = async (
   const { tree, snapshots, before, checkpoints, iteration } = work;
   const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
   if (all === null) return null;
-  const changes = all.filter(({ name }) => !snapshots.isLeftOut(name));
+  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
   for (const { name, nested, after: now } of changes)
     if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
   const inside = snapshots.inside([before, after], changes);
   const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
-  if (checkpoint === null) work.emit({ type: 'notice', text: 'git refuses to keep a checkpoint of this iteration.' });
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
   if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
   return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
 };

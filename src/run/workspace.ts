@@ -36,23 +36,23 @@ import { oneLine } from '../text/format.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { commandLine } from '../text/shell-words.ts';
 import {
-  deletedWith,
+  deletionNotices,
   includePatterns,
   isPlannedCopy,
   isProvisioned,
   noteProvisioned,
   resultsIn,
   type ProvisionedWorkspace,
-  staysFor,
+  keptNotice,
 } from './results.ts';
 import type { RunSpec } from './request.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
 export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'options'> {
   readonly env: NodeJS.ProcessEnv;
-  /** Where the run was before it was interrupted. */
+  /** The workspace of the run before it was interrupted. */
   readonly previous: Workspace | null;
-  /** Where the prompts and the logs of this run go. */
+  /** The folder with the prompts and logs of this run. */
   readonly folder: string;
   readonly stopSignals: StopSignals;
   readonly redactor: Redactor;
@@ -61,7 +61,9 @@ export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | '
   readonly checkSetup: ProvisionRequest['checkSetup'];
 }
 
-/** Where agents work: the project's own folder, there on a branch, or a linked work tree with a branch of its own. */
+/**
+ * Opens the folder in which agents work: the project itself, optionally on a branch, or a worktree with its own branch.
+ */
 export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspace> => {
   const { project, options, previous, change } = request;
   if (options.worktree || previous?.worktree)
@@ -69,24 +71,28 @@ export const openWorkspace = async (request: WorkspaceRequest): Promise<Workspac
   const branch = options.branch ?? previous?.branch ?? null;
   if (branch !== null) {
     const isNew = !(await branchExists(project.root, branch));
-    checkedOut(request, branch, await switchTo(project.root, branch));
-    await keepBase(request, branch, isNew);
+    reportCheckout(request, branch, await switchTo(project.root, branch));
+    await recordBranchBase(request, branch, isNew);
   }
   return { root: project.root, branch, worktree: null };
 };
 
-/** Agents can write to the settings of git: where a branch is to be landed is recorded before they work on it. */
-const keepBase = async ({ project, change, env }: WorkspaceRequest, branch: string, isNew: boolean): Promise<void> => {
+/** Records the base of a branch before agents work on it, because they can write to the git config. */
+const recordBranchBase = async (
+  { project, change, env }: WorkspaceRequest,
+  branch: string,
+  isNew: boolean,
+): Promise<void> => {
   const folder = recordFolder(project, change, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
   recordBase(folder, branch, await baseOf(project.root, branch));
 };
 
-const checkedOut = ({ emit }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
+const reportCheckout = ({ emit }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
   if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
   if (checkout.otherHooks !== null) {
     const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
-    const text = `No hook was run for the checkout of ${branch}, as it has other hooks in ${checkout.otherHooks} than are here. See: ${look}`;
+    const text = `No hook was run for the checkout of ${branch}, because its hooks in ${checkout.otherHooks} differ from the current ones. See: ${look}`;
     emit({ type: 'notice', text });
   }
   if (checkout.hookProblem === null) return;
@@ -111,38 +117,43 @@ const openWorktree = async (request: WorkspaceRequest, branch: string): Promise<
     isNew = !(await branchExists(project.root, branch));
     if (isNew && !(await hasCommits(project.root))) throw userError('no-commit');
     hideWorktreesFromGit(project);
-    checkedOut(request, branch, await addWorktree(project.root, worktree, branch));
+    reportCheckout(request, branch, await addWorktree(project.root, worktree, branch));
   }
   const there = await currentBranch(worktree);
   if (request.options.branch !== null && there !== branch)
     throw userError('bad-branch', branch, `the worktree of this change is on ${there ?? 'no branch'}`);
-  await keepBase(request, there ?? branch, isNew);
+  await recordBranchBase(request, there ?? branch, isNew);
   await setUpOnce(request, { worktree, root, branch: there ?? branch, isNew });
-  emit({ type: 'notice', text: `Working in ${relative(project.root, worktree)}, on branch ${there ?? 'none'}.` });
+  emit({
+    type: 'notice',
+    text: `Working in ${relative(project.root, worktree)} (${there === null ? 'no branch' : `branch ${there}`}).`,
+  });
   return { root, branch: there ?? branch, worktree };
 };
 
 interface NewWorkspace extends ProvisionedWorkspace {
   readonly branch: string;
-  /** The branch was made for it just now. */
+  /** The branch was created for this workspace. */
   readonly isNew: boolean;
 }
 
-/** Once all of it is there, that is noted where git keeps the worktree; a setup that was interrupted is run again. */
+/** Sets up a worktree, unless it was set up completely before. An interrupted setup is run again. */
 const setUpOnce = async (request: WorkspaceRequest, workspace: NewWorkspace): Promise<void> => {
   if (await isProvisioned(workspace.worktree)) return;
-  // Whoever was killed may have left a setup running.
+  // A Spool that was killed may have left a setup running.
   await terminateLeftovers(tagForPath(workspace.worktree));
   await prepare(request, workspace);
   await noteProvisioned(request.project, workspace, request.options.worktreeSetup !== null);
 };
 
-/** What the agent needs there and git does not bring: the change as it is now, .worktreeinclude, the setup. */
+/**
+ * Adds what the agent needs and git does not check out: the current change, the files of .worktreeinclude, the setup.
+ */
 const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNew }: NewWorkspace): Promise<void> => {
   const { project, change, options, folder, stopSignals } = request;
   const copied = { project, change, root };
   const tip = await headOf(worktree);
-  // A Spool that was killed may have left a branch on which nobody has worked yet.
+  // A Spool that was killed may have left a branch without any work on it.
   const isUntouched = savedCopy(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
   if (isNew || isUntouched) createCopy(copied);
   else restoreCopy(copied, tip);
@@ -163,19 +174,19 @@ export interface ProvisionRequest {
   readonly project: Project;
   readonly options: Pick<Options, 'worktreeSetup' | 'stopGrace'>;
   readonly env: NodeJS.ProcessEnv;
-  /** The folder of the project in the new work tree. */
+  /** The folder of the project in the worktree. */
   readonly root: string;
   readonly logFile: string;
-  /** Called right before the setup is run there; throws when it must not be. */
+  /** Called right before the setup runs. Throws if it must not run. */
   readonly checkSetup: (root: string) => void;
-  /** Under which its processes are found when Spool is killed. */
+  /** The tag by which its processes are found if Spool is killed. */
   readonly family: string;
   readonly stopSignals: StopSignals;
   readonly redactor: Redactor;
   readonly sandbox: Sandbox | null;
 }
 
-/** Makes a work tree one in which commands can run: .worktreeinclude, and then the setup of the user. */
+/** Prepares a worktree for running commands: copies the files of .worktreeinclude, then runs the setup of the user. */
 export const provision = async (workspace: ProvisionRequest): Promise<ShellResult['outcome']> => {
   const { project, options, root } = workspace;
   const include = includePatterns(project);
@@ -203,20 +214,20 @@ export interface ReleaseRequest {
   readonly done: boolean;
 }
 
-/** After success a work tree in which nothing is left is removed: its commits are on the branch. Otherwise it stays, and why. */
+/** Removes the worktree of a complete run if it has no work that is not on the branch. Returns lines for the user. */
 export const releaseWorkspace = async ({ project, change, workspace, done }: ReleaseRequest): Promise<string[]> => {
   const { worktree, branch, root } = workspace;
   if (worktree === null) return [];
   const where = relative(project.root, worktree);
-  if (!done) return [`The work is in ${where}, on branch ${branch}.`];
+  if (!done) return [`The work is in ${where} (branch ${branch}).`];
   const isEmpty = (await commitsBeyondBase(project.root, branch!)) === 0;
-  const why = await reasonToStay({ project, change, workspace: { ...workspace, worktree }, isEmpty });
+  const why = await reasonToKeep({ project, change, workspace: { ...workspace, worktree }, isEmpty });
   if (why !== null) return [`Kept ${where}: ${why}.`];
   const landing = `The work is on branch ${branch}; land it with: ${commandLine('spool', 'land', change)}`;
   const results = await resultsIn(project, change, { worktree, root });
-  if (results.length > 0) return [staysFor(results, where), ...(isEmpty ? [] : [landing])];
+  if (results.length > 0) return [keptNotice(results, where), ...(isEmpty ? [] : [landing])];
   saveCopy({ project, change, root }, (await headOf(worktree)) ?? '');
-  const deleted = await deletedWith(worktree);
+  const deleted = await deletionNotices(worktree);
   const removed = await removeWorktree(project.root, worktree);
   if (!removed.ok) return [`Kept ${where}: ${removed.why}.`];
   return [...deleted, isEmpty ? `Nothing was changed in the worktree: branch ${branch} has no commits.` : landing];
@@ -224,26 +235,26 @@ export const releaseWorkspace = async ({ project, change, workspace, done }: Rel
 
 interface Finished extends Omit<ReleaseRequest, 'done'> {
   readonly workspace: Workspace & { readonly worktree: string };
-  /** The branch has no commits of its own: there is nothing to land. */
+  /** The branch has no new commits, so there is nothing to land. */
   readonly isEmpty: boolean;
 }
 
-const reasonToStay = async ({ project, change, workspace, isEmpty }: Finished): Promise<string | null> => {
+const reasonToKeep = async ({ project, change, workspace, isEmpty }: Finished): Promise<string | null> => {
   const { root, branch, worktree } = workspace;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
   if (found.kind === 'refused') return oneLine(found.why);
   if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
-    return 'git does not know it any more';
+    return 'git no longer knows it';
   const busy = operationInProgress(found.tree);
   if (busy !== null) return `${busy} is in progress in it`;
   const there = await currentBranch(worktree);
   if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
   if (await holdsRepositories(worktree)) return 'there are repositories inside it';
   const dirty = await dirtyPaths(worktree);
-  if (dirty === null) return 'git cannot tell what is in it';
-  // The copy of the change itself is kept elsewhere, and comes home with what lands.
+  if (dirty === null) return 'git status failed in it';
+  // The copy of the change itself is saved separately, and is merged when the branch lands.
   const plans = isEmpty ? [] : planningPaths(project, change);
-  const isHeld = isPlannedCopy(project, { worktree, root }, plans);
-  const left = dirty.map(toUtf8).find((path) => !isHeld(path));
+  const isCopied = isPlannedCopy(project, { worktree, root }, plans);
+  const left = dirty.map(toUtf8).find((path) => !isCopied(path));
   return left === undefined ? null : `there is uncommitted work in it, such as ${left}`;
 };

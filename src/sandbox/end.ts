@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processStart, send } from '../process/start-time.ts';
+import { processStart, sendSignal } from '../process/start-time.ts';
 
 /** How long bubblewrap may take to start its first process. */
 const startMs = 5000;
@@ -36,7 +36,7 @@ export const awaitEnd = async (first: FirstProcess | null, patienceMs = vanishMs
   const deadline = performance.now() + patienceMs;
   while (processStart(first.pid) === first.start) {
     if (performance.now() >= deadline) return false;
-    send(first.pid, 'SIGKILL');
+    sendSignal(first.pid, 'SIGKILL');
     await delay(2);
   }
   return true;

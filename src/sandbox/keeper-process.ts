@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { onlyThese } from '../process/descriptors.ts';
+import { withoutInheritedFds } from '../process/descriptors.ts';
 import { environmentIn, signalGroup } from '../process/tree.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Runtime } from './find.ts';
@@ -46,7 +46,7 @@ export const startKeeper = async (request: KeeperRequest): Promise<Keeper> => {
   const child = spawn(process.execPath, [program], {
     cwd: folder,
     env: environmentIn(folder, env),
-    stdio: onlyThese(['ignore', 'ignore', 'ignore', 'ipc']),
+    stdio: withoutInheritedFds(['ignore', 'ignore', 'ignore', 'ipc']),
     // A group of its own, in which everything is found that the runtime has started.
     detached: true,
   });
@@ -169,7 +169,7 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
-    stdio: onlyThese(['ignore', 'ignore', 'pipe']),
+    stdio: withoutInheritedFds(['ignore', 'ignore', 'pipe']),
     detached: true,
   });
   const kill = () => {

@@ -184,7 +184,7 @@ describe('SPOOL_TRUST', () => {
     const all = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
     expect(all).toMatchObject({ code: 0 });
     expect(all.stderr).toMatch(
-      /^SPOOL_TRUST=1: this project runs what it likes, unseen:\n {2}config\.json verify {2}touch/,
+      /^SPOOL_TRUST=1: everything in this project is trusted without review:\n {2}config\.json verify {2}touch/,
     );
   });
 });

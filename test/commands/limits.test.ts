@@ -163,7 +163,7 @@ test('an agent that works or is silent for too long is ended, and the next itera
     { end: 'timed-out', error: { kind: 'timeout', message: expect.stringContaining('--idle-timeout') } },
     { completionFound: true },
   ]);
-  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was stopped: it printed nothing');
+  expect(silent.calls()[1]!.prompt).toContain('It failed: the agent was stopped: no output for --idle-timeout');
 
   const endless = createProject({ agent: ['while :; do echo hi; sleep 0.05; done', promise] });
   expect(await endless.spool(...run, '--iteration-timeout', '500ms', '--idle-timeout', '400ms')).toMatchObject({
@@ -275,7 +275,7 @@ describe('giving up', () => {
     const result = await project.spool(...run, '--notify', 'exit 9');
 
     expect(result).toMatchObject({ code: 0 });
-    expect(result.stderr).toMatch(/^spool: the command of --notify did not work \(exit code 9\); see .*notify\.log$/m);
+    expect(result.stderr).toMatch(/^spool: the --notify command failed \(exit code 9\); see .*notify\.log$/m);
   });
 });
 

@@ -38,7 +38,7 @@ test('a worktree is removed after success when it is clean, and kept with its pa
 
   const failed = await project.spool(...run, '--worktree', '--fail-fast');
   expect(failed).toMatchObject({ code: 1 });
-  expect(failed.stderr).toContain(`The work is in ${worktree}, on branch ${branch}.`);
+  expect(failed.stderr).toContain(`The work is in ${worktree} (branch ${branch}).`);
   expect(existsSync(project.path(`${worktree}/x.txt`))).toBe(true);
 
   const done = await project.spool(...run, '--worktree');
@@ -629,7 +629,7 @@ describe('nothing is lost with a worktree', () => {
 
     expect(await first.result).toMatchObject({
       code,
-      stderr: expect.stringMatching(/ending what runs.*\nspool: Interrupted: nothing was started\.\n$/),
+      stderr: expect.stringMatching(/Ctrl-C again to force quit\)\nspool: Interrupted: nothing was started\.\n$/),
     });
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
     project.write('../home/go', '');

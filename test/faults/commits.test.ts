@@ -286,7 +286,7 @@ describe('a refused commit', () => {
     const loop = project.start(run);
     await eventually(() => existsSync(project.path('.git/hangs')), 'the hook to hang');
     loop.kill('SIGINT');
-    await loop.printed('once more kills it now');
+    await loop.printed('Ctrl-C again to force quit');
     loop.kill('SIGINT');
 
     const result = await loop.result;

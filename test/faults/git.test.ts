@@ -173,7 +173,7 @@ test('a hook that hangs is ended by the second signal, and git leaves no lock', 
   await eventually(() => project.exists('.git/hangs'), 'the hook to hang');
 
   loop.kill('SIGINT');
-  await loop.printed('once more kills it now');
+  await loop.printed('Ctrl-C again to force quit');
   loop.kill('SIGINT');
 
   const result = await loop.result;

@@ -33,7 +33,7 @@ describe('a stopped loop leaves nothing running', () => {
       loop.kill(signal);
       // Whoever ignores the first signal is killed by the second, and does not get its hour of grace.
       if (agent.includes('ignores')) {
-        await loop.printed(`${signal}: ending what runs`);
+        await loop.printed('Ctrl-C again to force quit');
         loop.kill(signal);
       }
 

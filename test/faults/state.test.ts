@@ -102,7 +102,7 @@ test.each([
   const next = await project.spool(...run, ...flags);
 
   expect(next.code).toBe(0);
-  expect(next.stderr).toMatch(/Ended what the last run had left running: \d+ processes\./);
+  expect(next.stderr).toMatch(/Cleaned up \d+ processes left over from the last run\./);
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 
@@ -370,7 +370,7 @@ test('what a killed loop left running is ended by a loop on another change in th
   const next = await project.spool('ralph', '--change', other);
 
   expect(next).toMatchObject({ code: 0 });
-  expect(next.stderr).toMatch(/^Ended what the last run had left running: \d process/m);
+  expect(next.stderr).toMatch(/^Cleaned up \d process(es)? left over from the last run/m);
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 

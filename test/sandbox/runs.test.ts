@@ -501,7 +501,7 @@ esac
       const run = project.start(sandboxed());
       await eventually(() => processesNamed(mark).length === 1, 'the hook to run');
       run.kill('SIGINT');
-      await run.printed('once more kills it now');
+      await run.printed('Ctrl-C again to force quit');
       run.kill('SIGINT');
 
       expect((await run.result).code).toBe(130);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { passedBy } from '../../src/process/passed-environment.ts';
+import { filterEnvironment } from '../../src/process/passed-environment.ts';
 
 const env = { PATH: '/bin', HOME: '/', LC_ALL: 'C', CI: '1', AWS_REGION: 'x', AWS: 'y', https_proxy: 'z', Path: 'w' };
 const names = (lists: readonly (readonly string[])[], platform: NodeJS.Platform = 'linux') =>
-  Object.keys(passedBy(lists, env, platform));
+  Object.keys(filterEnvironment(lists, env, platform));
 
 test('all of it is passed on without a list', () => {
-  expect(passedBy([], env)).toBe(env);
+  expect(filterEnvironment([], env)).toBe(env);
 });
 
 test('a few variables always are, and those of the list', () => {
@@ -26,6 +26,6 @@ test('a variable must be in all lists', () => {
 test("of Spool's own variables, those with commands and hashes of the user's are not passed on", () => {
   const own = { SPOOL_ITERATION: 'a/1', SPOOL_OWNER: '0', SPOOL_NOTIFY: 'curl', SPOOL_VERIFY: 'x', SPOOL_TRUST: '1' };
 
-  expect(Object.keys(passedBy([[]], own))).toEqual(['SPOOL_ITERATION', 'SPOOL_OWNER']);
-  expect(passedBy([['SPOOL_*']], own)).toEqual(own);
+  expect(Object.keys(filterEnvironment([[]], own))).toEqual(['SPOOL_ITERATION', 'SPOOL_OWNER']);
+  expect(filterEnvironment([['SPOOL_*']], own)).toEqual(own);
 });

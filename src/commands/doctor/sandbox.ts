@@ -7,7 +7,7 @@ import { createRedactor } from '../../secrets/redact.ts';
 import type { Sandbox } from '../../process/sandbox.ts';
 import { trySandbox } from '../../sandbox/sandbox.ts';
 import type { Invocation } from '../command.ts';
-import { widenedBy } from '../../run/sandbox.ts';
+import { widenedAccess } from '../../run/sandbox.ts';
 import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -31,7 +31,7 @@ export const checkSandbox = async ({ invocation, options, stopSignals, probe }: 
     stop: stopSignals.stop,
     run,
     agents: [],
-    ...widenedBy(options, invocation),
+    ...widenedAccess(options, invocation),
   };
   try {
     const sandbox = await trySandbox(request);

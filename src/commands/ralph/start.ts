@@ -109,7 +109,7 @@ const startMany = async (
   const { invocation, options, optionsOf } = request;
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
-  const stopSignals = onStopSignals((signal) => dashboard.log(`${signal}: ending what runs; once more kills it now.`));
+  const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
   const redactor = createRedactor(invocation.env);
   const describe = (error: unknown) => redactor.data(describeError(error));
   const reportOf = (change: string): OnRunEvent => {

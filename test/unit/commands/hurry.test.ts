@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 test('a signal that came before a run listens to it ends the run', () => {
   const end = createRunDeadline();
-  end.endWith(stopSignals(AbortSignal.abort(), never));
+  end.followSignals(stopSignals(AbortSignal.abort(), never));
 
   expect(() => end.rethrow(new Error('git was ended'))).toThrow('Interrupted');
   end.dispose();
