@@ -42,8 +42,15 @@ test('nor one in the repository around the project, also where an agent creates 
   const PATH = `${project.path('bin')}:${project.env.PATH}`;
   mkdirSync(project.path('bin'));
 
-  for (const _ of agent)
-    expect(await project.start([...run, '--fresh'], { cwd: 'pkg/x', env: { PATH } }).result).toMatchObject({ code: 0 });
+  const start = (...args: string[]) => project.start(args, { cwd: 'pkg/x', env: { PATH } }).result;
+  expect(await start(...run, '--fresh')).toMatchObject({ code: 0 });
+  expect(await start(...run, '--fresh')).toMatchObject({ code: 0 });
+  expect(await start(...run, '--fresh')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('git finds another repository') as string,
+  });
+  expect(await start('accept', change)).toMatchObject({ code: 0 });
+  expect(await start(...run, '--fresh')).toMatchObject({ code: 0 });
 
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 });
@@ -135,7 +142,7 @@ test.each(Object.entries(replacements))(
     );
     expect(second).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('git has another repository for') as string,
+      stderr: expect.stringContaining('git finds another repository for') as string,
     });
     expect(second.stderr).toContain(`accept it with: spool accept ${change}`);
     expect(project.calls()).toHaveLength(1);

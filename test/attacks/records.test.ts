@@ -63,7 +63,7 @@ test('an agent that damages state.json and forges what it would be rebuilt from 
   writeFileSync(start, JSON.stringify({ ...view, gate: { ...view.gate, verify: ['true'] } }));
   writeFileSync(project.stateFile('state.json'), '{');
 
-  expect(await project.spool(...resume)).toMatchObject({ code: 2, stderr: expect.stringContaining('is not resumed') });
+  expect(await project.spool(...resume)).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot resume') });
 });
 
 test('a landing does not run what an agent has written into state.json', async () => {
@@ -626,7 +626,7 @@ test('the consent is asked for on a terminal, with what the run would do', async
     'Promises  "ALL DONE", or "BLOCKED"',
     'Limits    7 iterations, $5',
     `Works in  .spool/worktrees/${change}, on branch `,
-    'Sandbox   none',
+    'Sandbox   no',
   ])
     expect(refusing.screen()).toContain(line);
   refusing.type('n');

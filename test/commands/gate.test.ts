@@ -370,6 +370,6 @@ test('settings for a change are found by a prefix, and an id that is none is an 
   project.write('.spool/config.json', config('009-01'));
   expect(await project.spool(...run)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('"changes.009-01" is no change'),
+    stderr: expect.stringContaining('"changes.009-01" is not a change'),
   });
 });

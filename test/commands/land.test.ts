@@ -801,7 +801,7 @@ describe('tasks that both sides have changed', () => {
       const result = await project.spool('land', change);
 
       expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('Landed') });
-      expect(result.stderr).toContain(`${tasks} was set aside`);
+      expect(result.stderr).toContain(`${tasks} was moved away`);
       expect(project.read(tasks)).toBe('- [x] eins\n- [x] two\n');
       expect(project.read(`.spool/changes/${change}/${aside}`)).toBe('- [ ] uno\n- [ ] two\n');
     });
