@@ -1,4 +1,4 @@
-import { systemProblem, UserError } from '../errors.ts';
+import { systemProblem, UserError, userError } from '../errors.ts';
 import { exitCodeOf, type StopSource } from '../process/signals.ts';
 import type { StopReason } from '../ralph/events.ts';
 
@@ -21,8 +21,10 @@ export const exitCodeFor = (reason: StopReason, signal: StopSource | null): numb
 /** Errors of the user and the system become one line. A bug in Spool keeps its stack trace. */
 export const describeError = (error: unknown): { readonly code: number; readonly text: string } => {
   if (error instanceof UserError) return { code: error.exitCode, text: error.message };
-  const { syscall, stack } = error as NodeJS.ErrnoException;
-  return syscall === undefined && stack ? { code: 70, text: stack } : { code: 1, text: systemProblem(error) };
+  const { syscall, stack, path } = error as NodeJS.ErrnoException;
+  if (syscall === undefined && stack) return { code: 70, text: stack };
+  const problem = systemProblem(error);
+  return { code: 1, text: path === undefined ? problem : userError('io', path, problem).message };
 };
 
 /** Worst first. */

@@ -91,7 +91,7 @@ test('what the iterations used is summed, and shown', async () => {
   expect(result.code).toBe(0);
   expect(result.stderr).toContain('1,500 tokens in, 100 out, $0.2500');
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-    'Used        3,000 tokens in, 200 out, $0.5000',
+    'Usage       3,000 tokens in, 200 out, $0.5000',
   );
   const [listed] = JSON.parse((await project.spool('list', '--json')).stdout) as { lastRun: { usage: object } }[];
   expect(listed!.lastRun.usage).toMatchObject({
