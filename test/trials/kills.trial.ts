@@ -144,7 +144,7 @@ test(`${killsEach * Object.keys(surroundings).length} kills at random moments lo
         const history = project.history();
         const kept = new Set(history.map((record) => `${record.run}/${record.iteration}`));
         expect(told.filter((tag) => !kept.has(tag))).toEqual([]);
-        if (existsSync(project.stateFile('state.json'))) expect(project.state().v).toBe(1);
+        if (existsSync(project.stateFile('state.json'))) expect(project.state().v).toBe(2);
       }
 
       project.write('../home/finish', '');
