@@ -44,9 +44,10 @@ export const distrust = (folders: readonly string[]): void => {
 
 /** The file on PATH that is run under a name; null for none but in untrusted folders. */
 export const trustedProgram = (name: string, path: string, untrusted: readonly string[]): string | null => {
-  for (const folder of trustedPath(path, untrusted).split(delimiter)) {
-    const file = onPath(name, folder);
-    if (file !== null && !isUntrusted(file, untrusted)) return file;
+  const isTrusted = createTrustCheck(untrusted);
+  for (const folder of path.split(delimiter)) {
+    const file = isAbsolute(folder) ? onPath(name, folder) : null;
+    if (file !== null && isTrusted(folder) && isTrusted(file)) return file;
   }
   return null;
 };
@@ -58,16 +59,24 @@ export const withTrustedPath = (env: NodeJS.ProcessEnv, untrusted: readonly stri
 const nowhere = '/dev/null';
 
 /** Of the folders of PATH, those that no agent can write to. */
-export const trustedPath = (path: string, untrusted: readonly string[]): string =>
-  path
+export const trustedPath = (path: string, untrusted: readonly string[]): string => {
+  const isTrusted = createTrustCheck(untrusted);
+  return path
     .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && !isUntrusted(folder, untrusted))
+    .filter((folder) => isAbsolute(folder) && isTrusted(folder))
     .join(delimiter);
+};
 
-/** Whether it is in one of these folders, or a link on the way to it is, which can be made to lead elsewhere. */
-export const isUntrusted = (path: string, untrusted: readonly string[]): boolean => {
-  const stations = linksOnPath(path);
-  return untrusted.some((folder) => stations.some((station) => isWithin(station, realPath(folder))));
+/**
+ * Returns a function that tells whether a path is outside of these folders, and every link on the way to it too: a link
+ * inside can be changed to lead elsewhere.
+ */
+export const createTrustCheck = (untrusted: readonly string[]): ((path: string) => boolean) => {
+  const folders = [...new Set(untrusted.map(realPath))];
+  return (path) => {
+    const stations = linksOnPath(path);
+    return !folders.some((folder) => stations.some((station) => isWithin(station, folder)));
+  };
 };
 
 /**

@@ -15,7 +15,7 @@ export interface Lookup {
  * was trusted together with its command.
  */
 export const agentProgram = ({ launch: { binary }, custom }: Harness, { env, cwds }: Lookup): string | null =>
-  custom ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', cwds.flatMap(untrustedAround));
+  custom ? onPath(binary, env.PATH ?? '') : trustedProgram(binary, env.PATH ?? '', untrustedAroundAll(cwds));
 
 /** The executable on PATH, wherever it is; null if there is none. Finds those that `agentProgram` rejects. */
 export const passedOver = ({ launch: { binary } }: Harness, { env }: Lookup): string | null =>
@@ -23,4 +23,6 @@ export const passedOver = ({ launch: { binary } }: Harness, { env }: Lookup): st
 
 /** The environment for queries such as `--version`. The interpreter of the agent is not looked up in the project either. */
 export const askingEnvironment = ({ env, cwds }: Lookup): NodeJS.ProcessEnv =>
-  withTrustedPath(env, cwds.flatMap(untrustedAround));
+  withTrustedPath(env, untrustedAroundAll(cwds));
+
+const untrustedAroundAll = (cwds: readonly string[]): string[] => [...new Set(cwds)].flatMap(untrustedAround);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { isUntrusted, trustedPath } from '../git/program.ts';
+import { createTrustCheck, trustedPath } from '../git/program.ts';
 import { parseJsonText } from '../text/json.ts';
 import { onPath, realPath } from '../process/which.ts';
 
@@ -54,8 +54,9 @@ export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]
 const libraryOf = (path: string, untrusted: readonly string[]): Omit<Runtime, 'tools'> | null => {
   const command = onPath('srt', path);
   const starts = [...(command === null ? [] : [realPath(command)]), ...resolved()];
+  const isTrusted = createTrustCheck(untrusted);
   for (const start of starts) {
-    const found = isUntrusted(start, untrusted) ? null : packageAround(start);
+    const found = isTrusted(start) ? packageAround(start) : null;
     if (found !== null) return found;
   }
   return null;
