@@ -40,7 +40,7 @@ const steps = {
   start: 'cli/main.ts',
   words: 'cli/program.ts',
   status: 'commands/ralph/ralph.ts',
-  record: 'store/record.ts',
+  record: 'store/user-record.ts',
   list: 'commands/list.ts',
   agents: 'harness/registry.ts',
 };

@@ -9,7 +9,7 @@ import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
 import type { IterationRecord, RunEvent, StopReason } from './ralph/events.ts';
 import { currentStatus, type RunView } from './ralph/view.ts';
-import { withoutSecrets } from './report/reporter.ts';
+import { withoutSecrets } from './report/redacted-events.ts';
 import { startRun as start } from './run/start.ts';
 import { trustRuns } from './run/trust.ts';
 import { createRedactor } from './secrets/redact.ts';
@@ -17,7 +17,7 @@ import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
 import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
-import { asRecorded, recordFolder } from './store/record.ts';
+import { asRecorded, recordFolder } from './store/user-record.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
 import { createFolder, entriesOf, readOwn, removeOwn, writeOwn } from '../files/own.ts';
-import { fileAt } from '../git/git.ts';
+import { fileAt } from '../git/call/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';

@@ -2,7 +2,7 @@ import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { matchId } from './ids.ts';
 import type { Change, ChangeSource } from './source.ts';
-import { spoolSource } from './spool/spool.ts';
+import { spoolSource } from './spool/source.ts';
 
 /** If two sources have a change with the same id, the first one wins. */
 const sources: readonly [ChangeSource, ...ChangeSource[]] = [spoolSource];

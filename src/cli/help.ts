@@ -1,4 +1,4 @@
-import { commands, groups } from '../commands/table.ts';
+import { commands, groups } from '../commands/registry.ts';
 import { type Command, type CommandOption, usageOf } from '../commands/command.ts';
 
 /** Renders the help for a command, for a group of commands, or for all of them. */

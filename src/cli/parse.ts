@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
-import { commands, groups } from '../commands/table.ts';
+import { commands, groups } from '../commands/registry.ts';
 import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/command.ts';
 import { optionFlag } from '../config/flags.ts';
 import { type UserError, userError } from '../errors.ts';

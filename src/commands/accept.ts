@@ -8,8 +8,8 @@ import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts
 import { namedIn } from '../trust/settings.ts';
 import { acceptRepository } from '../run/repository.ts';
 import { addTrust } from '../trust/store.ts';
-import { acceptContext } from '../store/context.ts';
-import { withSecrets, recordFolder } from '../store/record.ts';
+import { acceptContext } from '../store/added-context.ts';
+import { withSecrets, recordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
 import { redactedTerminal } from '../report/redacted.ts';

@@ -1,5 +1,5 @@
 import { resolveChange } from '../changes/sources.ts';
-import { findCheckpoints, type RunCheckpoints } from '../run/checkpoints.ts';
+import { findCheckpoints, type RunCheckpoints } from '../run/saved-checkpoints.ts';
 import { findProject } from '../store/project.ts';
 import type { Invocation } from './command.ts';
 

@@ -1,8 +1,8 @@
 import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
-import { showGit } from '../git/git.ts';
+import { showGit } from '../git/call/git.ts';
 import type { Invocation } from './command.ts';
-import { type RunCheckpoints, lastIteration, checkpointNamed } from '../run/checkpoints.ts';
+import { type RunCheckpoints, lastIteration, checkpointNamed } from '../run/saved-checkpoints.ts';
 import { checkpointsFor } from './checkpoints.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {

@@ -1,8 +1,8 @@
 import { userError } from '../errors.ts';
 import { resolveChange } from '../changes/sources.ts';
-import { blockedOr } from '../git/blocked.ts';
-import { limitGit, whyUnresponsive } from '../git/deadline.ts';
-import { gitDirOf } from '../git/worktree.ts';
+import { blockedOr } from '../git/call/blocked.ts';
+import { limitGit, whyUnresponsive } from '../git/call/deadline.ts';
+import { gitDirOf } from '../git/work-tree.ts';
 import { land } from '../land/land.ts';
 import type { LandRequest } from '../land/landing.ts';
 import { trustLanding } from '../land/settings.ts';

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
-import { blockedOr } from '../git/blocked.ts';
+import { blockedOr } from '../git/call/blocked.ts';
 import { keepPresent, treeOf } from '../git/checkpoint.ts';
-import { pathOf, toUtf8 } from '../git/git.ts';
-import { type SkippedPath, parseSkipped, stillSkipped } from '../git/skipped.ts';
+import { pathOf, toUtf8 } from '../git/call/git.ts';
+import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/skipped.ts';
 import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
-import { snapshotTree } from '../git/trees.ts';
+import { snapshotTree } from '../git/snapshot/trees.ts';
 import { openNotes } from '../store/notes.ts';
 import { runFolder } from '../store/state.ts';
 import { lockChange } from '../store/run-lock.ts';
@@ -16,7 +16,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
 import { checkRepository } from '../run/repository.ts';
-import { type RunCheckpoints, checkpointNamed } from '../run/checkpoints.ts';
+import { type RunCheckpoints, checkpointNamed } from '../run/saved-checkpoints.ts';
 import { checkpointsFor } from './checkpoints.ts';
 
 /** How many files are listed. */

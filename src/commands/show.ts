@@ -6,7 +6,7 @@ import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/spool/modules.ts';
 import { overview } from '../report/overview.ts';
-import { tasksOf } from '../changes/work-copy.ts';
+import { tasksOf } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
 import type { Invocation } from './command.ts';

@@ -4,9 +4,9 @@ import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
 import { removeOwn } from '../files/own.ts';
 import { realPath } from '../process/which.ts';
-import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './git.ts';
+import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './call/git.ts';
 import { changedHooks } from './hooks.ts';
-import { noFetch } from './inert.ts';
+import { noFetch } from './call/inert.ts';
 
 /** Every question about branches and linked work trees. What git refuses comes as the reason. */
 

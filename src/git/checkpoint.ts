@@ -1,9 +1,9 @@
 import type { Redactor } from '../secrets/redact.ts';
-import { git } from './git.ts';
-import { noFetch } from './inert.ts';
-import { covers, type SkippedPath } from './skipped.ts';
-import { snapshotTree } from './trees.ts';
-import type { WorkTree } from './worktree.ts';
+import { git } from './call/git.ts';
+import { noFetch } from './call/inert.ts';
+import { covers, type SkippedPath } from './snapshot/skipped.ts';
+import { snapshotTree } from './snapshot/trees.ts';
+import type { WorkTree } from './work-tree.ts';
 
 /** A work tree as it was, as a commit that no branch knows. */
 export interface Checkpoint {

@@ -2,9 +2,9 @@ import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/own.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { git, pathOf, toUtf8, statsOf } from './git.ts';
+import { git, pathOf, toUtf8, statsOf } from './call/git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
-import type { WorkTree } from './worktree.ts';
+import type { WorkTree } from './work-tree.ts';
 
 /** A file that is not committed, and why. */
 export interface ExcludedFile {

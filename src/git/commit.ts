@@ -1,7 +1,7 @@
 import { removeOwn } from '../files/own.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
-import { git, type GitResult, toUtf8 } from './git.ts';
+import { git, type GitResult, toUtf8 } from './call/git.ts';
 import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
 import {
   emptyTree,
@@ -13,7 +13,7 @@ import {
   refreshIndex,
   writeIndexNote,
 } from './refresh.ts';
-import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from './worktree.ts';
+import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from './work-tree.ts';
 
 export type CommitResult =
   | {

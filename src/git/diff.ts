@@ -1,6 +1,6 @@
 import type { FileChange, GitSummary } from '../ralph/events.ts';
-import { git, toUtf8 } from './git.ts';
-import type { WorkTree } from './worktree.ts';
+import { git, toUtf8 } from './call/git.ts';
+import type { WorkTree } from './work-tree.ts';
 
 /** A file that differs between two trees; names as git gave them. */
 export interface FileDiff {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { fileAt, git, type GitArguments, pathOf, statsOf } from './git.ts';
+import { fileAt, git, type GitArguments, pathOf, statsOf } from './call/git.ts';
 
 /** What is untracked and stands where a fast-forward puts files; names as git gave them. */
 export interface InTheWay {

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { isWithin, realPath } from '../process/which.ts';
-import { fileAt, git, pathOf, toUtf8 } from './git.ts';
+import { fileAt, git, pathOf, toUtf8 } from './call/git.ts';
 
 /**
  * The folders of a work tree that hooks come from, as they are named and behind links; none when hooks come from

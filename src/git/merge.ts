@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { git, type GitArguments } from './git.ts';
+import { git, type GitArguments } from './call/git.ts';
 
 interface Versions {
   readonly base: Buffer;

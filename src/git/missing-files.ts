@@ -1,8 +1,8 @@
 import type { Checkpoint } from './checkpoint.ts';
-import { git } from './git.ts';
-import { namesIn } from './ignored.ts';
-import type { SkippedPath } from './skipped.ts';
-import type { WorkTree } from './worktree.ts';
+import { git } from './call/git.ts';
+import { namesIn } from './snapshot/ignored.ts';
+import type { SkippedPath } from './snapshot/skipped.ts';
+import type { WorkTree } from './work-tree.ts';
 
 export interface Target {
   /** Of the checkpoint. */

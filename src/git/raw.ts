@@ -1,4 +1,4 @@
-import { git, type GitArguments } from './git.ts';
+import { git, type GitArguments } from './call/git.ts';
 
 /** A file on the two sides of a difference: `100644 <id>`, or mode and id of zeros where it is not there. */
 export interface RawDifference {

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { removeOwn, renameOwn, writeOwn } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
-import { git, type GitResult } from './git.ts';
+import { git, type GitResult } from './call/git.ts';
 import { between, indexAgainst, type RawDifference } from './raw.ts';
-import type { WorkTree } from './worktree.ts';
+import type { WorkTree } from './work-tree.ts';
 
 /**
  * Spool commits from an index of its own, so the user's index is behind until it is refreshed: the next ordinary

@@ -2,11 +2,11 @@ import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { removeOwn } from '../files/own.ts';
 import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
-import { fileAt, git, pathOf, toUtf8, statsOf } from './git.ts';
-import { ignoredBy } from './ignored.ts';
-import { covers, type SkipReason } from './skipped.ts';
-import { type Taken, type SnapshotterOptions, snapshotTree } from './trees.ts';
-import type { WorkTree } from './worktree.ts';
+import { fileAt, git, pathOf, toUtf8, statsOf } from './call/git.ts';
+import { ignoredBy } from './snapshot/ignored.ts';
+import { covers, type SkipReason } from './snapshot/skipped.ts';
+import { type Taken, type SnapshotterOptions, snapshotTree } from './snapshot/trees.ts';
+import type { WorkTree } from './work-tree.ts';
 
 export interface RewindPlan {
   /** From the present to the target, moved files as deleted and added. */

@@ -1,6 +1,6 @@
-import { git } from './git.ts';
+import { git } from './call/git.ts';
 import { listCheckpoints } from './checkpoint.ts';
-import type { WorkTree } from './worktree.ts';
+import type { WorkTree } from './work-tree.ts';
 
 export interface WantedVersion {
   /** Relative to the root of the work tree. */

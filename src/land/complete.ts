@@ -1,9 +1,9 @@
 import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
-import { asRecorded, isKnown, recordedTip, recordFolder } from '../store/record.ts';
+import { asRecorded, isKnown, recordedTip, recordFolder } from '../store/user-record.ts';
 import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { currentTasks } from '../changes/work-copy.ts';
+import { currentTasks } from '../changes/current-tasks.ts';
 import { pluralise } from '../text/format.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 

@@ -1,7 +1,7 @@
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
-import { toUtf8 } from '../git/git.ts';
+import { toUtf8 } from '../git/call/git.ts';
 import { baseOf, bytesOf, filesAmong, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
 import { worktreePath } from '../store/project.ts';
 import { planningPaths } from '../changes/planning-paths.ts';

@@ -16,21 +16,21 @@ import {
   removeWorktree,
   tipOf,
 } from '../git/branches.ts';
-import { toUtf8 } from '../git/git.ts';
-import { findWorkTree, operationInProgress } from '../git/worktree.ts';
+import { toUtf8 } from '../git/call/git.ts';
+import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
-import { dropFromContext } from '../store/context.ts';
+import { dropFromContext } from '../store/added-context.ts';
 import { stagingWorktree, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
-import { recordedBase, recordFolder } from '../store/record.ts';
+import { recordedBase, recordFolder } from '../store/user-record.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { deletionNotices, resultsIn, keptNotice } from '../run/results.ts';
+import { deletionNotices, resultsIn, keptNotice } from '../run/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';

@@ -2,7 +2,7 @@ import type { Options } from '../config/flags.ts';
 import { type FlagValues, resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
-import { withSecrets, recognise, recordFolder } from '../store/record.ts';
+import { withSecrets, recognise, recordFolder } from '../store/user-record.ts';
 import { readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';

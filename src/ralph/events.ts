@@ -1,4 +1,4 @@
-import type { Mention } from './promise.ts';
+import type { Mention } from './promise/promise.ts';
 
 /** An event of an agent, in the same form for all harnesses. */
 export type AgentEvent =

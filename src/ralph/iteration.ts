@@ -1,5 +1,5 @@
-import { cleanText } from './clean.ts';
-import { createEcho } from './echo.ts';
+import { cleanText } from './promise/clean.ts';
+import { createEcho } from './promise/echo.ts';
 import {
   unknownUsage,
   type AgentError,
@@ -11,10 +11,10 @@ import {
   type RunPlan,
   type Usage,
 } from './events.ts';
-import { saysNothing } from './marks.ts';
+import { saysNothing } from './promise/tag-position.ts';
 import { addUsage } from './usage.ts';
-import { createSearch } from './promise-search.ts';
-import { isTrailer } from './trailer.ts';
+import { createSearch } from './promise/search.ts';
+import { isTrailer } from './promise/trailer.ts';
 
 export type Verdict = Pick<
   IterationRecord,

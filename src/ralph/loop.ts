@@ -17,7 +17,7 @@ import {
 } from './events.ts';
 import { addUsage } from './usage.ts';
 import { boundRecord } from './bounds.ts';
-import { applyGate, runsCommands } from './gate.ts';
+import { applyGate, runsCommands } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
 import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, agentVerdict } from './policy.ts';

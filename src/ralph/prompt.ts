@@ -1,5 +1,5 @@
 import { failed, type GateReport, type IterationRecord } from './events.ts';
-import { hasPassed, refusalOf } from './gate.ts';
+import { hasPassed, refusalOf } from './gate-result.ts';
 import type { RunTotals } from './totals.ts';
 
 export interface PreambleOptions {

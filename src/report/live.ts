@@ -8,7 +8,7 @@ import {
   type RunPlan,
   type StopReason,
 } from '../ralph/events.ts';
-import { refusalOf } from '../ralph/gate.ts';
+import { refusalOf } from '../ralph/gate-result.ts';
 import type { RunView } from '../ralph/view.ts';
 import { lineChanges, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';
 import { filesChangedText, usageText } from './figures.ts';

@@ -6,10 +6,10 @@ import { changeOf, listChanges } from '../changes/sources.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/spool/modules.ts';
-import { asRecorded, recordFolder } from '../store/record.ts';
+import { asRecorded, recordFolder } from '../store/user-record.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { currentTasks, lastSaved } from '../changes/work-copy.ts';
+import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
 
 /** Summary of an active change. Missing values are null. */
 export interface ChangeOverview {

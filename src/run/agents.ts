@@ -1,7 +1,7 @@
 import { passed } from '../process/scope.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import { checkLimits } from './limits.ts';
-import type { RunSpec } from './request.ts';
+import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
 interface UsableAgents {

@@ -1,11 +1,11 @@
 import { userError } from '../errors.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
 import { changeOf } from '../changes/sources.ts';
-import { inGitScope } from '../git/scope.ts';
+import { inGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
-import { tasksOf } from '../changes/work-copy.ts';
-import { asRecorded, isKnown, recordFolder } from '../store/record.ts';
+import { tasksOf } from '../changes/current-tasks.ts';
+import { asRecorded, isKnown, recordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/events.ts';
@@ -14,7 +14,7 @@ import type { RunView } from '../ralph/view.ts';
 import { schedule } from './schedule.ts';
 import type { Batch, Reporter, RunServices } from './services.ts';
 import { startRun } from './start.ts';
-import type { RunResult, RunSpec } from './request.ts';
+import type { RunResult, RunSpec } from './spec.ts';
 
 /** The services that the runs of a batch share. */
 export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 'onStopSignals' | 'person'> {

@@ -2,17 +2,17 @@ import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/branches.ts';
 import { type CommitResult, commitFiles, findErrorLine } from '../git/commit.ts';
-import { toUtf8 } from '../git/git.ts';
+import { toUtf8 } from '../git/call/git.ts';
 import { between } from '../git/raw.ts';
 import { findExcluded } from '../git/commit-filter.ts';
-import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/worktree.ts';
+import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { Work } from '../ralph/loop.ts';
 import { lineChanges, pluralise, oneLine, someOf } from '../text/format.ts';
 
 import type { RunContext } from './context.ts';
-import type { IndexRefresher } from './refresh.ts';
+import type { IndexRefresher } from './index-refresher.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
-import type { Ledger } from './uncommitted.ts';
+import type { Ledger } from './ledger.ts';
 
 export type CommitContext = Pick<
   RunContext,

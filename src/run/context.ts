@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Options } from '../config/flags.ts';
-import type { WorkTree } from '../git/worktree.ts';
+import type { WorkTree } from '../git/work-tree.ts';
 import type { AgentSessions } from '../harness/session.ts';
 import type { Project } from '../store/project.ts';
 import type { Copies } from '../changes/copies.ts';

@@ -7,7 +7,7 @@ import type { Guard } from '../guard/guard.ts';
 import type { Emit, Workspace } from '../ralph/events.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
-import type { Ledger } from './uncommitted.ts';
+import type { Ledger } from './ledger.ts';
 
 export interface WorkspaceCopiesRequest {
   readonly project: Project;

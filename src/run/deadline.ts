@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { userError } from '../errors.ts';
-import { limitGit } from '../git/deadline.ts';
+import { limitGit } from '../git/call/deadline.ts';
 import type { Limits } from '../ralph/events.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 

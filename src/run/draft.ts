@@ -1,17 +1,17 @@
-import { gitDirOf } from '../git/worktree.ts';
+import { gitDirOf } from '../git/work-tree.ts';
 import { stateFolder } from '../store/project.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunTask } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
-import { type CheckedSpec, checkOrigin } from './origin.ts';
+import { type CheckedSpec, checkOrigin } from './check-resumed.ts';
 import { agentsOf, type Planned, planRun } from './plan.ts';
 import { checkRepository } from './repository.ts';
-import type { RunSpec } from './request.ts';
+import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
-import { checkTask, readTask } from './task.ts';
+import { checkTask, readTask } from './assignment.ts';
 import { withNewUntil } from './until.ts';
 
 /** A run that was checked without the lock. */

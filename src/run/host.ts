@@ -3,18 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { renameOwn, writeOwn } from '../files/own.ts';
 import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { adoptContext, loadContext } from '../store/context.ts';
+import { adoptContext, loadContext } from '../store/added-context.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { createTaskReader, describeFiles } from './task.ts';
-import { createGate } from './verify.ts';
+import { createTaskReader, describeFiles } from './assignment.ts';
+import { createGate } from './gate.ts';
 import { iterationFile, ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
-import { createWork } from './work.ts';
+import { createWork } from './track-work.ts';
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
-import { outsideEnvironment } from '../git/program.ts';
+import { outsideEnvironment } from '../git/call/program.ts';
 import { runShell } from '../process/shell.ts';
 import { passed } from '../process/scope.ts';
 import { publicView, type RunView } from '../ralph/view.ts';

@@ -5,13 +5,13 @@ import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
-import { asRecorded, recordFolder, withSecrets } from '../store/record.ts';
+import { asRecorded, recordFolder, withSecrets } from '../store/user-record.ts';
 import { readRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import { type RunView } from '../ralph/view.ts';
-import { catchUp } from '../ralph/fold.ts';
-import { changedSince, describeChanged } from './settings.ts';
+import { catchUp } from '../ralph/reduce-view.ts';
+import { changedSince, describeChanged } from './changed-settings.ts';
 
 export interface PlanRequest {
   readonly project: Project;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { userError } from '../errors.ts';
-import { type Repository, repositoryAt } from '../git/worktree.ts';
+import { type Repository, repositoryAt } from '../git/work-tree.ts';
 import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
-import { recordedRepository, recordFolder, recordRepository } from '../store/record.ts';
+import { recordedRepository, recordFolder, recordRepository } from '../store/user-record.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 interface ChangeRef {

@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs';
 import type { FileDiff } from '../git/diff.ts';
-import { createFolderWatch } from '../git/folder-watch.ts';
-import { pathOf, toUtf8 } from '../git/git.ts';
-import { openIgnoredBefore } from '../git/ignored-before.ts';
-import { covers, type SkippedPath, parseSkipped, type SkipReason, stillSkipped, withTimes } from '../git/skipped.ts';
-import { createNestedWatch, type NestedFiles } from '../git/nested.ts';
-import { createTreeSnapshotter, type SnapshotterOptions } from '../git/trees.ts';
-import { createHeadWatch, type WorkTree } from '../git/worktree.ts';
+import { createFolderWatch } from '../git/snapshot/folder-watch.ts';
+import { pathOf, toUtf8 } from '../git/call/git.ts';
+import { openIgnoredBefore } from '../git/snapshot/ignored-before.ts';
+import {
+  covers,
+  type SkippedPath,
+  parseSkipped,
+  type SkipReason,
+  stillSkipped,
+  withTimes,
+} from '../git/snapshot/skipped.ts';
+import { createNestedWatch, type NestedFiles } from '../git/snapshot/nested.ts';
+import { createTreeSnapshotter, type SnapshotterOptions } from '../git/snapshot/trees.ts';
+import { createHeadWatch, type WorkTree } from '../git/work-tree.ts';
 import { pluralise, oneLine, someOf } from '../text/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { ensureRunState, type RunContext } from './context.ts';

@@ -20,7 +20,7 @@ import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
 import { agentsOf, type Planned, planRun } from './plan.ts';
-import type { RunSpec } from './request.ts';
+import type { RunSpec } from './spec.ts';
 
 export interface TrustedRuns {
   /** Throws if the final plan of a run uses a setting of the project that was not trusted. */

@@ -1,8 +1,8 @@
 import { userError } from '../errors.ts';
 import { clockTime, dayOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { interruptedRun } from './origin.ts';
-import type { RunSpec } from './request.ts';
+import { interruptedRun } from './check-resumed.ts';
+import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
 /**

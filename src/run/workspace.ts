@@ -17,8 +17,8 @@ import {
   removeWorktree,
   switchTo,
 } from '../git/branches.ts';
-import { git, toUtf8 } from '../git/git.ts';
-import { findWorkTree, isIntact, operationInProgress } from '../git/worktree.ts';
+import { git, toUtf8 } from '../git/call/git.ts';
+import { findWorkTree, isIntact, operationInProgress } from '../git/work-tree.ts';
 import type { Options } from '../config/flags.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
@@ -29,7 +29,7 @@ import { type Project, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
-import { recordBase, recordedBase, recordFolder } from '../store/record.ts';
+import { recordBase, recordedBase, recordFolder } from '../store/user-record.ts';
 import type { Emit, Workspace } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
@@ -44,8 +44,8 @@ import {
   resultsIn,
   type ProvisionedWorkspace,
   keptNotice,
-} from './results.ts';
-import type { RunSpec } from './request.ts';
+} from './provisioned-worktree.ts';
+import type { RunSpec } from './spec.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 
 export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'options'> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { createTrustCheck, trustedPath } from '../git/program.ts';
+import { createTrustCheck, trustedPath } from '../git/call/program.ts';
 import { parseJsonText } from '../text/json.ts';
 import { onPath, realPath } from '../process/which.ts';
 

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readlinkSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
-import { guardGit } from '../git/git.ts';
+import { guardGit } from '../git/call/git.ts';
 
 /** git writes through links in its own folder: one that was planted inside would lead Spool's git out of the project. */
 export interface LinkWatch {

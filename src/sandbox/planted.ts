@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, renameSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { foldersUp } from '../git/program.ts';
+import { foldersUp } from '../git/call/program.ts';
 import { isWithin } from '../process/which.ts';
 import { commandLine } from '../text/shell-words.ts';
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder } from '../files/own.ts';
-import { distrust, trustedPath, untrustedAround } from '../git/program.ts';
+import { distrust, trustedPath, untrustedAround } from '../git/call/program.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
 import { tagVariable } from '../process/tree.ts';
 import { isWithin, realPath } from '../process/which.ts';

@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { git, toUtf8 } from '../git/git.ts';
+import { git, toUtf8 } from '../git/call/git.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
-import { expandPath, possibleSettings } from '../git/includes.ts';
-import { foldersUp } from '../git/program.ts';
+import { expandPath, possibleSettings } from '../git/call/includes.ts';
+import { foldersUp } from '../git/call/program.ts';
 import { isWithin, realPath } from '../process/which.ts';
 
 /** A work tree, and what of git belongs to it. */

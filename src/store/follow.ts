@@ -3,10 +3,10 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openOwn } from '../files/own.ts';
 import type { RunEvent } from '../ralph/events.ts';
-import { reduceView } from '../ralph/fold.ts';
+import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { parseJournalLine } from './event-format.ts';
-import { journalFile } from './events.ts';
+import { journalFile } from './journal.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
 

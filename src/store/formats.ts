@@ -17,7 +17,7 @@ import {
   type Uncommitted,
   type Usage,
 } from '../ralph/events.ts';
-import type { Mention } from '../ralph/promise.ts';
+import type { Mention } from '../ralph/promise/promise.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
 import { runId } from './run-id.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createFolder, removeOwn, replaceOwn } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
-import { isKnown } from './record.ts';
+import { isKnown } from './user-record.ts';
 
 /** What a run saves for a resume or a rewind. It decides what is counted, committed and rewound. */
 export interface Notes {

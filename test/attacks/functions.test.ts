@@ -11,10 +11,10 @@ import { missingTasks, parseTasks, taskTitles } from '../../src/changes/tasks.ts
 import { isUntouchedProposal } from '../../src/changes/spool/templates.ts';
 import { wordingOf } from '../../src/changes/wording.ts';
 import { namedByWords, namedInScript } from '../../src/trust/words.ts';
-import { cleanText } from '../../src/ralph/clean.ts';
-import { judgeEnding, nothing } from '../../src/ralph/ending.ts';
-import { createSearch } from '../../src/ralph/promise-search.ts';
-import { isTrailer } from '../../src/ralph/trailer.ts';
+import { cleanText } from '../../src/ralph/promise/clean.ts';
+import { judgeEnding, nothing } from '../../src/ralph/promise/judge-ending.ts';
+import { createSearch } from '../../src/ralph/promise/search.ts';
+import { isTrailer } from '../../src/ralph/promise/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
 import { truncate, oneLine, table } from '../../src/text/format.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 import { expect, test } from 'vitest';
 import { requestControl } from '../../src/store/control.ts';
-import { maxAgentText } from '../../src/store/events.ts';
+import { maxAgentText } from '../../src/store/journal.ts';
 import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
 import type { JournalLine } from '../../src/store/journal-lines.ts';
 import { promise, says, waitsFor } from '../support/agents.ts';

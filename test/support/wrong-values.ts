@@ -6,7 +6,7 @@ import { lastRecords } from '../../src/store/history.ts';
 import { overview } from '../../src/report/overview.ts';
 import { readRun } from '../../src/store/state.ts';
 import { unknownUsage } from '../../src/ralph/events.ts';
-import { initialView } from '../../src/ralph/fold.ts';
+import { initialView } from '../../src/ralph/reduce-view.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
 import { addRecord, emptyTotals } from '../../src/ralph/totals.ts';
 import { describeLastRun, renderStatus } from '../../src/report/status.ts';

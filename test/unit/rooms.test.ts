@@ -18,7 +18,7 @@ test('every import goes one way, and none in a circle', () => {
 test.each([
   ['run/start.ts', 'commands/command.ts', 'static'],
   ['run/start.ts', 'report/live.ts', 'dynamic'],
-  ['git/git.ts', 'store/state.ts', 'type'],
+  ['git/call/git.ts', 'store/state.ts', 'type'],
   ['ralph/loop.ts', 'text/format.ts', 'static'],
   ['commands/land.ts', 'cli/main.ts', 'type'],
 ])('%s may not import %s', (from, to, kind) => {

@@ -9,7 +9,7 @@ import { hideStateFromGit } from '../../store/folders.ts';
 import type { Change } from '../source.ts';
 import { listModules, moduleIdOf } from './modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
-import { spoolSource } from './spool.ts';
+import { spoolSource } from './source.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
 
 /** The folders that a project needs for changes and modules. */

@@ -3,7 +3,7 @@ import type { Project } from '../../store/project.ts';
 import { changeOf } from '../../changes/sources.ts';
 import { readTasks } from '../../changes/task-file.ts';
 import { countTasks } from '../../changes/tasks.ts';
-import { ask, askSeveral, type Choice } from '../../report/prompts.ts';
+import { ask, askSeveral, type Choice } from '../../report/questions.ts';
 
 const several = 'Select multiple…';
 

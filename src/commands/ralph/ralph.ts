@@ -31,14 +31,14 @@ export const run = async (call: Invocation): Promise<number> => {
       return 0;
     case 'addContext': {
       await refuseAgents('ralph --add-context');
-      const { addContext } = await import('../../store/context.ts');
+      const { addContext } = await import('../../store/added-context.ts');
       for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
       call.terminal.print(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
       return 0;
     }
     case 'clearContext': {
       await refuseAgents('ralph --clear-context');
-      const { clearContext } = await import('../../store/context.ts');
+      const { clearContext } = await import('../../store/added-context.ts');
       for (const change of changes) clearContext({ project, change, env: call.env });
       call.terminal.print(`Cleared the context of ${changes.join(', ')}.\n`);
       return 0;
@@ -71,7 +71,7 @@ const confirmed = async (
   change: string,
   { saved, terminal, env }: Pick<Invocation, 'terminal' | 'env'> & { saved: RunView },
 ): Promise<RunView> => {
-  const { asRecorded, isKnown, recordFolder } = await import('../../store/record.ts');
+  const { asRecorded, isKnown, recordFolder } = await import('../../store/user-record.ts');
   const folder = recordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
     terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);

@@ -11,9 +11,9 @@ import type { OnRunEvent, RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
-import { forTerminal, withoutSecrets } from '../../report/reporter.ts';
+import { forTerminal, withoutSecrets } from '../../report/redacted-events.ts';
 import { runBatch } from '../../run/batch.ts';
-import type { RunSpec } from '../../run/request.ts';
+import type { RunSpec } from '../../run/spec.ts';
 import type { Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
 import { trustRuns } from '../../run/trust.ts';
@@ -22,7 +22,7 @@ import type { Project } from '../../store/project.ts';
 import { runFolder } from '../../store/state.ts';
 import type { Invocation } from '../command.ts';
 import { confirmOn, consentOn } from '../consent.ts';
-import { describeError, exitCodeFor, worst } from '../exit-codes.ts';
+import { describeError, exitCodeFor, worst } from '../run-exit-code.ts';
 
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
   readonly invocation: Invocation;
@@ -162,7 +162,7 @@ const createPerson = ({ project, invocation }: StartRequest, change: string): Pe
     return confirmOn(invocation.terminal)!('Resume it?');
   },
   async chooseUntil(passed) {
-    const { askText } = await import('../../report/prompts.ts');
+    const { askText } = await import('../../report/questions.ts');
     const problem = (answer: string) =>
       answer.trim() === '' || parseValue('time-of-day', answer) !== null
         ? undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commands, groups } from '../../../src/commands/table.ts';
+import { commands, groups } from '../../../src/commands/registry.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
 import { parse } from '../../../src/cli/parse.ts';
 

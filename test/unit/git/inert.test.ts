@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inert, withoutForeign } from '../../../src/git/inert.ts';
+import { inert, withoutForeign } from '../../../src/git/call/inert.ts';
 
 test.each([
   ['diff', ['--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty']],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/skipped.ts';
+import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/snapshot/skipped.ts';
 
 const leftOut = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
 

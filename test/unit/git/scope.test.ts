@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { limitGit, whyUnresponsive } from '../../../src/git/deadline.ts';
-import { git, guardGit } from '../../../src/git/git.ts';
-import { inGitScope } from '../../../src/git/scope.ts';
+import { limitGit, whyUnresponsive } from '../../../src/git/call/deadline.ts';
+import { git, guardGit } from '../../../src/git/call/git.ts';
+import { inGitScope } from '../../../src/git/call/scope.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spool-scope-'));
 afterAll(() => rmSync(folder, { recursive: true }));

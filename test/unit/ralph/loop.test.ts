@@ -9,7 +9,7 @@ import {
   type RunPlan,
 } from '../../../src/ralph/events.ts';
 import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
-import { initialView, reduceView } from '../../../src/ralph/fold.ts';
+import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import type { RunTotals } from '../../../src/ralph/totals.ts';
 import { noGate, noLimits, recordWith } from './records.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type IterationRecord, unknownUsage, type RunPlan } from '../../../src/ralph/events.ts';
 import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
 import { currentStatus } from '../../../src/ralph/view.ts';
-import { initialView } from '../../../src/ralph/fold.ts';
+import { initialView } from '../../../src/ralph/reduce-view.ts';
 import { crash, noGate, noLimits, recordWith } from './records.ts';
 
 const plan: RunPlan = {

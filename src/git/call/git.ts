@@ -1,0 +1,287 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync, type Stats } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { userError } from '../../errors.ts';
+import { withoutInheritedFds } from '../../process/descriptors.ts';
+import { currentScope, passed } from '../../process/scope.ts';
+import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
+import type { Command, Entered, Sandbox } from '../../process/sandbox.ts';
+import { watchBlocked, whyBlocked } from './blocked.ts';
+import { watchDeadline, whyUnresponsive } from './deadline.ts';
+import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
+import { safePager } from './pager.ts';
+import { gitProgram, outsideEnvironment } from './program.ts';
+import { currentGitScope, type GitGuard } from './scope.ts';
+
+export type { GitArguments } from './inert.ts';
+
+export interface GitResult {
+  readonly code: number;
+  /** latin1 keeps every byte, so that file names of any encoding go through git and back unharmed. */
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface GitCall {
+  readonly cwd: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly input?: string;
+  /** The user's hooks may run. */
+  readonly hooks?: true;
+  /** Settings for this call, as `key=value`. */
+  readonly config?: readonly string[];
+  /** Aborted to end git and the hook that it waits for. */
+  readonly kill?: AbortSignal;
+  /** Where git and the hooks run; null or nothing for no sandbox. */
+  readonly sandbox?: Sandbox | null;
+}
+
+/** A hook that takes longer hangs. */
+const longestMs = 10 * 60_000;
+/** How long git, and a hook in a sandbox, may take when they are asked to end: git removes its lock files then. */
+const endGraceMs = 2000;
+/** How long a child of a hook may keep the output open. */
+const pipeGraceMs = 500;
+
+/** Asked before every git command of this run or command from now on. */
+export const guardGit = (guard: GitGuard): void => void currentGitScope().guards.push(guard);
+
+/** The reason why git is not run any more in this folder; null while it is. */
+export const whyNoGit = async (cwd: string): Promise<string | null> => {
+  const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
+  if (givenUp !== null) return givenUp;
+  for (const guard of currentGitScope().guards) {
+    const why = await guard();
+    if (why !== null) return why;
+  }
+  return null;
+};
+
+/**
+ * Runs one git command, so that nothing runs that the repository names, except for hooks where they are asked for, and
+ * filters. What git answers, also that there is no git, is a value.
+ */
+export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
+  const why = await whyNoGit(call.cwd);
+  return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
+};
+
+/** As of a git that refuses to look at a repository. */
+const refusedCode = 128;
+
+/**
+ * The same without asking the guards.
+ * It has a group of its own, so that Ctrl-C does not cut a commit short.
+ */
+export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
+  // In English, so that an answer can be told from another; but hooks get the user's own language.
+  const env = {
+    ...quietEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
+    ...(call.hooks ? {} : { LC_ALL: 'C' }),
+    ...call.env,
+  };
+  const { hooks = false, config = [] } = call;
+  const command = {
+    binary: gitProgram(call.cwd),
+    args: inert(args, { hooks, config }),
+    env: environmentIn(call.cwd, env),
+  };
+  if (!call.sandbox) return follow({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
+  const inside = await enter(call.sandbox, { ...command, cwd: call.cwd, tag: tagOf(call) });
+  if (typeof inside === 'string') return { code: -1, stdout: '', stderr: inside };
+  return follow(inside, call, inside).finally(() => inside.leave());
+};
+
+/** The way into the sandbox, or why it cannot be entered. */
+const enter = async (sandbox: Sandbox, command: Command): Promise<Entered | string> => {
+  try {
+    return await sandbox.enter(command, null);
+  } catch (error) {
+    return `the sandbox cannot be entered: ${(error as Error).message}`;
+  }
+};
+
+const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
+
+type Started = Pick<Command, 'binary' | 'args' | 'env'>;
+
+const follow = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
+  const ending = { end: () => {} };
+  // Listens before git is there, so that no signal comes in between.
+  const release = endWithSpool(() => ending.end());
+  try {
+    return await followChild({ ...command, call, inside, ending });
+  } finally {
+    release();
+  }
+};
+
+interface Following extends Started {
+  readonly call: GitCall;
+  readonly inside: Entered | null;
+  /** Given a way to end it as soon as there is something to end. */
+  readonly ending: { end: () => void };
+}
+
+const followChild = async ({ binary, args, env, call, inside, ending }: Following): Promise<GitResult> => {
+  const child = spawn(binary, args, {
+    cwd: call.cwd,
+    env,
+    stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
+    detached: process.platform !== 'win32',
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
+  let killing: NodeJS.Timeout | undefined;
+  // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
+  const end = () => {
+    if (!child.pid || killing) return;
+    if (inside === null) signalGroup(child.pid, 'SIGTERM');
+    else
+      void terminateTree(
+        { group: child.pid, tag: tagOf(call), preexisting: noPreexistingPids, sandboxed: true },
+        endGraceMs,
+      );
+    killing = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
+  };
+  if (inside !== null && child.pid) inside.started(child.pid);
+  inside?.lost.addEventListener('abort', end);
+  const timer = setTimeout(end, longestMs);
+  call.kill?.addEventListener('abort', end);
+  const unwatch = watchDeadline({ hooks: call.hooks ?? false, end });
+  // A hook may take its time.
+  const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
+  ending.end = end;
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(call.input, 'latin1');
+  try {
+    const closed = once(child, 'close').catch(() => {});
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
+    const said = Buffer.concat(stderr).toString('utf8').trim();
+    return {
+      code: code ?? -1,
+      stdout: Buffer.concat(stdout).toString('latin1'),
+      stderr: signal === null ? said : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
+    };
+  } catch (error) {
+    return { code: -1, stdout: '', stderr: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(killing);
+    call.kill?.removeEventListener('abort', end);
+    inside?.lost.removeEventListener('abort', end);
+    unwatch();
+    unblock();
+    if (killing && child.pid) signalGroup(child.pid, 'SIGKILL');
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+};
+
+/** Per process, as signals are: one that ends Spool ends the git of every run. */
+const running = new Set<() => void>();
+let fatal: NodeJS.Signals | null = null;
+
+/** A signal that nobody else listens to ends Spool, as it would without git: but git, in a group of its own, goes first. */
+const onFatal = (signal: NodeJS.Signals): void => {
+  if (process.listenerCount(signal) > 1) return;
+  fatal = signal;
+  for (const end of running) end();
+};
+
+/** Listens only while Spool waits for git: otherwise a signal has to end it at once. */
+const endWithSpool = (end: () => void): (() => void) => {
+  if (!currentScope().ownsProcess) return () => {};
+  if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
+  running.add(end);
+  return () => {
+    running.delete(end);
+    if (running.size > 0) return;
+    for (const signal of fatalSignals) process.off(signal, onFatal);
+    if (fatal !== null) process.kill(process.pid, fatal);
+  };
+};
+
+const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
+
+/** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
+export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
+  const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
+  const env = { ...withoutForeign(currentScope().env), ...noFetch, ...pager };
+  const child = spawn(gitProgram(cwd), inert(args, { hooks: false, config: [`pager.${args[0]}=true`] }), {
+    cwd,
+    env: environmentIn(cwd, outsideEnvironment(env, cwd)),
+    stdio: withoutInheritedFds('inherit'),
+  });
+  const unblock = watchBlocked(cwd, () => void child.kill());
+  const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];
+  const why = code === null ? whyBlocked(cwd) : null;
+  if (why !== null) throw userError('git-blocked', why);
+  return code ?? 1;
+};
+
+/** The pager of the user's own settings; never one that the repository names. Empty for none. */
+const userPager = async (cwd: string): Promise<string> => {
+  const { GIT_PAGER: asked, PAGER: usual = 'less' } = currentScope().env;
+  if (asked !== undefined) return asked;
+  const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
+  // git before 2.26 cannot tell.
+  if (code !== 0) return usual;
+  const fields = stdout.split('\0');
+  let own = usual;
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, value] = /^(?:core\.pager|pager\.diff)\n(.*)$/s.exec(fields[at + 1]!) ?? [];
+    if (value === undefined || fields[at] === 'local' || fields[at] === 'worktree') continue;
+    if (/^(?:false|no|off|0)$/i.test(value)) own = '';
+    else if (!/^(?:true|yes|on|\d*)$/i.test(value)) own = toUtf8(value);
+  }
+  return own;
+};
+
+/** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
+export const toUtf8 = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
+
+/** The path of a file below a folder, byte for byte. */
+export const pathOf = (root: string, name: string): Buffer =>
+  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
+
+/** The file or link under a name, or where a folder above it should be; null when there is none. As git, it follows no link. */
+export const fileAt = (root: string, name: string): string | null => {
+  const parts = name.split('/');
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const path = parts.slice(0, depth).join('/');
+    const there = lstatSync(pathOf(root, path), { throwIfNoEntry: false });
+    if (there === undefined) return null;
+    if (!there.isDirectory()) return path;
+  }
+  return null;
+};
+
+/** Of what is there under a name; undefined when nothing is, or only behind a link. */
+export const statsOf = (root: string, name: string): Stats | undefined => {
+  const file = fileAt(root, name);
+  return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
+};
+
+/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
+const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  ...withoutForeign(env),
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_EDITOR: 'true',
+  GIT_SEQUENCE_EDITOR: 'true',
+  GIT_OPTIONAL_LOCKS: '0',
+});
+
+/** What lstat tells of a name, also behind a link; undefined when it is gone, or out of reach. */
+export const statsAt = (root: string, name: string): Stats | undefined => {
+  try {
+    return lstatSync(pathOf(root, name), { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,28 @@
+import { controlPattern } from '../../text/controls.ts';
+import { commandLine } from '../../text/shell-words.ts';
+
+/**
+ * A pager that gets the output of git without what a terminal acts upon, but for colours: names and contents of files
+ * are others'. `less` shows such characters as text, but not every pager does. Empty for a terminal without a pager.
+ */
+export const safePager = (pager: string): string =>
+  [commandLine(process.execPath, '--eval', filter), ...(['', 'cat'].includes(pager.trim()) ? [] : [pager])].join(' | ');
+
+/** What git itself uses: colours, bold, dim, underlined and reversed. Others could conceal a line of a file. */
+const code = String.raw`(?:[01247]|2[247]|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2(?:;\d{1,3}){3})`;
+
+/** A reader that leaves, as `less` does, is no error. What may be the beginning of a colour waits for its end. */
+const filter = `
+  const pattern = /\\x1b\\[([\\d;:]{0,32})m|${controlPattern}/g;
+  const colours = /^(?:${code}(?:;${code})*)?$/;
+  let rest = '';
+  const clean = (text) => text.replace(pattern, (found, codes) => codes !== undefined && colours.test(codes) ? found : '');
+  process.stdout.on('error', () => process.exit(0));
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('data', (text) => {
+    const all = rest + text;
+    rest = /\\x1b(?:\\[[\\d;:]{0,32})?$/.exec(all)?.[0] ?? '';
+    process.stdout.write(clean(all.slice(0, all.length - rest.length)));
+  });
+  process.stdin.on('end', () => process.stdout.write(clean(rest)));
+`;

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegular } from '../../files/own.ts';
+import { guardGit, runGit } from './git.ts';
+import { includesIn, parseSettings } from './includes.ts';
+import { configFiles, safeFingerprint } from '../snapshot/outside-rules.ts';
+import { currentGitScope } from './scope.ts';
+import { signOfDotGit, type WorkTree } from '../work-tree.ts';
+
+/**
+ * Settings that make git run a program where Spool needs them to work (filters, merge drivers, signing, a partial
+ * clone), or look at another folder. Those that start a program and are never needed are turned off in `inert`.
+ */
+const decisive =
+  /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|hook\..*|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
+
+interface Settings {
+  /** Decisive ones by key: the value that counts, and the file that it is in. */
+  readonly decisive: ReadonlyMap<string, { readonly value: string; readonly file: string }>;
+  /** All files that have a say. */
+  readonly files: readonly string[];
+}
+
+/**
+ * From now on this run, and the batch that it is a part of, no longer call git once one of these settings is new or has
+ * another value. An agent can write to the config of the repository; what it puts there must not run with the rights of
+ * Spool. A second run of a batch in the same work tree keeps to what the first one found, before any agent worked there.
+ */
+export const holdSettings = async (tree: WorkTree): Promise<void> => {
+  const { guardedTrees } = currentGitScope();
+  if (guardedTrees.has(tree.root)) return;
+  const before = await readSettings(tree);
+  if (before === null) return;
+  guardedTrees.add(tree.root);
+  guardGit(() => {
+    const now = signOfDotGit(tree.root);
+    const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
+    return Promise.resolve(isSame ? null : `${join(tree.root, '.git')} was replaced during the run`);
+  });
+  let { files } = before;
+  let known = stampsOf(files);
+  let why: string | null = null;
+  guardGit(async () => {
+    if (stampsOf(files) === known) return why;
+    // As it is before it is read: what is written meanwhile is seen the next time.
+    known = stampsOf(files);
+    const now = await readSettings(tree);
+    if (now === null) return (why = null);
+    if (now.files.join('\n') !== files.join('\n')) [files, known] = [now.files, stampsOf(now.files)];
+    return (why = problemIn(before, now));
+  });
+};
+
+const problemIn = (before: Settings, now: Settings): string | null => {
+  const changed = [...now.decisive].filter(([key, { value }]) => before.decisive.get(key)?.value !== value);
+  const [first, ...more] = changed.map(([key, { file }]) => `${key} in ${file}`);
+  if (first === undefined) return null;
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return `${first} was changed during the run${others}`;
+};
+
+/** null when git cannot tell, as in a repository that is gone. */
+const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
+  const { root, gitDir } = tree;
+  const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
+  if (code !== 0) return null;
+  const found = new Map<string, { value: string; file: string }>();
+  const [shared, config] = [join(gitDir, 'commondir'), join(gitDir, 'config')];
+  const files = new Set([...configFiles(tree), join(gitDir, 'HEAD'), shared, config]);
+  // Says where git looks for settings. A worktree that is being removed has neither.
+  const value = readRegular(shared)?.toString() ?? (existsSync(config) ? '.' : null);
+  if (value !== null) found.set('the shared git folder', { value, file: shared });
+  const settings = parseSettings(root, stdout);
+  for (const file of [...settings.map((setting) => setting.file), ...includesIn(settings)]) files.add(file);
+  for (const { key, value, named } of settings) if (decisive.test(key)) found.set(key, { value, file: named });
+  return { decisive: found, files: [...files] };
+};
+
+const stampsOf = (files: readonly string[]): string => files.map(safeFingerprint).join('\n');

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { git, type GitArguments, type GitResult } from '../call/git.ts';
+import { skipping } from './skipped.ts';
+import type { WorkTree } from '../work-tree.ts';
+
+export interface AddRequest {
+  /** Names of files and folders that stay as they are in the index. */
+  readonly without: readonly string[];
+  /** For `git add`. */
+  readonly flags?: readonly string[];
+  /** For git itself: `key=value`, … */
+  readonly config?: readonly string[];
+}
+
+/** Adds all files to the index at `tempIndex`. Names on stdout what it had to change there. */
+export const addAll = (
+  { root, gitDir, tempIndex }: WorkTree,
+  { without, flags = [], config = [] }: AddRequest,
+): Promise<GitResult> => {
+  // Only where it is needed, as an old git does not know it.
+  const sparse = existsSync(join(gitDir, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
+  const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
+  const args: GitArguments = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];
+  return git(args, {
+    cwd: root,
+    config: ['advice.addEmbeddedRepo=false', ...config],
+    env: { GIT_INDEX_FILE: tempIndex },
+    ...(without.length === 0 ? {} : { input: skipping(without) }),
+  });
+};

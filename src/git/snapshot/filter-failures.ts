@@ -1,0 +1,51 @@
+import { removeOwn } from '../../files/own.ts';
+import { addAll } from './add.ts';
+import { fileAt, git, toUtf8 } from '../call/git.ts';
+import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
+import { copyIndex, type WorkTree } from '../work-tree.ts';
+
+/** How many files a filter fails for before it is taken to fail for all. */
+const fewest = 3;
+
+export interface FilterFailures {
+  /** git ends at the first file that it refuses like one of these; answers with the others, among all that is new or has changed. */
+  find(refused: readonly RefusedFile[], without: readonly string[]): Promise<RefusedFile[]>;
+}
+
+export const createFilterFailures = (tree: WorkTree): FilterFailures => {
+  const failures = new Map<string, number>();
+  return {
+    async find(refused, without) {
+      const found: RefusedFile[][] = [];
+      for (const filter of refused.map(({ why }) => filterIn(why)).filter((name) => name !== null)) {
+        failures.set(filter, (failures.get(filter) ?? 0) + 1);
+        if (failures.get(filter) === fewest) found.push(await withFilter(tree, filter));
+      }
+      if (refused.some(({ why }) => isAboutLineEndings(why))) found.push(await withLineEndings(tree, without));
+      return found.flat();
+    },
+  };
+};
+
+const withFilter = async ({ root, tempIndex }: WorkTree, filter: string): Promise<RefusedFile[]> => {
+  const call = { cwd: root, env: { GIT_INDEX_FILE: tempIndex } };
+  const lists = [
+    await git(['ls-files', '-z', '--others', '--exclude-standard'], call),
+    await git(['diff-files', '-z', '--name-only', '--diff-filter=d'], call),
+  ];
+  const input = lists.map(({ stdout }) => stdout).join('');
+  const { stdout } = await git(['check-attr', '-z', '--stdin', 'filter'], { ...call, input });
+  // A path, the name of the attribute and its value, again and again.
+  const fields = stdout.split('\0');
+  const names = fields.filter((_, at) => at % 3 === 0 && fields[at + 2] === filter);
+  return names.map((name) => ({ name, why: `${toUtf8(name)}: clean filter '${filter}' failed` }));
+};
+
+/** Only what is really added is warned of, so it is added to a copy of the index. */
+const withLineEndings = async (tree: WorkTree, without: readonly string[]): Promise<RefusedFile[]> => {
+  const copy = { ...tree, tempIndex: `${tree.tempIndex}.endings` };
+  await copyIndex(tree.tempIndex, copy.tempIndex);
+  const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
+  removeOwn(copy.tempIndex);
+  return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);
+};

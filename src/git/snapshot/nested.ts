@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readRegular } from '../../files/own.ts';
+import { dirname } from 'node:path';
+import type { FileDiff } from '../diff.ts';
+import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt } from '../call/git.ts';
+import { noFetch } from '../call/inert.ts';
+
+/** By repository, then by file: what differs when somebody has written to it. Names are those of the work tree around them. */
+export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+export interface NestedWatch {
+  /** What is tracked or untracked, and not ignored, in these repositories and in those inside of them. */
+  look(repositories: Iterable<string>): Promise<NestedFiles>;
+  /** A repository that came or went is one difference. */
+  between(before: NestedFiles, after: NestedFiles): FileDiff[];
+}
+
+/** Of a larger file, having been written to is enough. */
+const mostHashed = 10 * 1024 * 1024;
+
+/**
+ * Watches the work in repositories inside a repository, of which a tree has only the commit. Their files are never
+ * compared by git, which would run filters that they bring.
+ */
+export const createNestedWatch = (root: string): NestedWatch => {
+  /** Of files that were written to: writing the same again is no work. */
+  const contents = new Map<string, { readonly stamp: string; readonly hash: string }>();
+  const isRewritten = (name: string, before: string, after: string): boolean => {
+    const old = contents.get(name);
+    const hash = hashOf(root, name);
+    contents.set(name, { stamp: after, hash });
+    return hash === '' || old?.stamp !== before || old.hash !== hash;
+  };
+  const inOne = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): FileDiff[] => {
+    const added = [...after.keys()].filter((name) => !before.has(name));
+    const deleted = [...before.keys()].filter((name) => !after.has(name));
+    const modified = [...after]
+      .filter(([name, stamp]) => before.has(name) && before.get(name) !== stamp)
+      .filter(([name, stamp]) => isRewritten(name, before.get(name)!, stamp))
+      .map(([name]) => name);
+    return [
+      ...added.map((name) => inside('added', name)),
+      ...deleted.map((name) => inside('deleted', name)),
+      ...modified.map((name) => inside('modified', name)),
+    ];
+  };
+  return {
+    async look(repositories) {
+      const found = new Map<string, ReadonlyMap<string, string>>();
+      const open = [...repositories];
+      for (let name = open.pop(); name !== undefined; name = open.pop()) {
+        if (found.has(name) || !isRepository(root, name)) continue;
+        const { files, repositories: deeper } = await filesOf(root, name);
+        found.set(name, files);
+        for (const one of deeper) open.push(one);
+      }
+      return found;
+    },
+    between: (before, after) =>
+      [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((name) => {
+        const [old, now] = [before.get(name), after.get(name)];
+        if (old === undefined) return [inside('added', name)];
+        if (now === undefined) return [inside('deleted', name)];
+        return inOne(old, now);
+      }),
+  };
+};
+
+const inside = (status: FileDiff['status'], name: string): FileDiff => ({
+  status,
+  name,
+  from: null,
+  insertions: 0,
+  deletions: 0,
+  nested: true,
+  before: '',
+  after: '',
+});
+
+const filesOf = async (root: string, repository: string) => {
+  const { stdout } = await gitInside(root, repository, [
+    'ls-files',
+    '-z',
+    '--cached',
+    '--others',
+    '--exclude-standard',
+  ]);
+  const files = new Map<string, string>();
+  const repositories: string[] = [];
+  for (const below of new Set(stdout.split('\0').filter(Boolean))) {
+    const name = `${repository}/${below.replace(/\/$/, '')}`;
+    const stats = statsAt(root, name);
+    if (stats?.isDirectory()) repositories.push(name);
+    else if (stats) files.set(name, `${stats.ino} ${stats.size} ${stats.mode} ${stats.mtimeMs} ${stats.ctimeMs}`);
+  }
+  return { files, repositories };
+};
+
+/** Whether a repository is checked out there; a submodule that was never fetched is an empty folder. */
+export const isRepository = (root: string, name: string): boolean => existsSync(pathOf(root, `${name}/.git`));
+
+/** The commit that is checked out in a repository inside; null when it has none. */
+export const nestedHead = async (root: string, repository: string): Promise<string | null> => {
+  const { code, stdout } = await gitInside(root, repository, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** What is no repository although it has a `.git` must not be taken for a folder of the one around it. */
+const gitInside = (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
+  const cwd = `${root}/${toUtf8(repository)}`;
+  return git(args, { cwd, env: { ...noFetch, GIT_CEILING_DIRECTORIES: dirname(cwd) } });
+};
+
+/** Empty when that cannot be told. */
+const hashOf = (root: string, name: string): string => {
+  const stats = statsAt(root, name);
+  if (!stats?.isFile() || stats.size > mostHashed) return '';
+  try {
+    return createHash('sha1')
+      .update(`${stats.mode} `)
+      .update(readRegular(pathOf(root, name)) ?? '')
+      .digest('hex');
+  } catch {
+    return '';
+  }
+};

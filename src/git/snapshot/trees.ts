@@ -1,0 +1,257 @@
+import { existsSync, statSync } from 'node:fs';
+import { removeOwn } from '../../files/own.ts';
+import { join } from 'node:path';
+import type { Redactor } from '../../secrets/redact.ts';
+import { addAll } from './add.ts';
+import { fileAt, git, type GitResult, pathOf } from '../call/git.ts';
+import { createGitlinks, gitlinksIn } from './gitlinks.ts';
+import { isRuleFile } from './ignored.ts';
+import type { IgnoredBefore } from './ignored-before.ts';
+import { coveredByAny, type SkippedPath } from './skipped.ts';
+import { readRefusals, type RefusedFile } from './refusals.ts';
+import { createFilterFailures } from './filter-failures.ts';
+import { isLarge, type PreviousSnapshot, type NewPaths, findSkipped, trackedIn } from './find-skipped.ts';
+import { findSecrets } from '../commit-filter.ts';
+import { copyIndex, isIntact, fingerprint, type WorkTree } from '../work-tree.ts';
+
+export interface TreeSnapshotter {
+  /**
+   * The id of a tree with all tracked and untracked (not ignored) files as they are now, but for those that are left
+   * out; null when git cannot tell. What has not changed since the last time is not read again.
+   */
+  take(): Promise<string | null>;
+  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
+  committed(): void;
+  leftOut(): readonly SkippedPath[];
+  /** Repositories inside the repository, as far as they are known; some may be gone. */
+  nested(): Iterable<string>;
+  /** The error of git for the last tree that is not about a single file; null when there was none. */
+  problem(): string | null;
+}
+
+export interface SnapshotterOptions {
+  /** What was left out before. */
+  readonly leftOut?: readonly SkippedPath[];
+  /** The files that Spool's own output goes to, by `fileKey`. */
+  readonly ownOutput?: () => ReadonlySet<string>;
+  /** Files that look like secrets are left out. */
+  readonly redactor?: Redactor;
+  /** What is known of ignored files. */
+  readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
+  /** The last tree of a run that was interrupted. */
+  readonly since?: Pick<PreviousSnapshot, 'treeId' | 'atMs'> | null;
+}
+
+/** One tree, as the present is. */
+export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'problem'> {
+  readonly id: string;
+}
+
+export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<Taken | null> => {
+  const taker = createTreeSnapshotter(tree, options);
+  const id = await taker.take();
+  removeOwn(tree.tempIndex);
+  return id === null ? null : { ...taker, id };
+};
+
+/** How long before it was asked the clock of a file system may stand. */
+const clockLagMs = 20;
+
+/** How many files are left out, one after the other, as git cannot add them, before it is given up. */
+const mostRefused = 100;
+
+/**
+ * Takes trees one after the other. Its index, at `tempIndex`, is kept to see what has changed; a tree that has is made
+ * from the user's index again, as a file that is in an index is never ignored.
+ */
+export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
+  const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
+  /** By name: what files that git refused, and its settings, were like then. */
+  const refused = new Map<string, string>();
+  /** By name: what files that look like secrets were like then. */
+  const secret = new Map<string, string>();
+  const links = createGitlinks(tree);
+  /** The user's index whose gitlinks are known. */
+  let listed: string | null = null;
+  const had = options.ignored?.has ?? (() => false);
+  let moment: PreviousSnapshot | null = options.since
+    ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
+    : null;
+  let start: string | null = null;
+  let last: string | null = null;
+  let problem: string | null = null;
+  /** Differs also when the repository was made anew. */
+  const stamp = () => `${fingerprint(tree.index)} ${statSync(tree.gitDir, { throwIfNoEntry: false })?.ino}`;
+
+  /** Files that are not what they were left out for any more. */
+  const dropStale = async () => {
+    const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
+    const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
+    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
+    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
+    for (const [name, then] of secret) if (then !== secretStampOf(name)) left.delete(name);
+  };
+
+  /** Differs when the file is another one, or HEAD may have it. */
+  const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
+
+  const leaveOutSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
+    const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
+    const isLeftOut = coveredByAny([...left.values()]);
+    const files = open.filter((name) => !name.endsWith('/') && !isLeftOut(name));
+    for (const { name, why } of await findSecrets(tree, files, redactor)) {
+      left.set(name, { name, kind: 'secret', why });
+      secret.set(name, secretStampOf(name));
+    }
+  };
+
+  const refuse = (files: readonly RefusedFile[]): void => {
+    for (const { name, why } of files.filter((file) => !left.has(file.name))) {
+      left.set(name, { name, kind: 'refused', why });
+      refused.set(name, settingsOf(tree, name));
+    }
+  };
+
+  /** Repositories inside that are checked out, and not left out. */
+  const inside = (): string[] => {
+    const isLeftOut = coveredByAny([...left.values()]);
+    return links.present().filter((name) => !isLeftOut(`${name}/.git`));
+  };
+
+  /** Adds all that can be added, but for the repositories inside; null when git cannot tell. */
+  const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
+    const alike = createFilterFailures(tree);
+    for (let tries = 0; tries < mostRefused; tries++) {
+      const without = [...left.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
+      const result = await addAll(tree, { without, flags });
+      const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
+      refuse(said.files);
+      links.note(said.empty);
+      problem = said.other;
+      if (wasAdded(result.code)) return result;
+      problem ??= result.stderr.split('\n').at(-1) ?? null;
+      if (said.files.length === 0) return null;
+      refuse(await alike.find(said.files, [...without, ...said.files.map(({ name }) => name)]));
+    }
+    return null;
+  };
+
+  /** What differs from the last tree; null when git cannot tell. */
+  const findNews = async (outside: string | null): Promise<NewPaths | null> => {
+    if (last === null || !existsSync(tree.tempIndex)) return survey();
+    const result = await add(['--dry-run']);
+    if (result === null) return null;
+    const { added: files, removed } = readVerbose(result.stdout);
+    const added = [...files, ...(await links.moved(inside()))];
+    const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
+    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
+  };
+
+  const survey = async (): Promise<NewPaths> => {
+    listed = stamp();
+    const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
+    const lines = stdout.split('\0').filter(Boolean);
+    links.note(gitlinksIn(lines));
+    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: moment };
+  };
+
+  const makeTree = async (): Promise<string | null> => {
+    await copyIndex(tree.index, tree.tempIndex);
+    const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
+    if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
+    const secrets = [...left.values()].filter(({ kind }) => kind === 'secret');
+    if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
+    if (listed !== start) {
+      listed = start;
+      const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
+      links.note(gitlinksIn((await git(['ls-files', '--stage', '-z'], call)).stdout.split('\0')));
+    }
+    if ((await add()) === null || !(await links.put(inside()))) return null;
+    return writeTree(tree);
+  };
+
+  const takeNow = async (outside: string | null): Promise<string | null> => {
+    const news = await findNews(outside);
+    if (news === null) return null;
+    const sorted = await findSkipped(tree, news, options.ownOutput ?? (() => new Set()));
+    for (const each of sorted.leftOut) left.set(each.name, each);
+    links.note(sorted.nested);
+    if (options.redactor) await leaveOutSecrets(news, options.redactor);
+    const isSame =
+      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredByAny([...left.values()]));
+    if (isSame && existsSync(tree.tempIndex)) return last;
+    start = stamp();
+    return makeTree();
+  };
+
+  return {
+    async take() {
+      problem = null;
+      if (!isIntact(tree)) return null;
+      await dropStale();
+      const outside = (await options.ignored?.readRules()) ?? null;
+      last = await takeNow(outside);
+      if (last !== null) moment = { treeId: last, outside, had, atMs: Date.now() - clockLagMs };
+      return last;
+    },
+    committed: () => {
+      const now = stamp();
+      if (listed === start) listed = now;
+      start = now;
+    },
+    leftOut: () => [...left.values()],
+    nested: () => {
+      const isLeftOut = coveredByAny([...left.values()]);
+      return [...links.names()].filter((name) => !isLeftOut(`${name}/.git`));
+    },
+    problem: () => problem,
+  };
+};
+
+/** All of it, or all but what cannot be read. */
+const wasAdded = (code: number) => code === 0 || code === 1;
+
+/** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
+const readVerbose = (output: string): { added: string[]; removed: string[] } => {
+  const [added, removed]: [string[], string[]] = [[], []];
+  for (const line of output.split(/'\n(?=add '|remove '|$)/).filter(Boolean)) {
+    if (line.startsWith("add '")) added.push(line.slice(5));
+    else removed.push(line.slice(8));
+  }
+  return { added, removed };
+};
+
+/** A line that `ls-files --stage` has for a file in the index. */
+const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
+
+/** Files that are not in the index, or in the work tree, as they are in HEAD; some of them may be. All when there is no HEAD. */
+const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
+  const { code, stdout } = await git(['diff-index', '--name-only', '-z', 'HEAD'], { cwd: tree.root });
+  return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
+};
+
+/** Takes out of the index what somebody has staged and not committed; with `back`, what HEAD has is put back to that. */
+const unstage = async (
+  tree: WorkTree,
+  isUnwanted: (name: string) => boolean,
+  { back = false }: { back?: boolean } = {},
+): Promise<void> => {
+  const call = { cwd: tree.root, env: { GIT_INDEX_FILE: tree.tempIndex } };
+  const staged = (await git(['ls-files', '-z'], call)).stdout.split('\0').filter((name) => name && isUnwanted(name));
+  if (staged.length === 0) return;
+  const { stdout } = await git(['ls-tree', '-r', '-z', '--full-tree', 'HEAD'], call);
+  const committed = new Map(stdout.split('\0').map((line) => [line.slice(line.indexOf('\t') + 1), line]));
+  const input = staged.filter((name) => !committed.has(name)).join('\0');
+  if (input !== '') await git(['update-index', '--force-remove', '-z', '--stdin'], { ...call, input });
+  const lines = back ? staged.flatMap((name) => committed.get(name) ?? []).map((line) => `${line}\0`) : [];
+  if (lines.length > 0) await git(['update-index', '-z', '--index-info'], { ...call, input: lines.join('') });
+};
+
+const writeTree = async ({ root, tempIndex }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['write-tree'], { cwd: root, env: { GIT_INDEX_FILE: tempIndex } });
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** Differs when git may take a file that it has refused. */
+const settingsOf = ({ root, gitDir }: WorkTree, name: string): string =>
+  [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');

@@ -1,0 +1,194 @@
+import { existsSync, lstatSync, statSync } from 'node:fs';
+import { copyFile, rm, stat, utimes } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { longestText, readRegular } from '../files/own.ts';
+import { realPath } from '../process/which.ts';
+import { whyBlocked } from './call/blocked.ts';
+import { git, toUtf8 } from './call/git.ts';
+
+/** A git work tree. `tempIndex` is an index of our own, outside of the project: the user's index is read, never written. */
+export interface WorkTree {
+  readonly root: string;
+  readonly index: string;
+  /** Where git keeps what belongs to this work tree. */
+  readonly gitDir: string;
+  /** The ignore rules of this repository that are in none of its trees. */
+  readonly exclude: string;
+  /** What `.git` is, as `signOfDotGit` tells; null when there is none. */
+  readonly dotGit: string | null;
+  readonly tempIndex: string;
+}
+
+export type Found =
+  | { readonly kind: 'found'; readonly tree: WorkTree }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
+export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
+  const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
+  const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
+  const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
+  if (code === 0 && root && index && gitFolder && exclude)
+    return {
+      kind: 'found',
+      tree: {
+        root,
+        index: resolve(cwd, index),
+        gitDir: resolve(cwd, gitFolder),
+        exclude: resolve(cwd, exclude),
+        dotGit: signOfDotGit(root),
+        tempIndex,
+      },
+    };
+  const blocked = whyBlocked(cwd);
+  if (blocked !== null) return { kind: 'refused', why: blocked };
+  const none = code === -1 || /not a git repository|must be run in a work tree/.test(stderr);
+  return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
+};
+
+/** The folder that git has for the work tree at this place; null where there is none. */
+export const gitDirOf = async (cwd: string): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--git-dir'], { cwd });
+  return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
+};
+
+/** The repository that git uses in a folder, as real paths. */
+export interface Repository {
+  readonly gitFolder: string;
+  /** The same but for a linked work tree. */
+  readonly sharedFolder: string;
+  readonly root: string;
+}
+
+export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
+  const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
+  const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
+  if (code !== 0 || !gitFolder || !sharedFolder || !root) return null;
+  const [own, shared] = [gitFolder, sharedFolder].map((folder) => realPath(resolve(cwd, folder)));
+  return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
+};
+
+/** Differs when the file was replaced or written to. */
+export const fingerprint = (file: string | Buffer): string => {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
+};
+
+/** Without its `.git`, or with another one, git would take another repository for it. */
+export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || signOfDotGit(root) === dotGit;
+
+/** Differs when `.git` leads elsewhere; null when there is none. A folder may be another one. */
+export const signOfDotGit = (root: string): string | null => {
+  const path = join(root, '.git');
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isDirectory()) return stats === undefined ? null : 'folder';
+  return stats.isSymbolicLink() ? `link ${realPath(path)}` : `file ${readRegular(path)?.toString('latin1') ?? ''}`;
+};
+
+/**
+ * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file
+ * that is younger than the index once more, instead of trusting a size and a time that may not have changed.
+ */
+export const copyIndex = async (index: string, copy: string): Promise<void> => {
+  const stats = await stat(index).catch(() => null);
+  if (!stats?.isFile()) return rm(copy, { force: true });
+  await copyFile(index, copy);
+  const time = Math.floor(stats.mtimeMs) / 1000;
+  await utimes(copy, time, time);
+};
+
+/** The commit that is checked out; null in a repository without commits. */
+const headOf = async ({ root }: WorkTree): Promise<string | null> => {
+  const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: root });
+  return code === 0 ? stdout.trim() : null;
+};
+
+/** Asks for HEAD again and again, and asks git only when its log of HEAD has grown, or there is none. */
+export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
+  let [sign, head]: [string, string | null] = ['', null];
+  return async () => {
+    const now = fingerprint(headLog(tree));
+    if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
+    return head;
+  };
+};
+
+const headLog = ({ gitDir }: WorkTree) => join(gitDir, 'logs', 'HEAD');
+
+export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), { throwIfNoEntry: false })?.size ?? 0;
+
+/** How HEAD has moved since its log had that size; nothing where there is no log. */
+export const headLogSince = (tree: WorkTree, size: number): { readonly from: string; readonly to: string }[] => {
+  const news = readRegular(headLog(tree), { from: size, limit: longestText })?.toString('latin1') ?? '';
+  const steps = news.split('\n').filter(Boolean);
+  return steps.map((step) => {
+    const [from = '', to = ''] = step.split(' ');
+    return { from, to };
+  });
+};
+
+const mostCommits = 100;
+
+/** What was committed from one HEAD to the other, oldest first: made then, and not only brought in from elsewhere. */
+export const commitsBetween = async (
+  { root }: WorkTree,
+  [before, after]: readonly [string | null, string | null],
+): Promise<string[]> => {
+  if (after === null || after === before) return [];
+  const not = before === null ? [] : [`^${before}`];
+  const all = await git(['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not], { cwd: root });
+  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${mostSteps}`, 'HEAD', '--'], {
+    cwd: root,
+  });
+  const steps = log.stdout.split('\n').filter(Boolean);
+  // Without a log of HEAD nothing is known of how it came there.
+  if (steps.length === 0) return all.stdout.split('\n').filter(Boolean);
+  const start = steps.findIndex((step) => before !== null && step.startsWith(before));
+  const made = new Set((start === -1 ? steps : steps.slice(0, start)).filter(isMade).map((step) => step.split(' ')[0]));
+  return all.stdout.split('\n').filter((commit) => made.has(commit));
+};
+
+const mostSteps = 1000;
+
+/** `<hash> commit: …`, but not a checkout, a reset or a fast-forward. */
+const isMade = (step: string): boolean =>
+  /^\w+ (?:commit|cherry-pick|revert|am\b|rebase[^:]*\((?:pick|squash|fixup|reword|edit|continue)\)|.*: Merge made by)/.test(
+    step,
+  );
+
+/** HEAD is a commit and not a branch. Read without asking git. */
+export const isDetached = (tree: WorkTree): boolean => {
+  const head = headText(tree);
+  return head !== null && !head.startsWith('ref:');
+};
+
+/** The branch that HEAD is; null when it is none. */
+export const headBranch = (tree: WorkTree): string | null =>
+  /^ref: refs\/heads\/(\S+)/.exec(headText(tree) ?? '')?.[1] ?? null;
+
+const headText = ({ gitDir }: WorkTree): string | null => {
+  try {
+    return readRegular(join(gitDir, 'HEAD'), { limit: longestText })?.toString('utf8') ?? null;
+  } catch {
+    return null;
+  }
+};
+
+/** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
+export const operationInProgress = ({ gitDir }: WorkTree): string | null =>
+  Object.entries(signs).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
+
+const signs = {
+  MERGE_HEAD: 'a merge',
+  'rebase-merge': 'a rebase',
+  'rebase-apply': 'a rebase',
+  CHERRY_PICK_HEAD: 'a cherry-pick',
+  REVERT_HEAD: 'a revert',
+};
+
+/** Whether git tracks anything at or below a path. */
+export const isTracked = async (cwd: string, path: string): Promise<boolean> => {
+  const { stdout } = await git(['ls-files', '-z', '--', path], { cwd });
+  return stdout !== '';
+};

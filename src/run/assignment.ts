@@ -1,0 +1,101 @@
+import { basename, join } from 'node:path';
+import { userError } from '../errors.ts';
+import { changeOf } from '../changes/sources.ts';
+import type { Change, DocumentKind } from '../changes/source.ts';
+import { readTasks } from '../changes/task-file.ts';
+import { readOwn, writeOwn } from '../files/own.ts';
+import { readIfThere } from '../files/read.ts';
+import { countTasks } from '../changes/tasks.ts';
+import { isUntouchedProposal } from '../changes/spool/templates.ts';
+import type { RunPlan } from '../ralph/events.ts';
+import type { PromptOptions } from '../ralph/prompt.ts';
+import type { RunTask, RunContext } from './context.ts';
+import type { RunSpec } from './spec.ts';
+import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
+
+export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<RunTask> => {
+  const change = changeOf(project, id);
+  const proposal = await readIfThere(join(project.root, change.proposalFile));
+  if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
+  const module = pathOf(change, 'module', project.root);
+  return {
+    proposal,
+    module: module === null ? null : await readIfThere(join(project.root, module)),
+    userPrompt: prompt,
+  };
+};
+
+/** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
+export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
+  const file = join(folder, 'user-prompt.md');
+  if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
+  writeOwn(file, userPrompt);
+  return userPrompt;
+};
+
+/** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
+export const checkTask = async (
+  { project, change: id }: RunSpec,
+  { proposal, userPrompt }: RunTask,
+  { gate }: RunPlan,
+): Promise<void> => {
+  const change = changeOf(project, id);
+  if (userPrompt.trim() === '' && isUntouchedProposal(proposal))
+    throw userError('empty-proposal', id, change.proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
+  if (!gate.requireTasks) return;
+  const tasks = await readTasks(change, project.root);
+  if (tasks === null) throw userError('no-tasks', change.tasksFile, 'not found');
+  if (countTasks(tasks).total === 0) throw userError('no-tasks', change.tasksFile, 'has no tasks');
+};
+
+/** Describes the files of the change for the prompt. */
+export const describeFiles = (change: Change, root: string) => {
+  const files = change.files(root);
+  return {
+    changeFolder: change.folder,
+    tasksFile: basename(change.tasksFile),
+    files: files.map(({ name }) => name),
+    hasSpecs: files.some(({ kind }) => kind === 'spec'),
+  } satisfies PromptOptions;
+};
+
+/**
+ * Reads the proposal and the module again for every iteration, to include the user's edits. An edit that an agent may have
+ * made is ignored until it is accepted: the expected version is used instead.
+ */
+export const createTaskReader = (
+  context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,
+): (() => Promise<RunTask>) => {
+  const { project, plan, task, guard, workspace } = context;
+  const change = changeOf(project, plan.change);
+  const trusted = new Map<string, string>();
+  const readGuarded = async (key: string): Promise<string | null> => {
+    const bytes = readIfPossible(join(project.root, key));
+    const text = bytes?.toString('utf8') ?? null;
+    if (workspace.worktree !== null || plan.gate.allowTampering || guard.isExpected(key, bytes)) {
+      if (text !== null) trusted.set(key, text);
+      return text;
+    }
+    const expected =
+      trusted.get(key) ?? (await expectedVersion(context, { kind: 'changed', key }))?.bytes.toString('utf8');
+    if (expected !== undefined) trusted.set(key, expected);
+    return expected ?? text;
+  };
+  return async () => {
+    const modulePath = pathOf(change, 'module', project.root);
+    const proposal = await readGuarded(change.proposalFile);
+    const module = modulePath === null ? null : await readGuarded(modulePath);
+    return { ...task, proposal: proposal ?? task.proposal, module };
+  };
+};
+
+const pathOf = (change: Change, kind: DocumentKind, root: string): string | null =>
+  change.documents(root).find((document) => document.kind === kind)?.path ?? null;
+
+const readIfPossible = (file: string): Buffer | null => {
+  try {
+    return readOwn(file);
+  } catch {
+    return null;
+  }
+};

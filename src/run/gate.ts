@@ -1,0 +1,159 @@
+import { basename, join } from 'node:path';
+import { runShell } from '../process/shell.ts';
+import { passed } from '../process/scope.ts';
+import { changeOf } from '../changes/sources.ts';
+import { readTasks } from '../changes/task-file.ts';
+import { describeTampering, type Tampering } from '../guard/guard.ts';
+import { openTasks as findOpenTasks } from '../changes/tasks.ts';
+import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
+import { passes } from '../ralph/gate-result.ts';
+import type { LoopHost } from '../ralph/loop.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { gitCeilingEnv, iterationFile, ensureRunState, type RunContext } from './context.ts';
+import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
+
+type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
+
+/** What a verify command needs to run. */
+type CommandContext = Pick<
+  RunContext,
+  | 'work'
+  | 'workspace'
+  | 'options'
+  | 'env'
+  | 'plan'
+  | 'folder'
+  | 'stopSignals'
+  | 'redactor'
+  | 'sandbox'
+  | 'guard'
+  | 'emit'
+  | 'elapsedMs'
+>;
+
+/** Checks whether a promise counts: quick checks first, then the verify commands. */
+export const createGate =
+  (context: GateContext): LoopHost['gate'] =>
+  async (iteration, { completionFound: promised, error }) => {
+    const { gate } = context.plan;
+    const isGuarded = promised && !gate.allowTampering;
+    const seen = context.guard.after();
+    if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
+    // Edits of the user in the meantime become part of the goal. They are not tampering.
+    const { conflicts } = await context.copies.sync();
+    const openTasks = promised && gate.requireTasks ? await openTasksOf(context) : [];
+    const quickChecksPass = openTasks.length + conflicts.length === 0 && !(isGuarded && seen.length > 0);
+    const { runs, meanwhile } = quickChecksPass
+      ? await runCommands(context, { iteration, isGuarded })
+      : { runs: [], meanwhile: [] };
+    ensureRunState(context);
+    // Checked again, because a process that the agent left behind may have changed files in the meantime.
+    const moved = isGuarded ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
+    const found = {
+      ...(await tamperingOf(context, moved, seen)),
+      openTasks: openTasks.slice(0, maxListed),
+      openTaskCount: openTasks.length,
+      conflicts: conflicts.slice(0, maxListed),
+      runs,
+    };
+    return { ...found, passed: passes(found) };
+  };
+
+const unique = (moved: readonly Tampering[]): Tampering[] => [
+  ...new Map(moved.map((each) => [JSON.stringify(each), each])).values(),
+];
+
+/** Describes what was changed in the goal, and how to restore or accept it. */
+const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
+  const isAgents = new Set(byAgent.map(describeTampering));
+  const sentence = (each: Tampering) => {
+    const text = describeTampering(each);
+    if (each.kind === 'task') return text;
+    return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
+  };
+  return {
+    tampering: moved.slice(0, maxListed).map(sentence),
+    tamperingCount: moved.length,
+    restore: await restoreInstructions(context, moved),
+    accept: moved.length === 0 ? null : commandLine('spool', 'accept', context.plan.change),
+  } satisfies Partial<GateReport>;
+};
+
+const openTasksOf = async ({
+  project,
+  work,
+  plan,
+}: Pick<RunContext, 'project' | 'work' | 'plan'>): Promise<string[]> => {
+  const change = changeOf(project, plan.change);
+  const name = basename(change.tasksFile);
+  const tasks = await readTasks(change, work.root).catch(() => 'unreadable' as const);
+  if (tasks === 'unreadable') return [`${name} cannot be read`];
+  if (tasks === null) return [`${name} does not exist`];
+  if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
+  return findOpenTasks(tasks).map(({ title }) =>
+    title.length > maxTitleLength ? `${title.slice(0, maxTitleLength)}…` : title,
+  );
+};
+
+const maxTitleLength = 200;
+
+interface Verifying {
+  readonly iteration: number;
+  /** Whether to stop as soon as the goal has changed. */
+  readonly isGuarded: boolean;
+}
+
+/** `meanwhile` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
+const runCommands = async (context: CommandContext, { iteration, isGuarded }: Verifying) => {
+  const { verify } = context.plan.gate;
+  if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
+  const runs: GateRun[] = [];
+  let meanwhile: readonly Tampering[] = [];
+  const mayRun = () => {
+    if (isGuarded) meanwhile = context.guard.check();
+    return meanwhile.length === 0;
+  };
+  for (const [index, command] of verify.entries()) {
+    if (!mayRun()) break;
+    runs.push(await runWithRetry(context, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
+  }
+  return { runs, meanwhile };
+};
+
+interface Attempt {
+  readonly name: string;
+  readonly mayRun: () => boolean;
+}
+
+/** Retries a failing command once. */
+const runWithRetry = async (context: CommandContext, command: string, { name, mayRun }: Attempt): Promise<GateRun> => {
+  const started = performance.now();
+  const first = await runOnce(context, command, name);
+  const hasFailed = first.outcome === 'failed' || first.outcome === 'timed-out';
+  const isRetried = hasFailed && remainingMs(context) > 0 && mayRun();
+  const last = isRetried ? await runOnce(context, command, `${name}-again`) : first;
+  const durationMs = Math.round(performance.now() - started);
+  const { exitCode } = last;
+  if (last.outcome !== 'passed') return { command, outcome: last.outcome, exitCode, durationMs, tail: last.tail };
+  return { command, outcome: isRetried ? 'flaky' : 'passed', exitCode, durationMs, tail: isRetried ? first.tail : '' };
+};
+
+/** Returns how much time the limits of the run leave for the gate. */
+const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 'elapsedMs'>): number =>
+  Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
+
+const runOnce = (context: CommandContext, command: string, name: string) => {
+  const { work, options, env, plan, folder, stopSignals, redactor, sandbox } = context;
+  return runShell({
+    command,
+    cwd: work.root,
+    env: { ...passed(env), ...gitCeilingEnv(context.workspace) },
+    tag: `${plan.run}/${name}`,
+    logFile: join(folder, `${name}.log`),
+    timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),
+    stopGraceMs: options.stopGrace,
+    stopSignals,
+    redactor,
+    sandbox,
+  });
+};

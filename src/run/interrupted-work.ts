@@ -1,0 +1,102 @@
+import { lstatSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { diffTrees } from '../git/diff.ts';
+import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
+import { findErrorLine } from '../git/commit.ts';
+import { toUtf8, statsOf } from '../git/call/git.ts';
+import { between } from '../git/raw.ts';
+import type { WorkTree } from '../git/work-tree.ts';
+import { lastRecords } from '../store/history.ts';
+import { oneLine, someOf } from '../text/format.ts';
+import { isNewNested } from './commit-work.ts';
+import { iterationFile, type RunContext } from './context.ts';
+import type { Ledger } from './ledger.ts';
+
+/**
+ * Restores and announces the uncommitted work from before an interruption: from the ledger, or from the history if the
+ * ledger is lost.
+ */
+export const recallUncommitted = async (
+  { project, plan, emit }: Pick<RunContext, 'project' | 'plan' | 'emit'>,
+  tree: WorkTree,
+  ledger: Ledger,
+): Promise<void> => {
+  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, maxRecalled);
+  const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
+  for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
+    if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;
+    const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
+    const known = new Set(ledger.all());
+    const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
+    const why = oneLine(findErrorLine(commitProblem));
+    ledger.add(
+      names.filter((name) => !known.has(name)),
+      { why, owed: true },
+    );
+  }
+  for (const { why, files, count: all } of ledger.report(new Set(ledger.all())))
+    emit({ type: 'notice', text: `Not committed: ${someOf(files, all)} (${why}).` });
+};
+
+/** Announces what an interrupted iteration has left uncommitted, and adds its own work to the next commit. */
+export const recordLeftBehind = async (
+  {
+    plan,
+    folder,
+    tree,
+    ledger,
+    emit,
+  }: Pick<RunContext, 'plan' | 'folder' | 'emit'> & { tree: WorkTree; ledger: Ledger },
+  last: string,
+  now: string,
+): Promise<void> => {
+  const { own, unsure } = await findLeftBehind({ plan, folder }, tree, { last, now });
+  const open = own.length + unsure.length === 0 ? null : await between(tree.root, 'HEAD', now);
+  const isOpen = (name: string) => open === null || open.has(name);
+  const which = `iteration ${plan.firstIteration}`;
+  const say = (names: readonly string[], text: string) => {
+    if (names.length > 0) emit({ type: 'notice', text: text.replace('{}', () => someOf(names.map(toUtf8))) });
+  };
+  ledger.add(own.filter(isOpen), { why: `${which} was interrupted`, owed: true });
+  ledger.add(unsure.filter(isOpen), { why: `changed after ${which} was interrupted`, owed: false });
+  say(own.filter(isOpen), `Uncommitted from interrupted ${which}: {} (included in the next commit).`);
+  say(unsure.filter(isOpen), `Changed after ${which} was interrupted: {}. Not committed, as these may be your edits.`);
+};
+
+/** The number of iterations that are restored from the history. */
+const maxRecalled = 50;
+
+/** The files that changed since an interrupted iteration began, by their git names. */
+interface LeftBehind {
+  /** Changed while Spool was running. */
+  readonly own: readonly string[];
+  /** Changed later, by an agent that outlived Spool or by the user. */
+  readonly unsure: readonly string[];
+}
+
+/**
+ * `last` is the tree of the last checkpoint, `now` the tree of the work tree. A file whose ctime, which cannot be set, is
+ * older than the last write to the log was changed while the agent was running.
+ */
+const findLeftBehind = async (
+  { plan, folder }: Pick<RunContext, 'plan' | 'folder'>,
+  tree: WorkTree,
+  { last, now }: { last: string; now: string },
+): Promise<LeftBehind> => {
+  const checkpoints = await listCheckpoints(tree, plan.change, plan.run);
+  const before = checkpoints.find(({ name }) => name === `before-${plan.firstIteration}`);
+  const began = (before && (await treeOf(tree, before.commit))) ?? last;
+  const changes = began === now ? [] : ((await diffTrees(tree, [began, now], { renames: false })) ?? []);
+  const names = changes.filter(({ nested }) => !nested).map(({ name }) => name);
+  const log = statSync(join(folder, iterationFile(plan.firstIteration, 'log')), { throwIfNoEntry: false });
+  const isOwn = (name: string) => log !== undefined && statsNear(tree.root, name).ctimeMs <= log.mtimeMs;
+  return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
+};
+
+/** Returns the stats of a file, or of the closest existing folder if it was deleted. */
+const statsNear = (root: string, name: string): Stats => {
+  const stats = statsOf(root, name);
+  if (stats !== undefined) return stats;
+  const folder = dirname(name);
+  return folder === '.' ? lstatSync(root) : statsNear(root, folder);
+};

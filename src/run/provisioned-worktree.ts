@@ -1,0 +1,124 @@
+import { existsSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { longestText, readOwn, readRegular, writeOwn } from '../files/own.ts';
+import { filesNamedBy } from '../git/branches.ts';
+import { toUtf8 } from '../git/call/git.ts';
+import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
+import { gitDirOf } from '../git/work-tree.ts';
+import { readJson } from '../files/read.ts';
+import type { Project } from '../store/project.ts';
+import { isAmong, planningPaths } from '../changes/planning-paths.ts';
+import { mapOf, object, type Shape, text, validItems, wrongIs } from '../text/shape.ts';
+import { someOf } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
+
+/** A worktree, and the folder of the project in it. */
+export interface ProvisionedWorkspace {
+  readonly worktree: string;
+  readonly root: string;
+}
+
+/**
+ * Returns the path of the file that marks a worktree as set up and lists the ignored files that the setup has created. It
+ * is in the git folder of the worktree.
+ */
+const setupFileOf = async (worktree: string): Promise<string | null> => {
+  const folder = await gitDirOf(worktree);
+  if (folder === null) return null;
+  const formerName = join(folder, 'spool-furnished');
+  return existsSync(formerName) ? formerName : join(folder, 'spool-provisioned');
+};
+
+export const isProvisioned = async (worktree: string): Promise<boolean> => {
+  const file = await setupFileOf(worktree);
+  return file !== null && existsSync(file);
+};
+
+/** Called after the setup, before an agent starts. */
+export const noteProvisioned = async (
+  project: Project,
+  workspace: ProvisionedWorkspace,
+  hasSetup: boolean,
+): Promise<void> => {
+  const file = await setupFileOf(workspace.worktree);
+  if (file === null) return;
+  const include = includePatterns(project);
+  const isBare = !hasSetup && include === null;
+  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(toUtf8);
+  const prefix = relative(workspace.worktree, workspace.root);
+  const included = new Set(names.map((name) => join(prefix, name)));
+  const baseline = isBare ? emptyBaseline : await takeBaseline(workspace.worktree, (path) => included.has(path));
+  writeOwn(file, JSON.stringify(baseline));
+};
+
+/** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
+export const resultsIn = async (
+  project: Project,
+  change: string,
+  workspace: ProvisionedWorkspace,
+): Promise<string[]> => {
+  const file = await setupFileOf(workspace.worktree);
+  const plans = planningPaths(project, change);
+  const isKept = isPlannedCopy(project, workspace, plans);
+  return ignoredSince(workspace.worktree, file === null ? emptyBaseline : baselineIn(file), isKept);
+};
+
+/**
+ * Returns a line for each kind of file that is deleted with the worktree without being checked. Called before it is
+ * removed.
+ */
+export const deletionNotices = async (worktree: string): Promise<string[]> => {
+  const file = await setupFileOf(worktree);
+  const outputs = await outputsIn(worktree);
+  const large = file === null ? [] : baselineIn(file).folders.filter((folder) => existsSync(join(worktree, folder)));
+  const line = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`Deleted with the worktree, ${what}: ${someOf(names)}.`];
+  return [
+    ...line('as build output', outputs),
+    ...line('created by its setup and too large to look for changes in', large),
+  ];
+};
+
+/** Returns whether a path of the worktree is part of the copied plans, or identical to the file in the project. */
+export const isPlannedCopy =
+  (project: Project, { worktree, root }: ProvisionedWorkspace, plans: readonly string[]) =>
+  (path: string): boolean => {
+    const name = relative(root, join(worktree, path));
+    return isAmong(plans, name) || isCopy(join(project.root, name), join(worktree, path));
+  };
+
+export const keptNotice = (results: readonly string[], where: string): string =>
+  `Kept ${where}: it has ignored files: ${someOf(results)}. To remove it anyway: ${commandLine('git', 'worktree', 'remove', '--force', where)}`;
+
+/** Returns the patterns in .worktreeinclude; null if there is none. */
+export const includePatterns = (project: Project): Buffer | null => {
+  const file = join(project.root, '.worktreeinclude');
+  if (!existsSync(file)) return null;
+  const patterns = readRegular(file, { limit: longestText });
+  if (patterns === null) throw userError('unsafe-file', file, 'is not a regular file');
+  return patterns;
+};
+
+const isCopy = (original: string, path: string): boolean => {
+  const sizeOf = (file: string) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return stats?.isFile() ? stats.size : null;
+  };
+  const size = sizeOf(original);
+  return (
+    size !== null &&
+    size === sizeOf(path) &&
+    Boolean(readOwn(original, Infinity)?.equals(readOwn(path, Infinity) ?? Buffer.alloc(0)))
+  );
+};
+
+const emptyBaseline: Baseline = { folders: [], files: {} };
+
+/** The file is empty in a worktree that an older Spool created. */
+const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? emptyBaseline;
+
+const baseline: Shape<Baseline> = object<Baseline>({
+  folders: wrongIs([], validItems(text)),
+  files: wrongIs({}, mapOf(text)),
+});

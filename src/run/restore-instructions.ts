@@ -1,0 +1,67 @@
+import { join, relative } from 'node:path';
+import { findVersion } from '../git/versions.ts';
+import type { WorkTree } from '../git/work-tree.ts';
+import { keyName, partOf, splitKey } from '../guard/deciders/parts.ts';
+import { hashOfVersion } from '../guard/goal.ts';
+import type { Expectation, Guard, Tampering } from '../guard/guard.ts';
+import { missingTasks, taskTitles } from '../changes/tasks.ts';
+import { commandLine } from '../text/shell-words.ts';
+import type { RunContext } from './context.ts';
+
+export type RestoreContext = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
+
+const maxInstructions = 3;
+/** For a longer value, a git command that shows it is printed instead. */
+const maxValueLength = 200;
+
+/**
+ * Returns how to restore what was changed in the goal, one line each. Paths are relative to the folder of the agent.
+ */
+export const restoreInstructions = async (context: RestoreContext, moved: readonly Tampering[]): Promise<string[]> => {
+  const wanted = new Map(moved.map((each) => [keyOf(each, context.guard), each]));
+  const instructions: string[] = [];
+  for (const each of [...wanted.values()].slice(0, maxInstructions))
+    instructions.push(await restoreInstruction(context, each));
+  return instructions;
+};
+
+const keyOf = (moved: Tampering, guard: Guard) => guard.expects(moved).key;
+
+const restoreInstruction = async (context: RestoreContext, moved: Tampering): Promise<string> => {
+  const { key } = context.guard.expects(moved);
+  const { path, part } = splitKey(key);
+  if (moved.kind === 'added') return part === null ? commandLine('rm', path) : `remove ${keyName(key)}`;
+  const name = moved.kind === 'task' ? `the wording of the tasks in ${path}` : keyName(key);
+  if (context.tree === null) return `restore ${name} by hand (there is no git repository)`;
+  const version = await expectedVersion(context, moved);
+  if (version === null) return `restore ${name} by hand (no matching version in git)`;
+  if (moved.kind !== 'task' && part === null)
+    return commandLine('git', 'restore', `--source=${version.commit}`, '--', path);
+  const value = part === null ? null : partOf(version.bytes.toString('utf8'), part);
+  if (value !== null && part?.startsWith('scripts.') && value.length <= maxValueLength)
+    return `set ${keyName(key)} back to ${value}`;
+  return `restore ${name} as in: ${commandLine('git', 'show', `${version.commit}:./${path}`)}`;
+};
+
+/** Returns a commit with the expected version of the file; null if there is none. */
+export const expectedVersion = async (
+  { tree, work, guard, plan }: RestoreContext,
+  moved: Tampering,
+): Promise<{ commit: string; bytes: Buffer } | null> => {
+  if (tree === null) return null;
+  const expectation = guard.expects(moved);
+  const path = pathIn(tree, join(work.root, splitKey(expectation.key).path));
+  return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: matcherFor(expectation) });
+};
+
+/** Returns the path as git names it. */
+export const pathIn = (tree: WorkTree, file: string): string => relative(tree.root, file).replaceAll('\\', '/');
+
+const matcherFor = (expectation: Expectation) => (bytes: Buffer) => {
+  switch (expectation.kind) {
+    case 'hash':
+      return hashOfVersion(expectation.key, bytes) === expectation.hash;
+    case 'tasks':
+      return missingTasks(expectation.titles, taskTitles(bytes.toString('utf8'))).length === 0;
+  }
+};

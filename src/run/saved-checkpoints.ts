@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { userError } from '../errors.ts';
+import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
+import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
+import {
+  checkpointRecorder,
+  isKnown,
+  recogniseCheckpoint,
+  recordedWorkspace,
+  recordFolder,
+} from '../store/user-record.ts';
+import { isWorkspaceOf, type Project } from '../store/project.ts';
+import { ralphFolder, runFolder } from '../store/state.ts';
+import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
+import { folderNames, readIfThere } from '../files/read.ts';
+
+/** A run of a change, with its checkpoints. */
+export interface RunCheckpoints {
+  readonly project: Project;
+  readonly tree: WorkTree;
+  /** The folder in which the run worked. It may no longer exist. */
+  readonly workspace: string;
+  readonly change: string;
+  readonly run: string;
+  /** The folder with Spool's own record of the checkpoints. */
+  readonly recordFolder: string;
+  readonly record: (checkpoint: Checkpoint) => void;
+  /** By name. */
+  readonly checkpoints: ReadonlyMap<string, Checkpoint>;
+}
+
+export interface CheckpointsRequest {
+  readonly project: Project;
+  readonly change: string;
+  /** The id of the run; undefined for the last one. */
+  readonly wanted: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  /** Prints a line for the user. */
+  readonly say: (line: string) => void;
+}
+
+export const findCheckpoints = async ({
+  project,
+  change,
+  wanted,
+  env,
+  say,
+}: CheckpointsRequest): Promise<RunCheckpoints> => {
+  const home = await openTree(project, project.root, env);
+  const all = await listCheckpoints(home, change);
+  // Ignores runs of the same change in another folder of the repository.
+  const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
+  const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
+  const folder = recordFolder(project, change, env);
+  const isOwn = (id: string) => isKnown(folder, { run: id });
+  // A forged run must not count as the last one.
+  const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
+  if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
+  if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
+  const workspace = await workspaceOf({ project, change, run, folder });
+  const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace, env) : home;
+  const own = all.filter((checkpoint) => checkpoint.run === run);
+  return {
+    project,
+    tree,
+    workspace: workspace ?? project.root,
+    change,
+    run,
+    recordFolder: folder,
+    record: checkpointRecorder(project, change, env),
+    checkpoints: new Map(own.map((checkpoint) => [checkpoint.name, checkpoint])),
+  };
+};
+
+/** Throws an error that lists the available checkpoints if there is none with this name. */
+export const checkpointNamed = (
+  { change, checkpoints, recordFolder: folder }: RunCheckpoints,
+  name: string,
+): Checkpoint => {
+  const found = checkpoints.get(name);
+  if (!found) throw userError('no-checkpoint', change, name, [...checkpoints.keys()].toSorted(byNumber));
+  if (recogniseCheckpoint(folder, found) === 'changed') throw userError('forged-checkpoint', change, name);
+  return found;
+};
+
+const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+
+/** Returns the number of the last iteration that has a checkpoint. */
+export const lastIteration = ({ checkpoints }: RunCheckpoints): number =>
+  Math.max(...[...checkpoints.keys()].filter((name) => /^\d+$/.test(name)).map(Number));
+
+const openTree = async (project: Project, root: string, env: NodeJS.ProcessEnv): Promise<WorkTree> => {
+  hideStateFromGit(project);
+  const found = await findWorkTree(root, newTempIndex(env));
+  if (found.kind === 'found') return found.tree;
+  throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
+};
+
+interface LocatedRun {
+  readonly project: Project;
+  readonly change: string;
+  readonly run: string;
+  /** The folder with the records of the change. */
+  readonly folder: string;
+}
+
+/**
+ * Returns the folder in which a run worked; null if it is unknown. The record decides for a run that was started here.
+ */
+const workspaceOf = async ({ project, change, run, folder }: LocatedRun): Promise<string | null> => {
+  const folderOfRun = runFolder(project, change, run);
+  // Version 1 called the file `place`.
+  const file = [join(folderOfRun, 'workspace'), join(folderOfRun, 'place')].find((path) => existsSync(path)) ?? null;
+  const written = file === null ? null : ((await readIfThere(file))?.trim() ?? null);
+  const recorded = recordedWorkspace(folder, run);
+  const refuse = (problem: string) => userError('bad-state', relative(project.root, file ?? folderOfRun), problem);
+  if (recorded !== null && written !== null && written !== recorded)
+    throw refuse('names another folder than the one in which the run was started');
+  const workspace = recorded ?? written;
+  if (workspace === null || isWorkspaceOf(project, change, workspace)) return workspace;
+  throw refuse('names a folder that is neither the project nor the worktree of the change');
+};

@@ -1,0 +1,226 @@
+import { existsSync } from 'node:fs';
+import { diffTrees, type FileDiff, summarise } from '../git/diff.ts';
+import { checkpointRecorder } from '../store/user-record.ts';
+import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
+import { isOnBranch } from '../git/branches.ts';
+import { toUtf8, whyNoGit } from '../git/call/git.ts';
+import type { SkippedPath } from '../git/snapshot/skipped.ts';
+import { between } from '../git/raw.ts';
+import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
+import type { Uncommitted } from '../ralph/events.ts';
+import type { Work, LoopHost } from '../ralph/loop.ts';
+import { oneLine } from '../text/format.ts';
+import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
+import { addSyncedEdits } from './copies.ts';
+import { recordLeftBehind, recallUncommitted } from './interrupted-work.ts';
+import type { RunContext } from './context.ts';
+import { createIndexRefresher } from './index-refresher.ts';
+import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
+import { openLedger } from './ledger.ts';
+
+const unreadable = (snapshots: Snapshots): string => {
+  const why = snapshots.problem();
+  const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
+  return why === null ? text : `${text} git says: ${oneLine(why)}`;
+};
+const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
+
+export interface WorkTracker {
+  readonly track: LoopHost['trackWork'];
+  readonly uncommitted: LoopHost['uncommitted'];
+  /** Makes the next iteration take a new snapshot, because files may have changed since the last one. */
+  invalidate(): void;
+}
+
+type WorkContext = CommitContext &
+  SnapshotContext &
+  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env'>;
+
+/** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
+export const createWork = (context: WorkContext): WorkTracker => {
+  const { tree, emit } = context;
+  if (tree === null)
+    return { track: async () => async () => nothing, uncommitted: async () => [], invalidate: () => {} };
+  if (context.plan.commit) warnIfDetached(tree, emit);
+  const announced = new Set<string>();
+  const index = createIndexRefresher(tree, emit);
+  const ledger = openLedger(context.notes);
+  const reportProblem = createProblemReporter(tree, emit);
+  const touched = new Set<string>();
+  const detachedCommits: IterationWork['detachedCommits'] = [];
+  let opened: Opened | null = null;
+  let known: Snapshot | null = null;
+  let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
+  return {
+    invalidate: () => {
+      known = null;
+    },
+    track: async (iteration) => {
+      await index.beforeAgent();
+      if (opened === null) {
+        if (context.plan.commit) await recallUncommitted(context, tree, ledger);
+        opened = await open(context, tree);
+        const { crashedTree, unsureSince, snapshots } = opened;
+        known = await snapshots.take();
+        if (known !== null && unsureSince !== null)
+          await recordLeftBehind({ ...context, tree, ledger }, unsureSince, known.id);
+        if (known !== null && crashedTree !== null) known = { ...known, id: crashedTree };
+        // Changes that an interrupted iteration left in a worktree are its work, not the user's.
+        if (known !== null && context.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
+      }
+      const { checkpoints, snapshots } = opened;
+      const before = known ?? (await snapshots.take());
+      known = null;
+      if (before === null) {
+        await reportProblem(snapshots);
+        return async () => nothing;
+      }
+      await checkpoints.before(iteration, before.id);
+      const shared = { tree, snapshots, index, checkpoints, announced, ledger, touched, detachedCommits, dirtyAtStart };
+      const iterationWork = { ...context, ...shared, iteration, before };
+      return async () => {
+        const after = await snapshots.take();
+        if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
+        const work = after && (await workSince(iterationWork, after));
+        if (work === null) {
+          await reportProblem(snapshots);
+          return nothing;
+        }
+        // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
+        if (work.commit === null && work.commitProblem === null) known = after;
+        return work;
+      };
+    },
+    uncommitted: async () => {
+      if (isGone(tree)) return [];
+      await index.atEnd();
+      if (!context.plan.commit || opened === null) return [];
+      const { snapshots } = opened;
+      const skipped = uncommittedOf(snapshots.skipped());
+      if (ledger.all().length + touched.size === 0) return skipped;
+      const now = await snapshots.take();
+      const open = now && (await between(tree.root, now.head ?? now.id, now.id));
+      const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
+      const known = new Set(ledger.all());
+      const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
+      ledger.add(lost, { why: 'HEAD does not have it', owed: false });
+      return [
+        ...ledger.report(new Set(ledger.all().filter(isOpen))),
+        ...skipped,
+        ...(await commitsOnNoBranch(tree, detachedCommits)),
+      ];
+    },
+  };
+};
+
+/** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */
+const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
+  const open = head === null ? null : await between(tree.root, head, id);
+  return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
+};
+
+/**
+ * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
+ */
+const uncommittedOf = (leftOut: readonly SkippedPath[]): Uncommitted[] => {
+  const of = (kind: SkippedPath['kind']) => leftOut.filter((each) => each.kind === kind);
+  const secrets = of('secret');
+  const reasons = [...new Set(secrets.map(({ why }) => why))];
+  return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
+    .filter(([first]) => first !== undefined)
+    .map((list) => ({
+      why: oneLine(list[0]!.why, 200),
+      files: list.slice(0, 20).map(({ name }) => toUtf8(name)),
+      count: list.length,
+    }));
+};
+
+/** Returns the commits of the run that are on no branch. */
+const commitsOnNoBranch = async (
+  tree: WorkTree,
+  detachedCommits: IterationWork['detachedCommits'],
+): Promise<Uncommitted[]> => {
+  const found: Uncommitted[] = [];
+  for (const { commit, names } of detachedCommits) {
+    if (await isOnBranch(tree.root, commit)) continue;
+    const why = `commit ${commit.slice(0, 8)} is on no branch. ${howToRecover(commit)}`;
+    found.push({ why, files: names.slice(0, 20).map(toUtf8), count: names.length });
+  }
+  return found;
+};
+
+/** Returns whether .git was deleted. */
+const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitDir);
+
+/** Returns a function that reports why git failed. A permanent problem is reported once. */
+const createProblemReporter = (tree: WorkTree, emit: RunContext['emit']): ((snapshots: Snapshots) => Promise<void>) => {
+  let isAnnounced = false;
+  return async (snapshots) => {
+    const why = await whyNoGit(tree.root);
+    const last = isGone(tree) ? gone : why && refused(why);
+    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
+    if (!isAnnounced) emit({ type: 'notice', text: last });
+    isAnnounced = true;
+  };
+};
+
+const refused = (why: string): string =>
+  `${oneLine(why)}: changes are no longer tracked or committed. Look at it, then start again.`;
+
+const gone = '.git was deleted: changes are no longer tracked or committed.';
+
+const warnIfDetached = (tree: WorkTree, emit: RunContext['emit']): void => {
+  // Does not run git. Nothing is committed during a rebase.
+  if (!isDetached(tree) || operationInProgress(tree) !== null) return;
+  emit({
+    type: 'notice',
+    text: 'Detached HEAD: commits are not on a branch. To keep them: git switch -c <name>',
+  });
+};
+
+interface Opened {
+  readonly snapshots: Snapshots;
+  readonly checkpoints: Checkpoints;
+  /** The tree at the start of an interrupted iteration, if all changes since are its work; null otherwise. */
+  readonly crashedTree: string | null;
+  /** The same, if the user may have changed files since. */
+  readonly unsureSince: string | null;
+}
+
+const open = async (context: WorkContext, tree: WorkTree): Promise<Opened> => {
+  const { plan, workspace, crashedMidIteration } = context;
+  const checkpoints = await openCheckpoints(tree, {
+    ...plan,
+    finished: plan.firstIteration - 1,
+    record: checkpointRecorder(context.project, plan.change, context.env),
+  });
+  const last = crashedMidIteration ? checkpoints.lastTree() : null;
+  const snapshots = createSnapshots(context, tree, checkpoints.found);
+  // In a worktree, all changes since an interrupted iteration began are its own.
+  if (workspace.worktree !== null) return { snapshots, checkpoints, crashedTree: last, unsureSince: null };
+  return { snapshots, checkpoints, crashedTree: null, unsureSince: plan.commit ? last : null };
+};
+
+/** Returns null if git fails. */
+const workSince = async (
+  work: IterationWork & { readonly touched: Set<string> },
+  after: Snapshot,
+): Promise<Work | null> => {
+  const { tree, snapshots, before, checkpoints, iteration } = work;
+  const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
+  if (all === null) return null;
+  const changes = all.filter(({ name }) => !snapshots.isSkipped(name));
+  for (const { name, nested, after: now } of changes)
+    if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
+  const inside = snapshots.inside([before, after], changes);
+  const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
+  const checkpoint = await checkpoints.after(iteration, after.id);
+  if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
+  if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
+};
+
+const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>
+  [...nested.keys()].filter((path) => inside.some(({ name }) => name === path || name.startsWith(`${path}/`)));
+
+const nestedNotice = (name: string) => `Not committed: ${toUtf8(name)} (nested repository).`;

@@ -1,0 +1,110 @@
+import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { userError } from '../errors.ts';
+import { isTracked } from '../git/work-tree.ts';
+import { createFolder, openOwn, readAll, readOwn, replaceOwn, writeOwn } from '../files/own.ts';
+import type { Project } from './project.ts';
+import { contextRecord, hasOtherRuns, recordFolder } from './user-record.ts';
+import { ralphFolder } from './state.ts';
+import { makeRalphFolder } from './folders.ts';
+
+/** Names the change, and the environment that locates the user's state folder. */
+export interface ContextOf {
+  readonly project: Project;
+  readonly change: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+const contextFile = ({ project, change }: ContextOf) => join(ralphFolder(project, change), 'context.txt');
+const recordFile = ({ project, change, env }: ContextOf) => contextRecord(recordFolder(project, change, env));
+
+export interface Context {
+  /** What people have added; null when they have added nothing. */
+  readonly text: string | null;
+  /** context.txt differs from it: an agent, or a person, has edited the file. */
+  readonly isEdited: boolean;
+}
+
+export const loadContext = (of: ContextOf): Context => {
+  const [shown, text] = [textIn(contextFile(of)), textIn(recordFile(of))];
+  return { text, isEdited: linesOf(shown) !== linesOf(text) };
+};
+
+const textIn = (path: string): string | null => readOwn(path)?.toString('utf8') ?? null;
+
+/** Concurrent additions may be in a different order in each file. Blank lines do not count. */
+const linesOf = (text: string | null): string =>
+  (text ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .toSorted()
+    .join('\n');
+
+/** Appends in one write, so that concurrent additions do not mix. */
+export const addContext = (of: ContextOf, text: string): void => {
+  makeRalphFolder(of.project, of.change);
+  createFolder(dirname(recordFile(of)));
+  for (const path of [recordFile(of), contextFile(of)]) append(path, text);
+};
+
+const append = (path: string, text: string): void => {
+  const file = openOwn(path, 'append');
+  try {
+    const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/(?<!\n)\n+$/, '')}\n`);
+    if (writeSync(file, bytes) < bytes.length) throw userError('io', path, 'the disk is full, only a part was added');
+  } finally {
+    closeSync(file);
+  }
+};
+
+export const clearContext = (of: ContextOf): void => {
+  makeRalphFolder(of.project, of.change);
+  createFolder(dirname(recordFile(of)));
+  for (const path of [contextFile(of), recordFile(of)]) writeOwn(path, '');
+};
+
+/**
+ * Records a context.txt that has no record yet. Called before an agent works: a person has written the file, unless it
+ * came with the repository or agents have worked in the project before.
+ */
+export const adoptContext = async (of: ContextOf): Promise<void> => {
+  if (textIn(recordFile(of)) !== null) return;
+  const text = textIn(contextFile(of)) ?? '';
+  const isPersons =
+    text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, contextFile(of))));
+  createFolder(dirname(recordFile(of)));
+  writeOwn(recordFile(of), isPersons ? text : '');
+};
+
+/** Accepts context.txt as what a person has added. Returns false when nothing has changed. */
+export const acceptContext = (of: ContextOf): boolean => {
+  if (!loadContext(of).isEdited) return false;
+  createFolder(dirname(recordFile(of)));
+  replaceOwn(recordFile(of), textIn(contextFile(of)) ?? '');
+  return true;
+};
+
+/** Removes lines by overwriting them with blanks, so that a concurrent addition is not lost. */
+export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolean): void => {
+  for (const path of [contextFile(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
+};
+
+const blank = (path: string, isMeant: (line: string) => boolean): void => {
+  const file = openOwn(path, 'update');
+  try {
+    let at = 0;
+    for (const line of readAll(file).toString('latin1').split('\n')) {
+      if (isMeant(Buffer.from(line, 'latin1').toString())) writeSync(file, ' '.repeat(line.length), at);
+      at += line.length + 1;
+    }
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** True for a file that was edited by hand and has no newline at its end. */
+const endsMidLine = (file: number): boolean => {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
+};
