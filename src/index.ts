@@ -17,7 +17,7 @@ import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
 import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
-import { asRecorded, recordFolder } from './store/user-record.ts';
+import { asRecorded, userRecordFolder } from './store/user-record.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
@@ -113,7 +113,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     });
     const result = await start(spec, {
       env,
-      find,
+      findHarness: find,
       trusted,
       pid: process.pid,
       ownsProcess: false,
@@ -154,7 +154,7 @@ export const readRun = async (
     const id = await resolveChange(project, change);
     const { view: saved } = await readSaved(project, id);
     if (saved === null) return null;
-    const view = asRecorded(recordFolder(project, id, env), saved);
+    const view = asRecorded(userRecordFolder(project, id, env), saved);
     const records = await lastRecords(project, id, iterations);
     return {
       status: currentStatus(view, loopOwner(project, id) !== null),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
-import { createFolder, entriesOf, readOwn, removeOwn, writeOwn } from '../files/own.ts';
+import { createFolder, entriesOf, readSafely, removeSafely, writeSafely } from '../files/own.ts';
 import { fileAt } from '../git/call/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';
@@ -73,7 +73,7 @@ export const createCopy = (copied: Copied): void => {
   deleteCopies(project, change);
   const plans = planningPaths(project, change);
   const known = new Set(filesAmong(project.root, plans));
-  for (const path of filesAmong(root, plans)) if (!known.has(path)) removeOwn(join(root, path));
+  for (const path of filesAmong(root, plans)) if (!known.has(path)) removeSafely(join(root, path));
   for (const plan of plans) copy(join(project.root, plan), join(root, plan));
   saveBase(copied);
 };
@@ -88,11 +88,11 @@ const saveBase = ({ project, change }: Copied): void => {
 /** Saves the copy of a worktree that is about to be removed, with the commit at the tip of its branch. */
 export const saveCopy = ({ project, change, root }: Copied, tip: string): void => {
   const folder = workFolder(project, change);
-  removeOwn(folder);
+  removeSafely(folder);
   for (const plan of planningPaths(project, change))
     if (existsSync(join(root, plan))) copy(join(root, plan), join(folder, plan));
   createFolder(copiesFolder(project, change));
-  writeOwn(tipFile(project, change), tip);
+  writeSafely(tipFile(project, change), tip);
 };
 
 /** Restores the saved copy in a worktree that is created again, unless its branch has moved since. */
@@ -113,7 +113,7 @@ export const savedCopy = (project: Project, change: string, tip: string | null):
     : null;
 };
 
-export const deleteCopies = (project: Project, change: string): void => removeOwn(copiesFolder(project, change));
+export const deleteCopies = (project: Project, change: string): void => removeSafely(copiesFolder(project, change));
 
 /** Merges the project's task file with that of a copy. Returns null if the user deleted it. */
 export const mergedTasks = async (project: Project, change: string, theirs: Buffer): Promise<string | null> => {
@@ -211,7 +211,7 @@ export const baseOf = (project: Project, change: string, path: string): Bytes | 
   existsSync(baseFolder(project, change)) ? bytesOf(join(baseFolder(project, change), path)) : undefined;
 
 /** Returns null unless the path is a regular file. */
-export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readOwn(path) : null);
+export const bytesOf = (path: string): Bytes => (statsOf(path)?.isFile() ? readSafely(path) : null);
 
 /** Whether a folder has the path of the file, or a link that of one of its folders. */
 const isBlocked = (root: string, path: string): boolean => {
@@ -222,11 +222,11 @@ const isBlocked = (root: string, path: string): boolean => {
 
 const put = (path: string, bytes: Bytes): void => {
   try {
-    if (bytes === null) return removeOwn(path);
+    if (bytes === null) return removeSafely(path);
     createFolder(dirname(path));
     // A link is replaced, not followed.
-    if (statsOf(path)?.isSymbolicLink()) removeOwn(path);
-    writeOwn(path, bytes);
+    if (statsOf(path)?.isSymbolicLink()) removeSafely(path);
+    writeSafely(path, bytes);
   } catch (error) {
     throw userError('io', path, systemProblem(error));
   }

@@ -9,7 +9,7 @@ import { namedIn } from '../trust/settings.ts';
 import { acceptRepository } from '../run/repository.ts';
 import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/added-context.ts';
-import { withSecrets, recordFolder } from '../store/user-record.ts';
+import { withSecrets, userRecordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { pluralise, oneLine } from '../text/format.ts';
 import { redactedTerminal } from '../report/redacted.ts';
@@ -27,7 +27,7 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   const view = await readState(project, change);
   if (isInsideIteration()) throw userError('in-iteration', 'accept');
   const root = view?.workspace && existsSync(view.workspace.root) ? view.workspace.root : project.root;
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   const commands = view ? withSecrets(folder, view).gate.verify : [];
   const moved = await acceptGoal({ project: { root }, change, commands, folder });
   const context = acceptContext({ project, change, env });

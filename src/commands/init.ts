@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { planningFoldersOf } from '../changes/spool/create.ts';
-import { createFolder, writeOwn } from '../files/own.ts';
+import { createFolder, writeSafely } from '../files/own.ts';
 import { configFile, isOwnProject, lookForProject, type Project, stateFolder } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
 import type { Invocation } from './command.ts';
@@ -31,6 +31,6 @@ const createIfMissing = (path: string): string[] => (createFolder(path) ? [path]
 const createConfig = (project: Project): string[] => {
   const file = configFile(project);
   if (existsSync(file)) return [];
-  writeOwn(file, '{}\n', 'create');
+  writeSafely(file, '{}\n', 'create');
   return [file];
 };

@@ -6,7 +6,7 @@ import { gitDirOf } from '../git/work-tree.ts';
 import { land } from '../land/land.ts';
 import type { LandRequest } from '../land/landing.ts';
 import { trustLanding } from '../land/settings.ts';
-import { inScope } from '../process/scope.ts';
+import { withProcessScope } from '../process/scope.ts';
 import { exitCodeOf, onStopSignals } from '../process/signals.ts';
 import { findProject } from '../store/project.ts';
 import { checkRepository } from '../run/repository.ts';
@@ -54,7 +54,7 @@ export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): P
       confirm: confirmOn(terminal),
     };
     const { passLists } = settings;
-    const outcome = await inScope({ env, passLists, ownsProcess: true }, () => land(request));
+    const outcome = await withProcessScope({ env, passLists, ownsProcess: true }, () => land(request));
     redacted.print(`${outcome}\n`);
     return 0;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { removeOwn } from '../files/own.ts';
+import { removeSafely } from '../files/own.ts';
 import { parseValue, expects } from '../config/values.ts';
 import { whyBlocked } from '../git/call/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
@@ -9,7 +9,7 @@ import { folderNames } from '../files/read.ts';
 import { findProject, type Project, stateFolder } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';
-import { recordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record.ts';
 import { loopOwner, ralphFolder } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
@@ -81,9 +81,9 @@ const deleteRuns = async (
 ): Promise<void> => {
   if (tree && !(await dropCheckpoints(tree, change, checkpoints)))
     throw userError('no-git', tree.root, `git failed to delete the checkpoints of ${change}, so its runs were kept`);
-  const record = recordFolder(project, change, env);
+  const record = userRecordFolder(project, change, env);
   for (const id of runs) {
-    removeOwn(join(ralphFolder(project, change), 'runs', id));
+    removeSafely(join(ralphFolder(project, change), 'runs', id));
     dropNotes({ run: id, record });
   }
 };

@@ -66,7 +66,7 @@ const flagsFor: Readonly<Record<Access, number>> = {
 };
 
 /** Returns a file descriptor, without truncating the file. Throws like `openSync` if it is missing or not accessible. */
-export const openOwn = (path: string, access: Access): number => openWithSize(path, access).file;
+export const openSafely = (path: string, access: Access): number => openWithSize(path, access).file;
 
 const openWithSize = (path: string, access: Access): { readonly file: number; readonly size: number } => {
   checkFolder(dirname(path));
@@ -107,7 +107,7 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
 };
 
 /** Returns the contents of a file; null if it does not exist. Throws if it is larger than `limit`. */
-export const readOwn = (path: string, limit = longestText): Buffer | null => {
+export const readSafely = (path: string, limit = longestText): Buffer | null => {
   let opened: { readonly file: number; readonly size: number };
   try {
     // A stat is much faster than an exception.
@@ -167,8 +167,8 @@ export const readAll = (file: number): Buffer => readFileSync(file);
 export const writeAll = (file: number, data: string | Uint8Array): void => writeFileSync(file, data);
 
 /** Writes a file, replacing its contents. */
-export const writeOwn = (path: string, data: string | Uint8Array, access: 'write' | 'create' = 'write'): void => {
-  const file = openOwn(path, access);
+export const writeSafely = (path: string, data: string | Uint8Array, access: 'write' | 'create' = 'write'): void => {
+  const file = openSafely(path, access);
   try {
     ftruncateSync(file);
     writeFileSync(file, data);
@@ -180,9 +180,9 @@ export const writeOwn = (path: string, data: string | Uint8Array, access: 'write
 };
 
 /** Replaces a file atomically: a reader, or a crash, sees the old or the new file. The old one may be anything. */
-export const replaceOwn = (path: string, data: string | Uint8Array): void => {
+export const replaceSafely = (path: string, data: string | Uint8Array): void => {
   const draft = `${path}.${crypto.randomUUID()}`;
-  const file = openOwn(draft, 'create');
+  const file = openSafely(draft, 'create');
   try {
     writeFileSync(file, data);
     copyMode(file, path);
@@ -202,21 +202,21 @@ const copyMode = (file: number, path: string): void => {
   if (before?.isFile()) fchmodSync(file, before.mode & 0o777);
 };
 
-export const renameOwn = (from: string, to: string): void => {
+export const renameSafely = (from: string, to: string): void => {
   checkFolder(dirname(from));
   checkFolder(dirname(to));
   renameSync(from, to);
 };
 
 /** Creates a hard link; throws EEXIST if the target exists. */
-export const linkOwn = (from: string, to: string): void => {
+export const linkSafely = (from: string, to: string): void => {
   checkFolder(dirname(from));
   checkFolder(dirname(to));
   linkSync(from, to);
 };
 
 /** Updates the modification time. */
-export const touchOwn = (path: string): void => {
+export const touchSafely = (path: string): void => {
   checkFolder(dirname(path));
   if (isLink(path)) throw unsafe(path, 'is a symbolic link');
   const now = new Date();
@@ -224,7 +224,7 @@ export const touchOwn = (path: string): void => {
 };
 
 /** Deletes a file, or a folder recursively, without following links. */
-export const removeOwn = (path: string): void => {
+export const removeSafely = (path: string): void => {
   checkFolder(dirname(path));
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 };
@@ -273,11 +273,11 @@ const createOne = (path: string): boolean => {
  * Copies a file or folder, replacing the target. Links are copied as links; none on the path to the target is followed,
  * not even in a worktree. Anything but files, folders and links is skipped.
  */
-export const copyOwn = (from: string, to: string): void => {
+export const copySafely = (from: string, to: string): void => {
   const stats = lstatSync(from);
   if (stats.isDirectory()) {
     createReal(to);
-    for (const name of readdirSync(from)) copyOwn(join(from, name), join(to, name));
+    for (const name of readdirSync(from)) copySafely(join(from, name), join(to, name));
     return;
   }
   createReal(dirname(to));

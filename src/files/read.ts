@@ -1,16 +1,16 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { systemProblem, UserError, userError } from '../errors.ts';
-import { copyOwn, entriesOf, readOwn } from './own.ts';
+import { copySafely, entriesOf, readSafely } from './own.ts';
 import { parseJson } from '../text/shape.ts';
 
 /** Returns the text of a file; null if it does not exist. Reads synchronously, which is faster for small files. */
 export const readIfThere = async (path: string, limit?: number): Promise<string | null> =>
-  readOwn(path, limit)?.toString('utf8') ?? null;
+  readSafely(path, limit)?.toString('utf8') ?? null;
 
 /** Parses a JSON file; returns undefined if it cannot be read or is invalid. */
 export const readJson = (path: string): unknown => {
   try {
-    return parseJson(readOwn(path)?.toString('utf8') ?? '');
+    return parseJson(readSafely(path)?.toString('utf8') ?? '');
   } catch {
     return undefined;
   }
@@ -35,7 +35,7 @@ export const statsOf = (path: string): Stats | undefined => {
 /** Copies a file or folder, replacing the target. */
 export const copy = (from: string, to: string): void => {
   try {
-    copyOwn(from, to);
+    copySafely(from, to);
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw userError('io', to, systemProblem(error));

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
-import { removeOwn } from '../files/own.ts';
+import { removeSafely } from '../files/own.ts';
 import { realPath } from '../process/which.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './call/git.ts';
 import { changedHooks } from './hooks.ts';
@@ -150,7 +150,7 @@ export const removeWorktree = async (cwd: string, path: string): Promise<GitOutc
 /** Removes a work tree in which nothing is of worth, also half of one that a kill has left. Fails if it is behind a link. */
 export const discardWorktree = async (cwd: string, path: string): Promise<GitOutcome> => {
   try {
-    removeOwn(path);
+    removeSafely(path);
   } catch (error) {
     if (error instanceof UserError) throw error;
     return { ok: false, why: systemProblem(error) };

@@ -1,4 +1,4 @@
-import { removeOwn } from '../files/own.ts';
+import { removeSafely } from '../files/own.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { git, type GitResult, toUtf8 } from './call/git.ts';
@@ -96,7 +96,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
       return { kind: 'moved' };
     }
   } finally {
-    removeOwn(index);
+    removeSafely(index);
   }
   return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
 };

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { removeOwn, renameOwn, writeOwn } from '../files/own.ts';
+import { removeSafely, renameSafely, writeSafely } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
 import { git, type GitResult } from './call/git.ts';
@@ -57,8 +57,8 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
   const draft = `${file}.${crypto.randomUUID()}`;
   try {
     // An agent can have put a link there, which is replaced.
-    writeOwn(draft, JSON.stringify(note), 'create');
-    renameOwn(draft, file);
+    writeSafely(draft, JSON.stringify(note), 'create');
+    renameSafely(draft, file);
   } catch {
     forget(draft);
     // The index is refreshed right behind the commit all the same, unless Spool is killed.
@@ -93,7 +93,7 @@ export const forgetIndexNote = (tree: WorkTree): void => forget(indexNoteFile(tr
 
 const forget = (file: string): void => {
   try {
-    removeOwn(file);
+    removeSafely(file);
   } catch {
     // Best effort.
   }

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
-import { removeOwn } from '../files/own.ts';
+import { removeSafely } from '../files/own.ts';
 import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
 import { fileAt, git, pathOf, toUtf8, statsOf } from './call/git.ts';
@@ -150,5 +150,5 @@ const checkOut = async ({ root, tempIndex }: WorkTree, target: string, names: re
   const call = { cwd: root, env: { GIT_INDEX_FILE: tempIndex } };
   await git(['read-tree', target], call);
   await git(['checkout-index', '--force', '-z', '--stdin'], { ...call, input: names.join('\0') });
-  removeOwn(tempIndex);
+  removeSafely(tempIndex);
 };

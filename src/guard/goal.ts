@@ -6,7 +6,7 @@ import type { DocumentKind } from '../changes/source.ts';
 import { changeOf, isTasksFile } from '../changes/sources.ts';
 import { taskTitles } from '../changes/tasks.ts';
 import { wordingOf } from '../changes/wording.ts';
-import { entriesOf, readOwn } from '../files/own.ts';
+import { entriesOf, readSafely } from '../files/own.ts';
 import { configPath, type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
@@ -120,7 +120,7 @@ const createHasher = (): Goal['hashIn'] => {
 /** The current hash of a key. */
 const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {
   try {
-    return hashIn(key, readOwn(resolve(root, splitKey(key).path)));
+    return hashIn(key, readSafely(resolve(root, splitKey(key).path)));
   } catch (error) {
     // A file that became unreadable counts as changed.
     const { code } = error as NodeJS.ErrnoException;
@@ -146,7 +146,7 @@ export const filesAt = (root: string): Files => ({
       const file = resolve(root, path);
       const stats = statSync(file);
       if (!stats.isFile()) return null;
-      return stats.size > largest ? '' : (readOwn(file)?.toString('utf8') ?? null);
+      return stats.size > largest ? '' : (readSafely(file)?.toString('utf8') ?? null);
     } catch {
       return null;
     }

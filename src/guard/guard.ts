@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { openOwn, readOwn, removeOwn, replaceOwn, writeAll } from '../files/own.ts';
+import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/own.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
@@ -70,8 +70,8 @@ const acceptedFile = (folder: string) => join(folder, 'accepted.json');
 
 /** The next guard expects the goal that it finds. */
 export const forgetGoal = (folder: string): void => {
-  removeOwn(guardFile(folder));
-  removeOwn(acceptedFile(folder));
+  removeSafely(guardFile(folder));
+  removeSafely(acceptedFile(folder));
 };
 
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
@@ -184,7 +184,7 @@ export const acceptGoal = async (request: GuardRequest): Promise<Tampering[]> =>
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
-  replaceOwn(acceptedFile(folder), JSON.stringify(accepted));
+  replaceSafely(acceptedFile(folder), JSON.stringify(accepted));
   return differences;
 };
 
@@ -251,7 +251,7 @@ const withCommits = async (
  * lock writes this one. Blanks cover the rest of a longer text, so that a reader never sees that rest.
  */
 const overwrite = (file: string, bytes: Buffer): void => {
-  const descriptor = openOwn(file, 'update');
+  const descriptor = openSafely(file, 'update');
   try {
     const blanks = Math.max(0, fstatSync(descriptor).size - bytes.length);
     writeAll(descriptor, Buffer.concat([bytes, Buffer.alloc(blanks, ' ')]));
@@ -270,8 +270,8 @@ const load = async (folder: string): Promise<Memory | null> => {
 const takeAccepted = (folder: string): Accepted | null => {
   if (!existsSync(acceptedFile(folder))) return null;
   try {
-    const accepted = parseJson(readOwn(acceptedFile(folder))?.toString('utf8') ?? '');
-    removeOwn(acceptedFile(folder));
+    const accepted = parseJson(readSafely(acceptedFile(folder))?.toString('utf8') ?? '');
+    removeSafely(acceptedFile(folder));
     return isAccepted(accepted) ? accepted : null;
   } catch {
     return null;

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { openOwn, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/own.ts';
 import { createWatchdog } from '../process/watchdog.ts';
 import type { AbortReason, AgentEvent, TurnEnd } from '../ralph/events.ts';
 import type { AgentFunction } from './agent-function.ts';
@@ -32,11 +32,11 @@ const runTurn = async (
     if (reason !== null) aborting.abort(reason);
   };
   const watchdog = createWatchdog(deadlines, abort);
-  const log = openOwn(logFile, 'create');
+  const log = openSafely(logFile, 'create');
   const emit = (event: AgentEvent) => {
     watchdog.alive();
     writeAll(log, `${JSON.stringify(redactor.data(event))}\n`);
-    abort(observer.see(event));
+    abort(observer.onEvent(event));
   };
   const signal = AbortSignal.any([stopSignals.stop, aborting.signal]);
   try {

@@ -42,7 +42,7 @@ export interface AgentTurn {
 
 export interface TurnObserver {
   /** Returns a reason to end the turn, or null to continue. */
-  see(event: AgentEvent): AbortReason | null;
+  onEvent(event: AgentEvent): AbortReason | null;
   /** Back-pressure: the next output is read after this resolves, or immediately for null. */
   drained?(): Promise<void> | null;
 }

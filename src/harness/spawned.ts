@@ -36,7 +36,7 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
   const abort = (why: AbortReason | null) => {
     if (why) aborting.abort(why);
   };
-  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => abort(observer.see(event)));
+  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => abort(observer.onEvent(event)));
   const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.see(event));
   const watchdog = createWatchdog(run.deadlines, abort);
   const launch = {
@@ -44,7 +44,7 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
     binary,
     args,
     env: cleanEnv,
-    prompt: harness.launch.promptVia === undefined ? job.prompt : '',
+    stdin: harness.launch.promptVia === undefined ? job.prompt : '',
   };
   try {
     const ended = await runProcess(launch, {

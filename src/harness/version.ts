@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** Runs a binary and returns its output, or null if it times out or cannot be run. Ends every process it started. */
-export const ask = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
+export const queryBinary = async ({ sandbox, harness, ...question }: Question): Promise<Answer | null> => {
   if (!sandbox) return answerOf(question);
   const command = { ...question, cwd: question.cwd ?? process.cwd(), tag: 'version' };
   const inside = await sandbox.enter(command, harness ?? null).catch(() => null);
@@ -78,7 +78,7 @@ const answerOf = (
 
 /** The first line of `--version` that contains a digit, or null if there is none. */
 export const versionOf = async (question: Omit<Question, 'args'>): Promise<string | null> => {
-  const answer = await ask({ ...question, args: ['--version'] });
+  const answer = await queryBinary({ ...question, args: ['--version'] });
   if (answer?.code !== 0) return null;
   return (
     answer.text

@@ -1,6 +1,6 @@
 import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
-import { asRecorded, isKnown, recordedTip, recordFolder } from '../store/user-record.ts';
+import { asRecorded, isKnown, recordedTip, userRecordFolder } from '../store/user-record.ts';
 import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/current-tasks.ts';
@@ -14,7 +14,7 @@ export const whyIncomplete = async (
 ): Promise<string | null> => {
   const saved = await readState(project, change);
   if (saved === null) return 'it was never run';
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   if (!isKnown(folder, saved) && env.SPOOL_TRUST !== '1') return 'its last run was not started here';
   const view = asRecorded(folder, saved);
   if (view.workspace !== null && view.workspace.branch !== branch) return `its last run was not on ${branch}`;

@@ -1,4 +1,4 @@
-import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
@@ -83,7 +83,7 @@ export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {
   for (const [path, bytes] of merged) {
     const file = join(project.root, path);
     createFolder(dirname(file));
-    removeOwn(file);
-    writeOwn(file, bytes, 'create');
+    removeSafely(file);
+    writeSafely(file, bytes, 'create');
   }
 };

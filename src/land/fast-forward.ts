@@ -7,7 +7,7 @@ import { keepPresent } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { findWorkTree } from '../git/work-tree.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
-import { recordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { writeLandingInProgress } from '../store/landing-in-progress.ts';
 import { newTempIndex } from '../store/folders.ts';
@@ -21,7 +21,7 @@ import { whileLocked } from './recover.ts';
 /** Fast-forwards the base to the commit, and updates the worktree in which the base is checked out. */
 export const fastForwardBase = async (landing: Landing, commit: string): Promise<void> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  writeLandingInProgress(recordFolder(project, change, landing.env), {
+  writeLandingInProgress(userRecordFolder(project, change, landing.env), {
     v: 1,
     branch,
     base,

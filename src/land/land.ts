@@ -24,7 +24,7 @@ import { dropFromContext } from '../store/added-context.ts';
 import { stagingWorktree, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
-import { recordedBase, recordFolder } from '../store/user-record.ts';
+import { recordedBase, userRecordFolder } from '../store/user-record.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
@@ -72,7 +72,7 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   writeLanded(project, change, { v: 1, run, branch, base, commit, at: new Date().toISOString() });
   const range = await rangeBetween(project.root, from, commit);
   const branchOutcome = await cleanUp(landing, commit);
-  dropLandingInProgress(recordFolder(project, change, landing.env));
+  dropLandingInProgress(userRecordFolder(project, change, landing.env));
   dropFromContext({ project, change, env: landing.env }, isConflictNote);
   const lines = `+${range.insertions} −${range.deletions}`;
   const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
@@ -105,7 +105,7 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
 
 /** Returns the branch to land on. The git config decides only if no run has recorded it. */
 const findBase = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
-  const recorded = recordedBase(recordFolder(project, change, env), branch);
+  const recorded = recordedBase(userRecordFolder(project, change, env), branch);
   return recorded === undefined ? baseOf(project.root, branch) : recorded;
 };
 

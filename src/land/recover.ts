@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { removeOwn, writeOwn } from '../files/own.ts';
+import { removeSafely, writeSafely } from '../files/own.ts';
 import { type LeftoverFile, findLeftovers, restoreDisplaced } from '../git/displaced.ts';
 import { blobAt, commitsBeyond, worktreeOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
@@ -7,7 +7,7 @@ import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';
 import { planningFolders } from '../changes/sources.ts';
 import { lockTree } from '../store/run-lock.ts';
-import { recordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';
@@ -32,14 +32,14 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
   const [backup, name] = [toUtf8(left.name), toUtf8(left.original)];
   const path = name.slice(prefix.length);
   const [mine, theirs] = [bytesOf(join(baseWorktree, backup)), bytesOf(join(baseWorktree, name))];
-  const from = readLandingInProgress(recordFolder(project, change, landing.env))?.from ?? null;
+  const from = readLandingInProgress(userRecordFolder(project, change, landing.env))?.from ?? null;
   const bases = [baseOf(project, change, path), from === null ? undefined : await blobAt(baseWorktree, from, name)];
   for (const base of bases) {
     const isMergeable = base !== undefined && mine !== null && theirs !== null;
     const merged = isMergeable ? await mergeCopies(path, { base, mine, theirs }) : null;
     if (merged?.kind !== 'merged' || merged.bytes === null) continue;
-    writeOwn(join(baseWorktree, name), merged.bytes);
-    return removeOwn(join(baseWorktree, backup));
+    writeSafely(join(baseWorktree, name), merged.bytes);
+    return removeSafely(join(baseWorktree, backup));
   }
   say(
     `${name} was moved away by a landing that was interrupted, and cannot be merged with the current file. Your version is ${backup}: merge it by hand, then delete it.`,
@@ -52,7 +52,7 @@ const mergeBack = async (landing: Landing, baseWorktree: string, left: LeftoverF
  */
 export const finishMove = async (landing: Landing): Promise<LandingInProgress | null> => {
   const { project, change, branch, base, tip, baseTip } = landing;
-  const inProgress = readLandingInProgress(recordFolder(project, change, landing.env));
+  const inProgress = readLandingInProgress(userRecordFolder(project, change, landing.env));
   if (inProgress?.branch !== branch || inProgress.base !== base || inProgress.tip !== tip) return null;
   if ((await commitsBeyond(project.root, baseTip, inProgress.to)) !== 0) return null;
   const baseWorktree = await worktreeOf(project.root, base);

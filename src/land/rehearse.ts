@@ -5,7 +5,7 @@ import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.
 import { toUtf8 } from '../git/call/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import { addContext, dropFromContext, loadContext } from '../store/added-context.ts';
 import { mergeCopies } from '../changes/copies.ts';
 import { changeOf } from '../changes/sources.ts';
@@ -109,7 +109,7 @@ const verify = async (landing: Landing): Promise<void> => {
     throw error;
   });
   const redactor = createRedactor(env);
-  const shellOptions = { env: passed(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
+  const shellOptions = { env: allowedEnvironment(env), logFile, stopSignals, redactor, sandbox: sandbox ?? null };
   const passes = async (outcome: Promise<ShellResult['outcome']>): Promise<boolean> => {
     const result = await outcome;
     throwIfStopped(stopSignals);

@@ -2,7 +2,7 @@ import type { Options } from '../config/flags.ts';
 import { type FlagValues, resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
-import { withSecrets, recognise, recordFolder } from '../store/user-record.ts';
+import { withSecrets, recognise, userRecordFolder } from '../store/user-record.ts';
 import { readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
@@ -35,7 +35,7 @@ export const trustLanding = async ({
   const options = forChange(change);
   distrustWritable(options, { cwd, env }, []);
   const { view } = await readRun(project, change);
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   const isKnown = view !== null && wasStartedHere(folder, view);
   const recordedCommands = view ? withSecrets(folder, view).gate.verify : [];
   const usesRecorded = !explicit.has('verify') && recordedCommands.length > 0;

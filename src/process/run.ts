@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
-import { openOwn, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/own.ts';
 import { withoutInheritedFds } from './descriptors.ts';
 import { snapshotPids, terminateTree, environmentIn, type ProcessTree, killTree, tagVariable } from './tree.ts';
 import type { TurnEnd } from '../ralph/events.ts';
@@ -19,7 +19,7 @@ export interface Launch {
   readonly env: NodeJS.ProcessEnv;
   /** Unique for this process and its children. */
   readonly tag: string;
-  readonly prompt: string;
+  readonly stdin: string;
   /** Receives all output unchanged, except for redacted secrets; null for no log. */
   readonly logFile: string | null;
   readonly redactor: Redactor;
@@ -92,7 +92,7 @@ const enterSandbox = async ({ sandbox, harness, ...command }: Launch): Promise<E
 };
 
 const openLog = (path: string): number => {
-  const log = openOwn(path, 'write');
+  const log = openSafely(path, 'write');
   ftruncateSync(log);
   return log;
 };
@@ -158,7 +158,7 @@ const followProcess = async (
   });
   // An agent may exit without reading its prompt.
   child.stdin.on('error', () => {});
-  child.stdin.end(launch.prompt);
+  child.stdin.end(launch.stdin);
   try {
     const [exitCode, signal] = await Promise.race([exit, output.failed]);
     // The agent has finished: a signal from now on does not interrupt it.

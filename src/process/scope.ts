@@ -21,9 +21,10 @@ const scopes = new AsyncLocalStorage<ProcessScope>();
 
 const wholeProgram = (): ProcessScope => ({ env: process.env, passLists: [], ownsProcess: true });
 
-export const inScope = <Result>(scope: ProcessScope, work: () => Result): Result => scopes.run(scope, work);
+export const withProcessScope = <Result>(scope: ProcessScope, work: () => Result): Result => scopes.run(scope, work);
 
 export const currentScope = (): ProcessScope => scopes.getStore() ?? wholeProgram();
 
 /** Returns the variables that are passed on to agents, the commands of a run, and hooks. */
-export const passed = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => filterEnvironment(currentScope().passLists, env);
+export const allowedEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  filterEnvironment(currentScope().passLists, env);

@@ -33,7 +33,7 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
   const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, longestTimerMs));
   let tail = Buffer.alloc(0);
   const ended = await runProcess(
-    { ...run, ...shellOf(run.command), env: childEnvironment(run.env), prompt: run.input ?? '' },
+    { ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' },
     {
       output: (_, chunk) => {
         tail = Buffer.concat([tail, chunk]).subarray(-tailBytes);

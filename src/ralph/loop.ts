@@ -20,7 +20,7 @@ import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
 import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
-import { decide, outOfIterations, agentVerdict } from './policy.ts';
+import { decide, outOfIterations, stopByPromise } from './policy.ts';
 import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
 import { totalUsage } from './usage.ts';
@@ -50,7 +50,7 @@ export interface LoopHost {
   /** The agent is stopped as soon as `onEvent` returns a reason. */
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
   /** Takes a snapshot of the work tree. The returned function commits and describes the changes since then. */
-  trackWork(iteration: number): Promise<() => Promise<Work>>;
+  trackWork(iteration: number): Promise<() => Promise<IterationChanges>>;
   /** Returns the work that is in no commit. Called once, before `run-ended` is emitted. */
   uncommitted(): Promise<readonly Uncommitted[]>;
   /** Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before. */
@@ -70,7 +70,7 @@ interface AgentJob {
   readonly deadlines: Deadlines;
 }
 
-export type Work = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
+export type IterationChanges = Pick<IterationRecord, 'git' | 'commit' | 'commitProblem' | 'checkpoint'>;
 
 /** The state in which a run starts or resumes. */
 export interface LoopState {
@@ -90,7 +90,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
     random: host.random,
   });
   let { last, pending } = state;
-  const verdict = last && agentVerdict(plan, last);
+  const verdict = last && stopByPromise(plan, last);
   if (verdict) return end(verdict, host);
   for (;;) {
     const early = pending ? null : stopBefore(plan, host);

@@ -23,7 +23,7 @@ export interface Progress {
 export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): Decision => {
   const { limits } = plan;
   const { iteration } = record;
-  const verdict = agentVerdict(plan, record);
+  const verdict = stopByPromise(plan, record);
   if (verdict) return { next: 'stop', stop: verdict };
   if (stopSignal !== null) return stop('signal', `stopped by ${stopSignal}`);
   if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
@@ -46,7 +46,7 @@ export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): D
 };
 
 /** The agent's own statement that the work is done or blocked, which takes precedence over any other reason to stop. */
-export const agentVerdict = (
+export const stopByPromise = (
   { minIterations }: Pick<RunPlan, 'minIterations'>,
   record: IterationRecord,
 ): Stop | null => {

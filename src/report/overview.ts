@@ -6,7 +6,7 @@ import { changeOf, listChanges } from '../changes/sources.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/spool/modules.ts';
-import { asRecorded, recordFolder } from '../store/user-record.ts';
+import { asRecorded, userRecordFolder } from '../store/user-record.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
@@ -45,7 +45,7 @@ export const overview = async (project: Project, id: string, env: NodeJS.Process
     lastRun:
       saved === null
         ? unreadable
-        : saved.view && (await describe(project, id, asRecorded(recordFolder(project, id, env), saved.view))),
+        : saved.view && (await describe(project, id, asRecorded(userRecordFolder(project, id, env), saved.view))),
     damage: saved?.damage ?? null,
   };
 };

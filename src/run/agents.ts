@@ -1,4 +1,4 @@
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import type { AgentChoice, RunPlan } from '../ralph/events.ts';
 import { checkLimits } from './limits.ts';
 import type { RunSpec } from './spec.ts';
@@ -14,21 +14,22 @@ interface UsableAgents {
 export const usableAgents = (
   plan: Pick<RunPlan, 'agents' | 'limits'>,
   { project, cwd }: Pick<RunSpec, 'project' | 'cwd'>,
-  { find, env, missingAgent }: Pick<RunServices, 'find' | 'env' | 'missingAgent'>,
+  { findHarness, env, missingAgent }: Pick<RunServices, 'findHarness' | 'env' | 'missingAgent'>,
 ): UsableAgents => {
   const lookup = { env, cwds: [cwd, project.root] };
-  const candidates = plan.agents.map((agent) => ({ agent, problem: missingAgent(find(agent.harness), lookup) }));
+  const candidates = plan.agents.map((agent) => ({ agent, problem: missingAgent(findHarness(agent.harness), lookup) }));
   const agents = candidates
     .filter(({ problem }) => problem === null)
-    .map(({ agent }) => (find(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
+    .map(({ agent }) => (findHarness(agent.harness).launch.choosesOwnModel ? { ...agent, model: null } : agent));
   const missing = candidates.flatMap(({ problem }) => (problem === null ? [] : [problem]));
   if (agents.length === 0 && missing[0]) throw missing[0];
   const ignoredModels = plan.agents
-    .filter(({ harness, model }) => model !== null && find(harness).launch.choosesOwnModel)
+    .filter(({ harness, model }) => model !== null && findHarness(harness).launch.choosesOwnModel)
     .map(
-      ({ harness, model }) => `${find(harness).title} is not given the model ${model}: it chooses its model itself.`,
+      ({ harness, model }) =>
+        `${findHarness(harness).title} is not given the model ${model}: it chooses its model itself.`,
     );
-  const unchecked = checkLimits({ agents, limits: plan.limits }, find);
+  const unchecked = checkLimits({ agents, limits: plan.limits }, findHarness);
   return { agents, notices: [...missing.map(({ message }) => message), ...ignoredModels, ...unchecked] };
 };
 
@@ -36,6 +37,6 @@ export const usableAgents = (
  * Returns a notice if some variables are not passed on: an agent that needs one of them may fail without a clear error.
  */
 export const limitedEnvironment = (env: NodeJS.ProcessEnv): string[] => {
-  const [all, some] = [Object.keys(env).length, Object.keys(passed(env)).length];
+  const [all, some] = [Object.keys(env).length, Object.keys(allowedEnvironment(env)).length];
   return all === some ? [] : [`${some} of ${all} variables of the environment are passed on (env.pass).`];
 };

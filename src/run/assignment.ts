@@ -3,17 +3,17 @@ import { userError } from '../errors.ts';
 import { changeOf } from '../changes/sources.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { readOwn, writeOwn } from '../files/own.ts';
+import { readSafely, writeSafely } from '../files/own.ts';
 import { readIfThere } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/spool/templates.ts';
 import type { RunPlan } from '../ralph/events.ts';
 import type { PromptOptions } from '../ralph/prompt.ts';
-import type { RunTask, RunContext } from './context.ts';
+import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
 import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
 
-export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<RunTask> => {
+export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<Assignment> => {
   const change = changeOf(project, id);
   const proposal = await readIfThere(join(project.root, change.proposalFile));
   if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
@@ -29,14 +29,14 @@ export const readTask = async ({ project, change: id, prompt }: RunSpec): Promis
 export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
   const file = join(folder, 'user-prompt.md');
   if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
-  writeOwn(file, userPrompt);
+  writeSafely(file, userPrompt);
   return userPrompt;
 };
 
 /** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
 export const checkTask = async (
   { project, change: id }: RunSpec,
-  { proposal, userPrompt }: RunTask,
+  { proposal, userPrompt }: Assignment,
   { gate }: RunPlan,
 ): Promise<void> => {
   const change = changeOf(project, id);
@@ -64,9 +64,9 @@ export const describeFiles = (change: Change, root: string) => {
  * made is ignored until it is accepted: the expected version is used instead.
  */
 export const createTaskReader = (
-  context: RestoreContext & Pick<RunContext, 'project' | 'task' | 'workspace'>,
-): (() => Promise<RunTask>) => {
-  const { project, plan, task, guard, workspace } = context;
+  context: RestoreContext & Pick<RunContext, 'project' | 'assignment' | 'workspace'>,
+): (() => Promise<Assignment>) => {
+  const { project, plan, assignment, guard, workspace } = context;
   const change = changeOf(project, plan.change);
   const trusted = new Map<string, string>();
   const readGuarded = async (key: string): Promise<string | null> => {
@@ -85,7 +85,7 @@ export const createTaskReader = (
     const modulePath = pathOf(change, 'module', project.root);
     const proposal = await readGuarded(change.proposalFile);
     const module = modulePath === null ? null : await readGuarded(modulePath);
-    return { ...task, proposal: proposal ?? task.proposal, module };
+    return { ...assignment, proposal: proposal ?? assignment.proposal, module };
   };
 };
 
@@ -94,7 +94,7 @@ const pathOf = (change: Change, kind: DocumentKind, root: string): string | null
 
 const readIfPossible = (file: string): Buffer | null => {
   try {
-    return readOwn(file);
+    return readSafely(file);
   } catch {
     return null;
   }

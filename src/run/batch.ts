@@ -1,11 +1,11 @@
 import { userError } from '../errors.ts';
 import { type Claims, claimsOf } from '../changes/requirements.ts';
 import { changeOf } from '../changes/sources.ts';
-import { inGitScope } from '../git/call/scope.ts';
+import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
-import { asRecorded, isKnown, recordFolder } from '../store/user-record.ts';
+import { asRecorded, isKnown, userRecordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/events.ts';
@@ -46,7 +46,7 @@ interface QueuedChange {
 
 /** Runs several changes, in sequence or in parallel. One that fails does not stop the others. */
 export const runBatch = (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> =>
-  inGitScope(() => runAll(specs, services));
+  withGitScope(() => runAll(specs, services));
 
 const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promise<BatchOutcome[]> => {
   const { parallel, announce, stopSignals } = services;
@@ -129,7 +129,7 @@ const alreadyComplete = async (
   env: NodeJS.ProcessEnv,
 ): Promise<{ view: RunView; note: string } | null> => {
   const saved = await readState(project, change).catch(() => null);
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   const view = saved && asRecorded(folder, saved);
   if (view?.status !== 'complete' || (await hasNewTasks(project, view))) return null;
   const note = isKnown(folder, view)

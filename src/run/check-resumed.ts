@@ -1,7 +1,14 @@
 import { userError } from '../errors.ts';
 import { type FlagName, flagOf } from '../config/flags.ts';
 import { isTracked } from '../git/work-tree.ts';
-import { asRecorded, isSameStart, missingRun, recognise, recordedGate, recordFolder } from '../store/user-record.ts';
+import {
+  asRecorded,
+  isSameStart,
+  missingRun,
+  recognise,
+  recordedGate,
+  userRecordFolder,
+} from '../store/user-record.ts';
 import { loopOwner, ralphFolder, readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
@@ -21,7 +28,7 @@ export const checkOrigin = async (spec: RunSpec, services: RunServices): Promise
   await checkLast(spec, env);
   const view = await interruptedRun(spec, env);
   if (view === null) return unchanged;
-  const recognised = recognise(recordFolder(project, change, env), view);
+  const recognised = recognise(userRecordFolder(project, change, env), view);
   if (recognised === 'same') return unchanged;
   if (recognised !== 'unknown') throw userError('changed-run', change, recognised);
   if (await isTracked(project.root, ralphFolder(project, change))) {
@@ -42,7 +49,7 @@ export interface CheckedSpec {
 /** Throws if state.json does not contain the last recorded run, unless that run has ended and the file was deleted. */
 const checkLast = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<void> => {
   if (loopOwner(project, change) !== null) return;
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   const { view, isWhole } = await readRun(project, change);
   const missing = isWhole ? missingRun(folder, view) : null;
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
@@ -53,7 +60,7 @@ export const checkUnchanged = (
   { project, change }: RunSpec,
   { env, agreed, saved }: { env: NodeJS.ProcessEnv; agreed: RunView | null; saved: RunView },
 ): void => {
-  const recognised = recognise(recordFolder(project, change, env), saved);
+  const recognised = recognise(userRecordFolder(project, change, env), saved);
   if (recognised === 'same' || (recognised === 'unknown' && agreed && isSameStart(agreed, saved))) return;
   throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
 };
@@ -78,7 +85,7 @@ const checkRedacted = (
 export const interruptedRun = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
   if (loopOwner(project, change) !== null) return null;
   const { view: saved, isWhole } = await readRun(project, change);
-  const view = saved && asRecorded(recordFolder(project, change, env), saved);
+  const view = saved && asRecorded(userRecordFolder(project, change, env), saved);
   return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
 };
 

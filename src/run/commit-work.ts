@@ -6,7 +6,7 @@ import { toUtf8 } from '../git/call/git.ts';
 import { between } from '../git/raw.ts';
 import { findExcluded } from '../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
-import type { Work } from '../ralph/loop.ts';
+import type { IterationChanges } from '../ralph/loop.ts';
 import { lineChanges, pluralise, oneLine, someOf } from '../text/format.ts';
 
 import type { RunContext } from './context.ts';
@@ -43,20 +43,20 @@ interface DetachedCommit {
   readonly names: readonly string[];
 }
 
-type CommitOutcome = Pick<Work, 'commit' | 'commitProblem'>;
+type CommitOutcome = Pick<IterationChanges, 'commit' | 'commitProblem'>;
 
 const noCommit: CommitOutcome = { commit: null, commitProblem: null };
 
-interface IterationChanges {
+interface ChangedFiles {
   readonly changes: readonly FileDiff[];
-  readonly git: NonNullable<Work['git']>;
+  readonly git: NonNullable<IterationChanges['git']>;
 }
 
 /** Commits what an iteration has changed, and what earlier ones could not commit. */
 export const commitWork = async (
   work: IterationWork,
   after: Snapshot,
-  { changes, git }: IterationChanges,
+  { changes, git }: ChangedFiles,
 ): Promise<CommitOutcome> => {
   const { plan, emit, ledger, index } = work;
   const reverted = await index.beforeCommit();
@@ -120,7 +120,7 @@ const namesToCommit = (
   return [...new Set([...pending.filter(isAllowed), ...namesOf(own)])];
 };
 
-const messageOf = ({ options, plan, iteration }: IterationWork, git: IterationChanges['git']): string =>
+const messageOf = ({ options, plan, iteration }: IterationWork, git: ChangedFiles['git']): string =>
   fillTemplate(options.commitMessage, {
     change: plan.change,
     run: plan.run,

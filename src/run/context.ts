@@ -17,7 +17,7 @@ import type { TrustedRuns } from './trust.ts';
 import type { StopSignals } from '../process/signals.ts';
 
 /** What the agent is asked to do. */
-export interface RunTask {
+export interface Assignment {
   readonly userPrompt: string;
   readonly proposal: string;
   readonly module: string | null;
@@ -28,10 +28,10 @@ export interface RunContext {
   /** The project that has the state. */
   readonly project: Project;
   /** The project in which the agents work: the same folder, or the one in the worktree. */
-  readonly work: Project;
+  readonly workProject: Project;
   readonly options: Options;
   readonly plan: RunPlan;
-  readonly task: RunTask;
+  readonly assignment: Assignment;
   readonly workspace: Workspace;
   /** null without a git repository. */
   readonly tree: WorkTree | null;
@@ -54,7 +54,7 @@ export interface RunContext {
   /** Whether Spool was killed during an iteration of this run. */
   readonly crashedMidIteration: boolean;
   readonly env: NodeJS.ProcessEnv;
-  readonly find: RunServices['find'];
+  readonly findHarness: RunServices['findHarness'];
   readonly reporter: Reporter;
   readonly trusted: TrustedRuns;
   readonly batch: Batch | null;

@@ -3,7 +3,7 @@ import { stateFolder } from '../store/project.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
-import type { RunTask } from './context.ts';
+import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './check-resumed.ts';
 import { agentsOf, type Planned, planRun } from './plan.ts';
@@ -17,7 +17,7 @@ import { withNewUntil } from './until.ts';
 /** A run that was checked without the lock. */
 export interface DraftRun extends CheckedSpec {
   readonly planned: Planned;
-  readonly task: RunTask;
+  readonly task: Assignment;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
   /** The start time, from `performance.now()`. */
@@ -26,9 +26,9 @@ export interface DraftRun extends CheckedSpec {
 
 /** Checks everything that the user may have got wrong, before anything is written. */
 export const draftRun = async (given: RunSpec, services: RunServices, cleanup: Cleanup): Promise<DraftRun> => {
-  const { env, find } = services;
+  const { env, findHarness } = services;
   // Before the first git command, which must not be one that agents can write.
-  const harnesses = agentsOf(given.options).map(({ harness }) => find(harness));
+  const harnesses = agentsOf(given.options).map(({ harness }) => findHarness(harness));
   distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
   const checked = await checkOrigin(given, services);
   const spec = await withNewUntil(checked.spec, services);
@@ -42,12 +42,12 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   const { agents } = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
-  await untilStopped(services, deadline, () => runSandbox.open(planned.plan, agents));
+  await stoppable(services, deadline, () => runSandbox.open(planned.plan, agents));
   return { ...checked, spec, planned, task, deadline, runSandbox, beganMs };
 };
 
 /** Opens the sandbox, which takes a while and may hang, and stops waiting on a signal or at the deadline. */
-const untilStopped = async (
+const stoppable = async (
   { onStopSignals }: RunServices,
   deadline: RunDeadline,
   open: () => Promise<unknown>,

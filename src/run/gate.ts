@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
@@ -17,7 +17,7 @@ type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit'
 /** What a verify command needs to run. */
 type CommandContext = Pick<
   RunContext,
-  | 'work'
+  | 'workProject'
   | 'workspace'
   | 'options'
   | 'env'
@@ -48,9 +48,9 @@ export const createGate =
       : { runs: [], meanwhile: [] };
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
-    const moved = isGuarded ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
+    const differences = isGuarded ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
     const found = {
-      ...(await tamperingOf(context, moved, seen)),
+      ...(await tamperingOf(context, differences, seen)),
       openTasks: openTasks.slice(0, maxListed),
       openTaskCount: openTasks.length,
       conflicts: conflicts.slice(0, maxListed),
@@ -81,12 +81,12 @@ const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[],
 
 const openTasksOf = async ({
   project,
-  work,
+  workProject,
   plan,
-}: Pick<RunContext, 'project' | 'work' | 'plan'>): Promise<string[]> => {
+}: Pick<RunContext, 'project' | 'workProject' | 'plan'>): Promise<string[]> => {
   const change = changeOf(project, plan.change);
   const name = basename(change.tasksFile);
-  const tasks = await readTasks(change, work.root).catch(() => 'unreadable' as const);
+  const tasks = await readTasks(change, workProject.root).catch(() => 'unreadable' as const);
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
@@ -143,11 +143,11 @@ const remainingMs = ({ plan: { limits }, elapsedMs }: Pick<RunContext, 'plan' | 
   Math.min(limits.maxDurationMs - elapsedMs(), limits.untilMs - Date.now());
 
 const runOnce = (context: CommandContext, command: string, name: string) => {
-  const { work, options, env, plan, folder, stopSignals, redactor, sandbox } = context;
+  const { workProject, options, env, plan, folder, stopSignals, redactor, sandbox } = context;
   return runShell({
     command,
-    cwd: work.root,
-    env: { ...passed(env), ...gitCeilingEnv(context.workspace) },
+    cwd: workProject.root,
+    env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace) },
     tag: `${plan.run}/${name}`,
     logFile: join(folder, `${name}.log`),
     timeoutMs: Math.max(1, Math.min(options.verifyTimeout, remainingMs(context))),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { renameOwn, writeOwn } from '../files/own.ts';
+import { renameSafely, writeSafely } from '../files/own.ts';
 import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { adoptContext, loadContext } from '../store/added-context.ts';
@@ -14,14 +14,14 @@ import { createTaskReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
 import { iterationFile, ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
-import { createWork } from './track-work.ts';
+import { createWorkTracker } from './track-work.ts';
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Gives the loop access to the disk, the clock, git and the agents. */
 export const createLoopHost = (context: RunContext): LoopHost => {
-  const work = createWork(context);
+  const work = createWorkTracker(context);
   const gate = createGate(context);
   const prompt = createPrompt(context);
   const pauseFor = (ms: number) => {
@@ -46,7 +46,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
       return prompt(...turn);
     },
-    trailer: ({ harness }) => context.find(harness).output.trailer ?? [],
+    trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,
@@ -63,7 +63,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       appendRecord(context.project, context.plan.change, record);
     },
     tasks: async () => {
-      const tasks = await readTasks(changeOf(context.project, context.plan.change), context.work.root).catch(
+      const tasks = await readTasks(changeOf(context.project, context.plan.change), context.workProject.root).catch(
         () => null,
       );
       return tasks && countTasks(tasks);
@@ -76,7 +76,7 @@ const pause = (ms: number, stopSignals: StopSignals): Promise<void> =>
   delay(Math.max(1, ms), undefined, { signal: stopSignals.stop }).catch(() => {});
 
 const createPrompt = (context: RunContext): LoopHost['prompt'] => {
-  const { project, work, plan, folder, view } = context;
+  const { project, workProject, plan, folder, view } = context;
   const readTask = createTaskReader(context);
   const readContext = createContextReader(context);
   return async (iteration, last) => {
@@ -84,14 +84,14 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
     const prompt = buildRalphPrompt(task.userPrompt, {
       ...plan,
       ...task,
-      ...describeFiles(changeOf(project, plan.change), work.root),
+      ...describeFiles(changeOf(project, plan.change), workProject.root),
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
       contextContent: await readContext(),
       lastResult: describeResult(last, view()),
     });
-    writeOwn(moveEarlier(promptFile(folder, iteration)), prompt, 'create');
+    writeSafely(moveEarlier(promptFile(folder, iteration)), prompt, 'create');
     return prompt;
   };
 };
@@ -122,18 +122,18 @@ const createContextReader = ({
 const runHarness =
   (context: RunContext): LoopHost['runAgent'] =>
   async ({ agent, iteration, prompt, deadlines }, see) => {
-    const { find, reporter, plan, folder, stopSignals, guard, sessions } = context;
+    const { findHarness, reporter, plan, folder, stopSignals, guard, sessions } = context;
     guard.before();
     const { allowAll, change, run } = plan;
     const title = `ralph ${change} ${run} #${iteration}`;
-    const ended = await sessions.of(find(agent.harness)).prompt(
+    const ended = await sessions.of(findHarness(agent.harness)).prompt(
       {
         job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
         tag: `${run}/${iteration}`,
         logFile: moveEarlier(join(folder, iterationFile(iteration, 'log'))),
         deadlines,
       },
-      { see, drained: () => reporter.drained(stopSignals.stop) },
+      { onEvent: see, drained: () => reporter.drained(stopSignals.stop) },
     );
     ensureRunState(context);
     return ended;
@@ -143,6 +143,7 @@ const promptFile = (folder: string, iteration: number) => join(folder, iteration
 
 /** Renames the file of an interrupted iteration with the same number to `0007.log.1`. Returns `file`. */
 const moveEarlier = (file: string): string => {
-  for (let number = 1; statsOf(file); number++) if (!statsOf(`${file}.${number}`)) renameOwn(file, `${file}.${number}`);
+  for (let number = 1; statsOf(file); number++)
+    if (!statsOf(`${file}.${number}`)) renameSafely(file, `${file}.${number}`);
   return file;
 };

@@ -1,6 +1,6 @@
 import { toUtf8 } from '../git/call/git.ts';
 import type { Notes } from '../store/notes.ts';
-import { flag, object, pairOf, required, text, validItems } from '../text/shape.ts';
+import { boolean, object, pairOf, required, text, validItems } from '../text/shape.ts';
 import type { Uncommitted } from '../ralph/events.ts';
 
 /** The uncommitted work of a run, by git names. Saved with the run, for when it is resumed. */
@@ -58,4 +58,4 @@ export const openLedger = (notes: Notes): Ledger => {
   };
 };
 
-const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(flag) })));
+const entries = validItems(pairOf(text, object<Reason>({ why: required(text), owed: required(boolean) })));

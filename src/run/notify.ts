@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { outsideEnvironment } from '../git/call/program.ts';
 import { runShell } from '../process/shell.ts';
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
 import { changedRunning, isWrittenSince, type Running, runningOf } from '../trust/running.ts';
@@ -49,7 +49,7 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     cwd: project.root,
     env: {
       // A sandboxed agent may have put a program in the project that shadows one that the command uses.
-      ...(plan.sandbox ? outsideEnvironment(passed(env), project.root) : passed(env)),
+      ...(plan.sandbox ? outsideEnvironment(allowedEnvironment(env), project.root) : allowedEnvironment(env)),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
       SPOOL_CAUSE: view.cause ?? '',

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
 import { holdSettings } from '../git/call/settings.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
@@ -10,7 +10,7 @@ import { createRedactor } from '../secrets/redact.ts';
 import { makeRunFolder, newTempIndex } from '../store/folders.ts';
 import { takeOverNotes } from '../store/notes.ts';
 import type { Project } from '../store/project.ts';
-import { confirmRun, recordEnd, recordFolder, recordRun } from '../store/user-record.ts';
+import { confirmRun, recordEnd, userRecordFolder, recordRun } from '../store/user-record.ts';
 import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
@@ -46,7 +46,7 @@ interface LockedRun extends DraftRun {
 export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline } = draft;
   const { project, change, options } = spec;
-  const { env, find, reporter, trusted } = services;
+  const { env, findHarness, reporter, trusted } = services;
   const { planned, notices } = await settlePlan(draft, services);
   const { plan, previous } = planned;
   const sandbox = await draft.runSandbox.open(plan, plan.agents);
@@ -54,7 +54,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   const redactor = createRedactor(env);
   const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - draft.beganMs);
   deadline.setLimits(plan.limits, elapsedMs());
-  const record = recordFolder(project, change, env);
+  const record = userRecordFolder(project, change, env);
   const emitter = createEmitter({
     project,
     planned,
@@ -69,8 +69,8 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     redactor,
   });
   cleanup.add(emitter, (each) => each.dispose());
-  const emit = watchLimits(plan, find, emitter.emit);
-  sandbox?.tell((text) => emit({ type: 'notice', text }));
+  const emit = watchLimits(plan, findHarness, emitter.emit);
+  sandbox?.onNotice((text) => emit({ type: 'notice', text }));
   for (const text of notices) emit({ type: 'notice', text });
   const leftovers = await endLeftovers(draft, planned, emit);
   const signals = services.onStopSignals(() =>
@@ -100,9 +100,9 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   );
   const workspace = await opening.catch(deadline.rethrow);
   const work = { root: workspace.root };
-  writeOwn(join(folder, 'workspace'), `${workspace.root}\n`);
+  writeSafely(join(folder, 'workspace'), `${workspace.root}\n`);
   const tree = await openWorkTree({ work, env }, emit);
-  if (tree) cleanup.add(tree, ({ tempIndex }) => removeOwn(dirname(tempIndex)));
+  if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   createFolder(record);
   await noteRepository({ project, change, env });
   const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
@@ -126,7 +126,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
       project,
       plan,
       options,
-      work,
+      workProject: work,
       workspace,
       env,
       stopSignals,
@@ -139,10 +139,10 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   cleanup.add(sessions, (each) => each.close());
   const context: RunContext = {
     project,
-    work,
+    workProject: work,
     options,
     plan,
-    task,
+    assignment: task,
     workspace,
     tree,
     guard,
@@ -159,7 +159,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     elapsedMs,
     crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
     env,
-    find,
+    findHarness,
     reporter,
     trusted,
     batch,

@@ -5,7 +5,7 @@ import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
-import { asRecorded, recordFolder, withSecrets } from '../store/user-record.ts';
+import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
 import { readRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
 import { mapLimits } from '../ralph/limits.ts';
@@ -60,7 +60,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const { project, change, options, fileSettings: file } = request;
   const basis = basisOf(request);
   const { view: saved, damage, isWhole } = await readRun(project, change);
-  const folder = recordFolder(project, change, request.env);
+  const folder = userRecordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
   const view = written && withSecrets(folder, written);
   const last = view && (await lastInterrupted(request, view, written));

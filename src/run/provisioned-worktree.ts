@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { longestText, readOwn, readRegular, writeOwn } from '../files/own.ts';
+import { longestText, readSafely, readRegular, writeSafely } from '../files/own.ts';
 import { filesNamedBy } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
@@ -9,7 +9,7 @@ import { gitDirOf } from '../git/work-tree.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
-import { mapOf, object, type Shape, text, validItems, wrongIs } from '../text/shape.ts';
+import { mapOf, object, type Shape, text, validItems, withFallback } from '../text/shape.ts';
 import { someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 
@@ -49,7 +49,7 @@ export const noteProvisioned = async (
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
   const baseline = isBare ? emptyBaseline : await takeBaseline(workspace.worktree, (path) => included.has(path));
-  writeOwn(file, JSON.stringify(baseline));
+  writeSafely(file, JSON.stringify(baseline));
 };
 
 /** Returns the ignored files that would be lost with a worktree. For a new folder, only its name. */
@@ -109,7 +109,7 @@ const isCopy = (original: string, path: string): boolean => {
   return (
     size !== null &&
     size === sizeOf(path) &&
-    Boolean(readOwn(original, Infinity)?.equals(readOwn(path, Infinity) ?? Buffer.alloc(0)))
+    Boolean(readSafely(original, Infinity)?.equals(readSafely(path, Infinity) ?? Buffer.alloc(0)))
   );
 };
 
@@ -119,6 +119,6 @@ const emptyBaseline: Baseline = { folders: [], files: {} };
 const baselineIn = (file: string): Baseline => baseline(readJson(file)) ?? emptyBaseline;
 
 const baseline: Shape<Baseline> = object<Baseline>({
-  folders: wrongIs([], validItems(text)),
-  files: wrongIs({}, mapOf(text)),
+  folders: withFallback([], validItems(text)),
+  files: withFallback({}, mapOf(text)),
 });

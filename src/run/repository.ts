@@ -4,7 +4,7 @@ import { userError } from '../errors.ts';
 import { type Repository, repositoryAt } from '../git/work-tree.ts';
 import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
-import { recordedRepository, recordFolder, recordRepository } from '../store/user-record.ts';
+import { recordedRepository, userRecordFolder, recordRepository } from '../store/user-record.ts';
 import { commandLine } from '../text/shell-words.ts';
 
 interface ChangeRef {
@@ -49,7 +49,7 @@ const isOther = ({ project }: ChangeRef, recorded: Repository | null | undefined
   return recorded === null ? now.gitFolder !== join(realPath(project.root), '.git') : !isDeepStrictEqual(recorded, now);
 };
 
-const folderFor = ({ project, change, env }: ChangeRef): string => recordFolder(project, change, env);
+const folderFor = ({ project, change, env }: ChangeRef): string => userRecordFolder(project, change, env);
 
 /** Adds the root of the work tree if it is not the folder of `.git`, because of `core.worktree`. */
 const folderOf = (repository: Repository | null | undefined): string => {

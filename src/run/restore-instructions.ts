@@ -8,7 +8,7 @@ import { missingTasks, taskTitles } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 
-export type RestoreContext = Pick<RunContext, 'tree' | 'work' | 'guard' | 'plan'>;
+export type RestoreContext = Pick<RunContext, 'tree' | 'workProject' | 'guard' | 'plan'>;
 
 const maxInstructions = 3;
 /** For a longer value, a git command that shows it is printed instead. */
@@ -45,12 +45,12 @@ const restoreInstruction = async (context: RestoreContext, moved: Tampering): Pr
 
 /** Returns a commit with the expected version of the file; null if there is none. */
 export const expectedVersion = async (
-  { tree, work, guard, plan }: RestoreContext,
+  { tree, workProject, guard, plan }: RestoreContext,
   moved: Tampering,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
   if (tree === null) return null;
   const expectation = guard.expects(moved);
-  const path = pathIn(tree, join(work.root, splitKey(expectation.key).path));
+  const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
   return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: matcherFor(expectation) });
 };
 

@@ -17,7 +17,7 @@ export interface RunSandbox {
 
 export const createRunSandbox = (
   { project, options, cwd, explicit }: RunSpec,
-  { env, find, stop }: Pick<RunServices, 'env' | 'find'> & Pick<SandboxedRequest, 'stop'>,
+  { env, findHarness, stop }: Pick<RunServices, 'env' | 'findHarness'> & Pick<SandboxedRequest, 'stop'>,
 ): RunSandbox => {
   let opened: Sandbox | null = null;
   return {
@@ -29,7 +29,7 @@ export const createRunSandbox = (
       opened ??= await openSandboxFor(
         { project, options, cwd, env, stop },
         run,
-        agents.map(({ harness }) => find(harness)),
+        agents.map(({ harness }) => findHarness(harness)),
       );
       return opened;
     },

@@ -8,7 +8,7 @@ import {
   isKnown,
   recogniseCheckpoint,
   recordedWorkspace,
-  recordFolder,
+  userRecordFolder,
 } from '../store/user-record.ts';
 import { isWorkspaceOf, type Project } from '../store/project.ts';
 import { ralphFolder, runFolder } from '../store/state.ts';
@@ -52,7 +52,7 @@ export const findCheckpoints = async ({
   // Ignores runs of the same change in another folder of the repository.
   const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   const isOwn = (id: string) => isKnown(folder, { run: id });
   // A forged run must not count as the last one.
   const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);

@@ -15,7 +15,7 @@ export interface RunServices {
   /** The caller is Spool itself, and not a program that uses it as a library. */
   readonly ownsProcess: boolean;
   /** Returns the harness with that name; throws when there is none. */
-  readonly find: (name: string) => Harness;
+  readonly findHarness: (name: string) => Harness;
   /** Starts a conversation with an agent. */
   readonly openSession: OpenSession;
   /** Returns the error for an agent that is not installed; null if it is. */

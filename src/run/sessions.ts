@@ -2,23 +2,32 @@ import { join } from 'node:path';
 import { createFolder } from '../files/own.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import { ralphFolder } from '../store/state.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
 
 type SessionContext = Pick<
   RunContext,
-  'project' | 'plan' | 'options' | 'work' | 'workspace' | 'env' | 'stopSignals' | 'redactor' | 'sandbox' | 'batch'
+  | 'project'
+  | 'plan'
+  | 'options'
+  | 'workProject'
+  | 'workspace'
+  | 'env'
+  | 'stopSignals'
+  | 'redactor'
+  | 'sandbox'
+  | 'batch'
 >;
 
 export const createSessions = (context: SessionContext, openSession: OpenSession): AgentSessions => {
   const opened = new Map<string, AgentSession>();
   const open = (harness: Harness): AgentSession => {
-    const { work, options, env, stopSignals, redactor, sandbox } = context;
+    const { workProject, options, env, stopSignals, redactor, sandbox } = context;
     const own = context.batch?.isolateAgentData ? harness.launch.isolationEnv?.(dataFolder(context)) : {};
     return openSession(harness, {
-      cwd: work.root,
-      env: { ...passed(env), ...gitCeilingEnv(context.workspace), ...own },
+      cwd: workProject.root,
+      env: { ...allowedEnvironment(env), ...gitCeilingEnv(context.workspace), ...own },
       stopGraceMs: options.stopGrace,
       stopSignals,
       redactor,

@@ -1,11 +1,11 @@
 import { systemProblem } from '../errors.ts';
 import { createFolder } from '../files/own.ts';
 import { tipOf } from '../git/branches.ts';
-import { inGitScope } from '../git/call/scope.ts';
+import { withGitScope } from '../git/call/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';
-import { inScope } from '../process/scope.ts';
+import { withProcessScope } from '../process/scope.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
-import { recordFolder, recordTip } from '../store/user-record.ts';
+import { userRecordFolder, recordTip } from '../store/user-record.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
@@ -27,13 +27,13 @@ const maxGuarded = 50;
  * anything is written.
  */
 export const startRun = (given: RunSpec, services: RunServices): Promise<RunResult> =>
-  inGitScope(() => startInScope(given, services));
+  withGitScope(() => startInScope(given, services));
 
 const startInScope = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
   const { env, ownsProcess } = services;
   const cleanup = createCleanup();
   try {
-    return await inScope({ env, passLists: given.passLists, ownsProcess }, async () => {
+    return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const draft = await draftRun(given, services, cleanup);
       const lock = cleanup.add(await lockRun(draft), (each) => each.release());
       const opened = await openRun({ ...draft, lock }, services, cleanup);
@@ -71,7 +71,7 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
  * Deletes the recorded goal, so that the next run of the change starts with a new one, and records the verified commit.
  */
 const recordComplete = async ({ project, plan, workspace, env }: RunContext): Promise<void> => {
-  const folder = recordFolder(project, plan.change, env);
+  const folder = userRecordFolder(project, plan.change, env);
   createFolder(folder);
   forgetGoal(folder);
   const tip = workspace.branch === null ? null : await tipOf(project.root, workspace.branch);

@@ -8,7 +8,7 @@ import type { SkippedPath } from '../git/snapshot/skipped.ts';
 import { between } from '../git/raw.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { Uncommitted } from '../ralph/events.ts';
-import type { Work, LoopHost } from '../ralph/loop.ts';
+import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
 import { oneLine } from '../text/format.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
@@ -23,7 +23,7 @@ const unreadable = (snapshots: Snapshots): string => {
   const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
   return why === null ? text : `${text} git says: ${oneLine(why)}`;
 };
-const nothing: Work = { git: null, commit: null, commitProblem: null, checkpoint: null };
+const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
@@ -37,7 +37,7 @@ type WorkContext = CommitContext &
   Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
-export const createWork = (context: WorkContext): WorkTracker => {
+export const createWorkTracker = (context: WorkContext): WorkTracker => {
   const { tree, emit } = context;
   if (tree === null)
     return { track: async () => async () => nothing, uncommitted: async () => [], invalidate: () => {} };
@@ -205,7 +205,7 @@ const open = async (context: WorkContext, tree: WorkTree): Promise<Opened> => {
 const workSince = async (
   work: IterationWork & { readonly touched: Set<string> },
   after: Snapshot,
-): Promise<Work | null> => {
+): Promise<IterationChanges | null> => {
   const { tree, snapshots, before, checkpoints, iteration } = work;
   const all = after.id === before.id ? [] : await diffTrees(tree, [before.id, after.id], { renames: true });
   if (all === null) return null;

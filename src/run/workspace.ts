@@ -22,14 +22,14 @@ import { findWorkTree, isIntact, operationInProgress } from '../git/work-tree.ts
 import type { Options } from '../config/flags.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
-import { passed } from '../process/scope.ts';
+import { allowedEnvironment } from '../process/scope.ts';
 import { createCopy, restoreCopy, saveCopy, savedCopy } from '../changes/copies.ts';
 import { copy } from '../files/read.ts';
 import { type Project, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
-import { recordBase, recordedBase, recordFolder } from '../store/user-record.ts';
+import { recordBase, recordedBase, userRecordFolder } from '../store/user-record.ts';
 import type { Emit, Workspace } from '../ralph/events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
@@ -83,7 +83,7 @@ const recordBranchBase = async (
   branch: string,
   isNew: boolean,
 ): Promise<void> => {
-  const folder = recordFolder(project, change, env);
+  const folder = userRecordFolder(project, change, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
   recordBase(folder, branch, await baseOf(project.root, branch));
 };
@@ -159,7 +159,7 @@ const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNe
   else restoreCopy(copied, tip);
   const logFile = join(folder, 'setup.log');
   const family = tagForPath(worktree);
-  const outcome = await provision({ ...request, env: passed(request.env), root, logFile, family });
+  const outcome = await provision({ ...request, env: allowedEnvironment(request.env), root, logFile, family });
   if (outcome === 'interrupted')
     throw userError('interrupted', exitCodeOf(stopSignals.received() ?? 'SIGTERM'), 'nothing was started');
   if (outcome !== 'passed')

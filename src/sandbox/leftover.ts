@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { userFolder } from '../files/home.ts';
-import { createFolder, entriesOf, readOwn, removeOwn, replaceOwn } from '../files/own.ts';
+import { createFolder, entriesOf, readSafely, removeSafely, replaceSafely } from '../files/own.ts';
 import { systemProblem } from '../errors.ts';
 import { processStart } from '../process/start-time.ts';
 import { count, listOf, object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';
@@ -19,8 +19,8 @@ export const noteAbsent = (env: NodeJS.ProcessEnv, absent: readonly AbsentPath[]
   const file = join(folder, `${crypto.randomUUID()}.json`);
   const note: Note = { pid: process.pid, start: processStart(process.pid), absent };
   createFolder(folder);
-  replaceOwn(file, JSON.stringify(note));
-  return () => removeOwn(file);
+  replaceSafely(file, JSON.stringify(note));
+  return () => removeSafely(file);
 };
 
 /**
@@ -37,14 +37,14 @@ export const settleLeftovers = (env: NodeJS.ProcessEnv): string[] => {
 const folderOf = (env: NodeJS.ProcessEnv): string => join(userFolder(env), 'sandbox');
 
 const settle = (file: string): string[] => {
-  const content = readOwn(file)?.toString('utf8');
+  const content = readSafely(file)?.toString('utf8');
   // Another Spool has settled it just now.
   if (content === undefined) return [];
   const note = noteShape(parseJson(content));
   if (note === undefined) return [unsettled(file, 'it is damaged')];
   if (processStart(note.pid) === note.start) return [];
   const lines = setPlantedAside(note.absent);
-  removeOwn(file);
+  removeSafely(file);
   return lines;
 };
 

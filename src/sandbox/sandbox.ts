@@ -108,7 +108,7 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
   /** Writable for the user's commands, and not for agents. */
   const shared = join(base, 'files');
   for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
-  let tell: (text: string) => void = () => {};
+  let notify: (text: string) => void = () => {};
   let keeper: Promise<Keeper> | null = null;
   /** Why nothing can be run inside any more. */
   let stuck: string | null = null;
@@ -179,11 +179,11 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
         const hasEnded = await awaitEnd(await first);
         if (!hasEnded) {
           stuck = 'a process that ran in it before does not end';
-          tell(
+          notify(
             'A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.',
           );
         }
-        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) tell(text);
+        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) notify(text);
         // Otherwise the next Spool looks once more.
         if (hasEnded) forget();
         session.cleanUp();
@@ -204,8 +204,8 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
     enter,
     close,
     newFile: () => join(shared, crypto.randomUUID()),
-    tell: (listener: (text: string) => void) => {
-      tell = listener;
+    onNotice: (listener: (text: string) => void) => {
+      notify = listener;
     },
     canWrite: async (folder: string, stop: AbortSignal) => {
       const session = await currentKeeper(stop);

@@ -2,9 +2,9 @@ import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isTracked } from '../git/work-tree.ts';
-import { createFolder, openOwn, readAll, readOwn, replaceOwn, writeOwn } from '../files/own.ts';
+import { createFolder, openSafely, readAll, readSafely, replaceSafely, writeSafely } from '../files/own.ts';
 import type { Project } from './project.ts';
-import { contextRecord, hasOtherRuns, recordFolder } from './user-record.ts';
+import { contextRecord, hasOtherRuns, userRecordFolder } from './user-record.ts';
 import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './folders.ts';
 
@@ -16,7 +16,7 @@ export interface ContextOf {
 }
 
 const contextFile = ({ project, change }: ContextOf) => join(ralphFolder(project, change), 'context.txt');
-const recordFile = ({ project, change, env }: ContextOf) => contextRecord(recordFolder(project, change, env));
+const recordFile = ({ project, change, env }: ContextOf) => contextRecord(userRecordFolder(project, change, env));
 
 export interface Context {
   /** What people have added; null when they have added nothing. */
@@ -30,7 +30,7 @@ export const loadContext = (of: ContextOf): Context => {
   return { text, isEdited: linesOf(shown) !== linesOf(text) };
 };
 
-const textIn = (path: string): string | null => readOwn(path)?.toString('utf8') ?? null;
+const textIn = (path: string): string | null => readSafely(path)?.toString('utf8') ?? null;
 
 /** Concurrent additions may be in a different order in each file. Blank lines do not count. */
 const linesOf = (text: string | null): string =>
@@ -48,7 +48,7 @@ export const addContext = (of: ContextOf, text: string): void => {
 };
 
 const append = (path: string, text: string): void => {
-  const file = openOwn(path, 'append');
+  const file = openSafely(path, 'append');
   try {
     const bytes = Buffer.from(`${endsMidLine(file) ? '\n' : ''}${text.replace(/(?<!\n)\n+$/, '')}\n`);
     if (writeSync(file, bytes) < bytes.length) throw userError('io', path, 'the disk is full, only a part was added');
@@ -60,7 +60,7 @@ const append = (path: string, text: string): void => {
 export const clearContext = (of: ContextOf): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
-  for (const path of [contextFile(of), recordFile(of)]) writeOwn(path, '');
+  for (const path of [contextFile(of), recordFile(of)]) writeSafely(path, '');
 };
 
 /**
@@ -73,14 +73,14 @@ export const adoptContext = async (of: ContextOf): Promise<void> => {
   const isPersons =
     text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, contextFile(of))));
   createFolder(dirname(recordFile(of)));
-  writeOwn(recordFile(of), isPersons ? text : '');
+  writeSafely(recordFile(of), isPersons ? text : '');
 };
 
 /** Accepts context.txt as what a person has added. Returns false when nothing has changed. */
 export const acceptContext = (of: ContextOf): boolean => {
   if (!loadContext(of).isEdited) return false;
   createFolder(dirname(recordFile(of)));
-  replaceOwn(recordFile(of), textIn(contextFile(of)) ?? '');
+  replaceSafely(recordFile(of), textIn(contextFile(of)) ?? '');
   return true;
 };
 
@@ -90,7 +90,7 @@ export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolea
 };
 
 const blank = (path: string, isMeant: (line: string) => boolean): void => {
-  const file = openOwn(path, 'update');
+  const file = openSafely(path, 'update');
   try {
     let at = 0;
     for (const line of readAll(file).toString('latin1').split('\n')) {

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
-import { openOwn, removeOwn, writeAll } from '../files/own.ts';
-import { object, oneOf, parseJson, required, type Shape, text, wrongIs } from '../text/shape.ts';
+import { openSafely, removeSafely, writeAll } from '../files/own.ts';
+import { object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
 import { type Project, ralphFolder } from './project.ts';
 import { loopOwner } from './state.ts';
 
@@ -32,7 +32,7 @@ export const requestControl = (project: Project, change: string, command: Contro
   const owner = loopOwner(project, change);
   if (owner === null) return 'not-running';
   const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString() };
-  const file = openOwn(controlFile(project, change), 'append');
+  const file = openSafely(controlFile(project, change), 'append');
   try {
     // In one write. The first line end closes a line that was left open.
     writeAll(file, `\n${JSON.stringify(request)}\n`);
@@ -83,7 +83,7 @@ export const watchControl = (project: Project, change: string, listener: Control
     dispose: () => {
       clearInterval(timer);
       try {
-        removeOwn(path);
+        removeSafely(path);
       } catch {
         // The folder is gone, or is not one that Spool writes to.
       }
@@ -95,7 +95,7 @@ const newline = 0x0a;
 
 /** The requests in whole lines from a byte on, and where the last of these lines ends. */
 const readRequests = (path: string, from: number): { readonly requests: ControlRequest[]; readonly end: number } => {
-  const file = openOwn(path, 'read');
+  const file = openSafely(path, 'read');
   try {
     const bytes = Buffer.alloc(Math.min(maxRead, Math.max(0, fstatSync(file).size - from)));
     const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
@@ -113,5 +113,5 @@ const controlRequest: Shape<ControlRequest> = object<ControlRequest>({
   v: required(oneOf([1])),
   to: required(text),
   command: required(oneOf(controlCommands)),
-  at: wrongIs('', text),
+  at: withFallback('', text),
 });

@@ -1,13 +1,13 @@
 import type { AgentEvent, CommandOrigin, Limits, RunEvent, RunPlan } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import {
-  absentIs,
+  withDefault,
   count,
-  flag,
+  boolean,
   isObject,
   listOf,
   matching,
-  moment,
+  isoTime,
   number,
   object,
   oneOf,
@@ -16,10 +16,10 @@ import {
   required,
   type Shape,
   text,
-  time,
+  epochMs,
   validItems,
-  wrongIs,
-  wrongIsLeftOut,
+  withFallback,
+  droppedIfInvalid,
 } from '../text/shape.ts';
 import {
   agent,
@@ -66,17 +66,17 @@ type Fields<Union extends { readonly type: string }, Tag extends Union['type']> 
 const yes: Shape<true> = (value) => (value === true ? true : undefined);
 
 const agentEvent: Shape<AgentEvent> = tagged<AgentEvent>({
-  text: object<Fields<AgentEvent, 'text'>>({ text: required(text), plain: required(flag) }),
+  text: object<Fields<AgentEvent, 'text'>>({ text: required(text), plain: required(boolean) }),
   reasoning: object<Fields<AgentEvent, 'reasoning'>>({ text: required(text) }),
   tool: object<Fields<AgentEvent, 'tool'>>({ tool: required(text), title: required(text) }),
   'tool-result': object<Fields<AgentEvent, 'tool-result'>>({
     tool: required(text),
-    failed: required(flag),
-    denied: wrongIsLeftOut(yes),
+    failed: required(boolean),
+    denied: droppedIfInvalid(yes),
   }),
   denied: object<Fields<AgentEvent, 'denied'>>({
     tool: required(text),
-    byRule: wrongIsLeftOut(yes),
+    byRule: droppedIfInvalid(yes),
     message: required(text),
   }),
   usage,
@@ -104,15 +104,15 @@ const plan: Shape<RunPlan> = object<RunPlan>({
   change: required(text),
   module: required(orNull(text)),
   agents: required(agents),
-  allowAll: required(flag),
-  sandbox: required(flag),
+  allowAll: required(boolean),
+  sandbox: required(boolean),
   completionPromise: required(text),
   blockedPromise: required(text),
   minIterations: required(count),
   maxIterations: required(limit),
   limits: required(limits),
-  failFast: required(flag),
-  commit: required(flag),
+  failFast: required(boolean),
+  commit: required(boolean),
   retryDelayMs: required(number),
   firstIteration: required(count),
   gate: required(gatePlan),
@@ -122,43 +122,43 @@ const commandOrigin: Shape<CommandOrigin> = object<CommandOrigin>({
   key: required(oneOf(['harness', 'verify', 'worktreeSetup', 'notify'])),
   command: required(text),
   source: required(text),
-  hash: wrongIs(null, orNull(text)),
-  trusted: wrongIs(null, orNull(text)),
+  hash: withFallback(null, orNull(text)),
+  trusted: withFallback(null, orNull(text)),
 });
 
 const runEvent: Shape<RunEvent> = tagged<RunEvent>({
   'run-started': object<Fields<RunEvent, 'run-started'>>({
     plan: required(plan),
     workspace: required(workspace),
-    commands: wrongIsLeftOut(validItems(commandOrigin)),
-    guarded: wrongIsLeftOut(validItems(text)),
-    at: required(moment),
+    commands: droppedIfInvalid(validItems(commandOrigin)),
+    guarded: droppedIfInvalid(validItems(text)),
+    at: required(isoTime),
   }),
   'iteration-started': object<Fields<RunEvent, 'iteration-started'>>({
     iteration: required(count),
     agent: required(agent),
-    at: required(moment),
+    at: required(isoTime),
   }),
   agent: object<Fields<RunEvent, 'agent'>>({ event: required(agentEvent) }),
   notice: object<Fields<RunEvent, 'notice'>>({ text: required(text) }),
   'iteration-finished': object<Fields<RunEvent, 'iteration-finished'>>({
     record: required(parseRecord),
-    at: required(moment),
+    at: required(isoTime),
   }),
   'attempt-deferred': object<Fields<RunEvent, 'attempt-deferred'>>({
     attempt: required(attempt),
-    untilMs: required(time),
-    atMs: required(time),
-    at: required(moment),
+    untilMs: required(epochMs),
+    atMs: required(epochMs),
+    at: required(isoTime),
   }),
   waiting: object<Fields<RunEvent, 'waiting'>>({
-    untilMs: required(time),
+    untilMs: required(epochMs),
     why: required(text),
-    at: required(moment),
+    at: required(isoTime),
   }),
   'iteration-pending': object<Fields<RunEvent, 'iteration-pending'>>({
     record: required(parseRecord),
-    at: required(moment),
+    at: required(isoTime),
   }),
   'gate-started': object<Fields<RunEvent, 'gate-started'>>({ commands: required(listOf(text)) }),
   'run-ended': object<Fields<RunEvent, 'run-ended'>>({
@@ -166,16 +166,16 @@ const runEvent: Shape<RunEvent> = tagged<RunEvent>({
     cause: required(oneOf(causes)),
     detail: required(text),
     tasks: required(orNull(tasks)),
-    uncommitted: wrongIsLeftOut(validItems(uncommitted)),
-    at: required(moment),
+    uncommitted: droppedIfInvalid(validItems(uncommitted)),
+    at: required(isoTime),
   }),
 });
 
 const journalLine: Shape<JournalLine> = object<JournalLine>({
   v: required(oneOf([1])),
   seq: required(count),
-  at: required(moment),
-  elapsedMs: absentIs(0, number),
+  at: required(isoTime),
+  elapsedMs: withDefault(0, number),
   event: required(runEvent),
-  view: wrongIsLeftOut<RunView>(parseView),
+  view: droppedIfInvalid<RunView>(parseView),
 });

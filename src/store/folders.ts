@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { userFolder } from '../files/home.ts';
-import { createFolder, createPrivateFolder, entriesOf, removeOwn, writeOwn } from '../files/own.ts';
+import { createFolder, createPrivateFolder, entriesOf, removeSafely, writeSafely } from '../files/own.ts';
 import { processStart } from '../process/start-time.ts';
 import { hostName } from './lock-owner.ts';
 import { type Project, ralphFolder, stateFolder } from './project.ts';
@@ -23,7 +23,7 @@ export const hideStateFromGit = (project: Project): boolean => {
   accessSync(spool, constants.W_OK);
   createFolder(stateFolder(project));
   try {
-    writeOwn(join(stateFolder(project), '.gitignore'), '*\n', 'create');
+    writeSafely(join(stateFolder(project), '.gitignore'), '*\n', 'create');
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -35,7 +35,7 @@ export const hideWorktreesFromGit = (project: Project): void => {
   const folder = join(project.root, '.spool', 'worktrees');
   createFolder(folder);
   const ignore = join(folder, '.gitignore');
-  if (!existsSync(ignore)) writeOwn(ignore, '*\n', 'create');
+  if (!existsSync(ignore)) writeSafely(ignore, '*\n', 'create');
 };
 
 /** Creates the folder of one run, for its prompts, logs and journal. */
@@ -61,7 +61,7 @@ const tempFolders = new Set<string>();
 const removeTempFolders = (): void => {
   for (const folder of tempFolders)
     try {
-      removeOwn(folder);
+      removeSafely(folder);
     } catch {
       // Left for the next call.
     }
@@ -85,7 +85,7 @@ const removeLeftovers = (parent: string): void => {
     if (host === undefined) continue;
     const folder = join(parent, name);
     const isLeftover = host === hostPart() ? processStart(Number(pid)) === null : ageOf(folder) > oldMs;
-    if (isLeftover) removeOwn(folder);
+    if (isLeftover) removeSafely(folder);
   }
 };
 

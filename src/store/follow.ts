@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openOwn } from '../files/own.ts';
+import { openSafely } from '../files/own.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
@@ -108,7 +108,7 @@ const openTail = (path: string) => {
     [position, open] = [0, createOpenLine()];
     if (there === undefined) return null;
     try {
-      const file = openOwn(path, 'read');
+      const file = openSafely(path, 'read');
       return (opened = { file, stats: fstatSync(file) });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

@@ -22,14 +22,14 @@ import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
 import { runId } from './run-id.ts';
 import {
-  absentIs,
+  withDefault,
   count,
   type Fields,
-  flag,
+  boolean,
   listOf,
   mapOf,
   matching,
-  moment,
+  isoTime,
   number,
   object,
   oneOf,
@@ -38,9 +38,9 @@ import {
   type Shape,
   validItems,
   text,
-  time,
-  wrongIs,
-  wrongIsLeftOut,
+  epochMs,
+  withFallback,
+  droppedIfInvalid,
 } from '../text/shape.ts';
 
 /*
@@ -52,12 +52,12 @@ import {
 const run = matching(runId);
 
 export const usage: Shape<Usage> = object<Usage>({
-  inputTokens: absentIs(null, orNull(number)),
-  outputTokens: absentIs(null, orNull(number)),
-  cacheReadTokens: absentIs(null, orNull(number)),
-  cacheWriteTokens: absentIs(null, orNull(number)),
-  reasoningTokens: absentIs(null, orNull(number)),
-  costUsd: absentIs(null, orNull(number)),
+  inputTokens: withDefault(null, orNull(number)),
+  outputTokens: withDefault(null, orNull(number)),
+  cacheReadTokens: withDefault(null, orNull(number)),
+  cacheWriteTokens: withDefault(null, orNull(number)),
+  reasoningTokens: withDefault(null, orNull(number)),
+  costUsd: withDefault(null, orNull(number)),
 });
 
 export const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), total: required(count) });
@@ -65,18 +65,18 @@ export const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count)
 const fileChange: Shape<FileChange> = object<FileChange>({
   status: required(oneOf(['added', 'modified', 'deleted', 'renamed'])),
   path: required(text),
-  from: wrongIsLeftOut(text),
+  from: droppedIfInvalid(text),
 });
 
 const git: Shape<GitSummary> = object<GitSummary>({
   filesChanged: required(count),
-  files: wrongIs([], validItems(text)),
-  insertions: wrongIs(0, count),
-  deletions: wrongIs(0, count),
-  changes: wrongIs([], validItems(fileChange)),
-  commits: wrongIs([], validItems(text)),
-  filesLeftOut: wrongIsLeftOut(count),
-  commitsLeftOut: wrongIsLeftOut(count),
+  files: withFallback([], validItems(text)),
+  insertions: withFallback(0, count),
+  deletions: withFallback(0, count),
+  changes: withFallback([], validItems(fileChange)),
+  commits: withFallback([], validItems(text)),
+  filesLeftOut: droppedIfInvalid(count),
+  commitsLeftOut: droppedIfInvalid(count),
 });
 
 const errorKinds = [
@@ -96,29 +96,29 @@ const errorKinds = [
 ] as const satisfies readonly AgentError['kind'][];
 
 export const error: Shape<AgentError> = object<AgentError>({
-  kind: wrongIs('unknown', oneOf(errorKinds)),
+  kind: withFallback('unknown', oneOf(errorKinds)),
   message: required(text),
-  resetsAtMs: wrongIsLeftOut(time),
+  resetsAtMs: droppedIfInvalid(epochMs),
 });
 
 const gateRun: Shape<GateRun> = object<GateRun>({
   command: required(text),
   outcome: required(oneOf(['passed', 'flaky', 'failed', 'timed-out', 'interrupted'])),
-  exitCode: wrongIs(null, orNull(number)),
-  durationMs: wrongIs(0, number),
-  tail: wrongIs('', text),
+  exitCode: withFallback(null, orNull(number)),
+  durationMs: withFallback(0, number),
+  tail: withFallback('', text),
 });
 
 const gateReport: Shape<GateReport> = object<GateReport>({
-  passed: required(flag),
-  tampering: wrongIs([], validItems(text)),
-  openTasks: wrongIs([], validItems(text)),
-  tamperingCount: wrongIsLeftOut(count),
-  restore: wrongIsLeftOut(validItems(text)),
-  accept: wrongIsLeftOut(orNull(text)),
-  openTaskCount: wrongIsLeftOut(count),
-  conflicts: wrongIsLeftOut(validItems(text)),
-  runs: wrongIs([], validItems(gateRun)),
+  passed: required(boolean),
+  tampering: withFallback([], validItems(text)),
+  openTasks: withFallback([], validItems(text)),
+  tamperingCount: droppedIfInvalid(count),
+  restore: droppedIfInvalid(validItems(text)),
+  accept: droppedIfInvalid(orNull(text)),
+  openTaskCount: droppedIfInvalid(count),
+  conflicts: droppedIfInvalid(validItems(text)),
+  runs: withFallback([], validItems(gateRun)),
 });
 
 const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
@@ -127,7 +127,7 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
-const denials: Shape<Denials> = object<Denials>({ tools: wrongIs([], validItems(text)), message: required(text) });
+const denials: Shape<Denials> = object<Denials>({ tools: withFallback([], validItems(text)), message: required(text) });
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -137,29 +137,29 @@ const attemptFields: Fields<DeferredAttempt> = {
   v: required(oneOf([2])),
   run: required(run),
   iteration: required(count),
-  startedAt: wrongIs(new Date(0).toISOString(), moment),
+  startedAt: withFallback(new Date(0).toISOString(), isoTime),
   durationMs: required(number),
-  harness: wrongIs('', text),
-  model: wrongIs(null, orNull(text)),
-  exitCode: wrongIs(null, orNull(number)),
-  signal: wrongIs(null, orNull(text)),
+  harness: withFallback('', text),
+  model: withFallback(null, orNull(text)),
+  exitCode: withFallback(null, orNull(number)),
+  signal: withFallback(null, orNull(text)),
   end: required(oneOf(ends)),
-  completionFound: wrongIs(false, flag),
-  evidence: wrongIs(null, orNull(text)),
-  rejected: wrongIs(null, orNull(text)),
-  mentions: wrongIs([], validItems(mention)),
-  git: wrongIs(null, orNull(git)),
-  commit: wrongIs(null, orNull(text)),
-  commitProblem: wrongIs(null, orNull(text)),
-  checkpoint: wrongIs(null, orNull(text)),
-  usage: wrongIs(null, orNull(usage)),
-  tools: wrongIs(null, orNull(mapOf(number))),
-  error: wrongIs(null, orNull(error)),
-  denied: wrongIs(null, orNull(denials)),
-  blocked: wrongIs(null, orNull(text)),
-  gate: wrongIs(null, orNull(gateReport)),
-  tasks: wrongIs(null, orNull(tasks)),
-  repeated: wrongIs(null, orNull(repeated)),
+  completionFound: withFallback(false, boolean),
+  evidence: withFallback(null, orNull(text)),
+  rejected: withFallback(null, orNull(text)),
+  mentions: withFallback([], validItems(mention)),
+  git: withFallback(null, orNull(git)),
+  commit: withFallback(null, orNull(text)),
+  commitProblem: withFallback(null, orNull(text)),
+  checkpoint: withFallback(null, orNull(text)),
+  usage: withFallback(null, orNull(usage)),
+  tools: withFallback(null, orNull(mapOf(number))),
+  error: withFallback(null, orNull(error)),
+  denied: withFallback(null, orNull(denials)),
+  blocked: withFallback(null, orNull(text)),
+  gate: withFallback(null, orNull(gateReport)),
+  tasks: withFallback(null, orNull(tasks)),
+  repeated: withFallback(null, orNull(repeated)),
 };
 
 export const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
@@ -167,7 +167,7 @@ export const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFi
 /** A line of the history; undefined for one that Spool did not write. */
 export const parseRecord: Shape<IterationRecord> = object<IterationRecord>({
   ...attemptFields,
-  deferred: wrongIs([], validItems(attempt)),
+  deferred: withFallback([], validItems(attempt)),
 });
 
 /** A forged state.json must not pass a flag to an agent as the name of its model. */
@@ -186,21 +186,21 @@ export const agents: Shape<readonly AgentChoice[]> = (value) => {
 
 export const gatePlan: Shape<GatePlan> = object<GatePlan>({
   verify: required(listOf(text)),
-  verifyEach: absentIs(false, flag),
-  requireTasks: absentIs(false, flag),
-  allowTampering: absentIs(false, flag),
+  verifyEach: withDefault(false, boolean),
+  requireTasks: withDefault(false, boolean),
+  allowTampering: withDefault(false, boolean),
 });
 
 const limits: Shape<RunView['limits']> = object<RunView['limits']>({
-  maxDurationMs: absentIs(null, orNull(number)),
-  untilMs: absentIs(null, orNull(time)),
-  maxCostUsd: absentIs(null, orNull(number)),
-  maxTokens: absentIs(null, orNull(number)),
-  iterationTimeoutMs: absentIs(null, orNull(number)),
-  idleTimeoutMs: absentIs(null, orNull(number)),
-  maxFailures: absentIs(null, orNull(number)),
-  maxStalled: absentIs(null, orNull(number)),
-  maxWaitMs: absentIs(null, orNull(number)),
+  maxDurationMs: withDefault(null, orNull(number)),
+  untilMs: withDefault(null, orNull(epochMs)),
+  maxCostUsd: withDefault(null, orNull(number)),
+  maxTokens: withDefault(null, orNull(number)),
+  iterationTimeoutMs: withDefault(null, orNull(number)),
+  idleTimeoutMs: withDefault(null, orNull(number)),
+  maxFailures: withDefault(null, orNull(number)),
+  maxStalled: withDefault(null, orNull(number)),
+  maxWaitMs: withDefault(null, orNull(number)),
 });
 
 export const workspace: Shape<Workspace> = object<Workspace>({
@@ -216,7 +216,7 @@ const gateRuns: Shape<RunView['gateRuns']> = object<RunView['gateRuns']>({
 });
 
 const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunView['waiting']>>({
-  untilMs: required(time),
+  untilMs: required(epochMs),
   why: required(text),
 });
 
@@ -227,7 +227,7 @@ const settings: Shape<SettingsAtStart> = object<SettingsAtStart>({
 
 export const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
   why: required(text),
-  files: wrongIs([], validItems(text)),
+  files: withFallback([], validItems(text)),
   count: required(count),
 });
 
@@ -239,48 +239,48 @@ export const parseView: Shape<RunView> = object<RunView>({
   v: required(oneOf([2])),
   run: required(run),
   change: required(text),
-  module: wrongIs(null, orNull(text)),
+  module: withFallback(null, orNull(text)),
   status: required(oneOf(statuses)),
-  cause: wrongIs(null, orNull(oneOf(causes))),
-  detail: wrongIs(null, orNull(text)),
+  cause: withFallback(null, orNull(oneOf(causes))),
+  detail: withFallback(null, orNull(text)),
   iteration: required(count),
   harness: required(text),
-  model: wrongIs(null, orNull(text)),
+  model: withFallback(null, orNull(text)),
   agents: required(agents),
-  allowAll: wrongIs(false, flag),
-  sandbox: absentIs(false, flag),
+  allowAll: withFallback(false, boolean),
+  sandbox: withDefault(false, boolean),
   completionPromise: required(matching(/\S/)),
   minIterations: required(count),
-  maxIterations: absentIs(null, orNull(count)),
-  blockedPromise: absentIs('BLOCKED', matching(/\S/)),
+  maxIterations: withDefault(null, orNull(count)),
+  blockedPromise: withDefault('BLOCKED', matching(/\S/)),
   limits: required(limits),
   gate: required(gatePlan),
-  workspace: absentIs(null, orNull(workspace)),
-  failFast: absentIs(false, flag),
-  commit: absentIs(true, flag),
-  tasks: wrongIs(null, orNull(tasks)),
-  uncommitted: wrongIs([], validItems(uncommitted)),
-  elapsedMs: absentIs(0, number),
-  currentUsage: wrongIs(null, orNull(usage)),
-  waiting: wrongIs(null, orNull(waiting)),
-  cooldowns: wrongIs({}, mapOf(time)),
-  pending: wrongIs(null, orNull(parseRecord)),
-  settings: wrongIs(null, orNull(settings)),
-  pid: wrongIs(0, count),
-  startedAt: required(moment),
-  updatedAt: wrongIs(new Date(0).toISOString(), moment),
-  endedAt: wrongIs(null, orNull(moment)),
+  workspace: withDefault(null, orNull(workspace)),
+  failFast: withDefault(false, boolean),
+  commit: withDefault(true, boolean),
+  tasks: withFallback(null, orNull(tasks)),
+  uncommitted: withFallback([], validItems(uncommitted)),
+  elapsedMs: withDefault(0, number),
+  currentUsage: withFallback(null, orNull(usage)),
+  waiting: withFallback(null, orNull(waiting)),
+  cooldowns: withFallback({}, mapOf(epochMs)),
+  pending: withFallback(null, orNull(parseRecord)),
+  settings: withFallback(null, orNull(settings)),
+  pid: withFallback(0, count),
+  startedAt: required(isoTime),
+  updatedAt: withFallback(new Date(0).toISOString(), isoTime),
+  endedAt: withFallback(null, orNull(isoTime)),
   finishedIterations: required(count),
-  failures: absentIs(0, count),
-  sameErrorCount: absentIs(0, count),
-  stalled: absentIs(0, count),
-  denied: absentIs(0, count),
-  usage: absentIs(null, orNull(usage)),
+  failures: withDefault(0, count),
+  sameErrorCount: withDefault(0, count),
+  stalled: withDefault(0, count),
+  denied: withDefault(0, count),
+  usage: withDefault(null, orNull(usage)),
   deferred: required(listOf(attempt)),
-  deferredSinceMs: wrongIs(null, orNull(time)),
-  files: wrongIs([], validItems(text)),
-  filesLeftOut: wrongIs(0, count),
+  deferredSinceMs: withFallback(null, orNull(epochMs)),
+  files: withFallback([], validItems(text)),
+  filesLeftOut: withFallback(0, count),
   gateRuns: required(gateRuns),
-  lastError: wrongIs(null, orNull(text)),
-  tasksDone: wrongIs(null, orNull(count)),
+  lastError: withFallback(null, orNull(text)),
+  tasksDone: withFallback(null, orNull(count)),
 });

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
-import { openOwn, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/own.ts';
 import { statsOf } from '../files/read.ts';
 import { parseJsonText } from '../text/json.ts';
 import type { IterationRecord } from '../ralph/events.ts';
@@ -14,7 +14,7 @@ const historyFile = (project: Project, changeId: string) => join(ralphFolder(pro
 /** The line is on the disk when this returns. A line that a crash has cut off is closed first, so that only that one is lost. */
 export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {
   const path = historyFile(project, changeId);
-  const file = openOwn(path, 'append');
+  const file = openSafely(path, 'append');
   try {
     const { size } = fstatSync(file);
     const last = Buffer.alloc(1, newline);
@@ -67,7 +67,7 @@ const longestLine = 16 * 1024 * 1024;
 /** Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. */
 export function* linesFromEnd(path: string): Generator<string> {
   if (!existsSync(path)) return;
-  const file = openOwn(path, 'read');
+  const file = openSafely(path, 'read');
   try {
     let line = createLine();
     for (let position = fstatSync(file).size; position > 0;) {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
 import { systemProblem, UserError } from '../errors.ts';
-import { openOwn, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/own.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isObject, parseJson } from '../text/shape.ts';
@@ -49,7 +49,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
     opened = null;
   };
   const open = () => {
-    const file = openOwn(path, 'append');
+    const file = openSafely(path, 'append');
     opened = { file, stats: fstatSync(file) };
     isTorn = endsMidLine(file, opened.stats.size);
     seq = Math.max(seq, lastSeq(path));

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { writeOwn } from '../files/own.ts';
+import { writeSafely } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from './project.ts';
-import { object, oneOf, orNull, required, type Shape, text, wrongIs } from '../text/shape.ts';
+import { object, oneOf, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';
 import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './folders.ts';
 
@@ -21,7 +21,7 @@ const landedFile = (project: Project, change: string) => join(ralphFolder(projec
 
 export const writeLanded = (project: Project, change: string, landed: Landed): void => {
   makeRalphFolder(project, change);
-  writeOwn(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
+  writeSafely(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
 };
 
 /** Returns null when the change has not landed, or the file is damaged. */
@@ -31,9 +31,9 @@ export const readLanded = async (project: Project, change: string): Promise<Land
 
 const landed: Shape<Landed> = object<Landed>({
   v: required(oneOf([1])),
-  run: wrongIs(null, orNull(text)),
+  run: withFallback(null, orNull(text)),
   branch: required(text),
   base: required(text),
-  commit: wrongIs('', text),
-  at: wrongIs('', text),
+  commit: withFallback('', text),
+  at: withFallback('', text),
 });

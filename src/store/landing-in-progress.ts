@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
+import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
 
@@ -20,13 +20,13 @@ const landingFile = (record: string) => join(record, 'landing.json');
 
 export const writeLandingInProgress = (record: string, present: LandingInProgress): void => {
   createFolder(record);
-  writeOwn(landingFile(record), `${JSON.stringify(present, null, 2)}\n`);
+  writeSafely(landingFile(record), `${JSON.stringify(present, null, 2)}\n`);
 };
 
 export const readLandingInProgress = (record: string): LandingInProgress | null =>
   parseLanding(readJson(landingFile(record))) ?? null;
 
-export const dropLandingInProgress = (record: string): void => removeOwn(landingFile(record));
+export const dropLandingInProgress = (record: string): void => removeSafely(landingFile(record));
 
 const parseLanding: Shape<LandingInProgress> = object<LandingInProgress>({
   v: required(oneOf([1])),

@@ -1,9 +1,9 @@
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { readOwn } from '../files/own.ts';
+import { readSafely } from '../files/own.ts';
 import { parseJsonText } from '../text/json.ts';
 import { processStart } from '../process/start-time.ts';
-import { count, matching, object, orNull, required, type Shape, text, wrongIs } from '../text/shape.ts';
+import { count, matching, object, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';
 
 export interface LockOwner {
   readonly id: string;
@@ -56,7 +56,7 @@ const pidSpace = (): string | null => {
 
 /** Returns null when there is no file. A file that names no owner has one that is not alive. */
 export const readOwner = (path: string): LockOwner | null => {
-  const saved = readOwn(path)?.toString('utf8');
+  const saved = readSafely(path)?.toString('utf8');
   if (saved === undefined) return null;
   try {
     const owner = ownerIn(parseJsonText(saved));
@@ -71,8 +71,8 @@ const ownerIn: Shape<LockOwner> = object<LockOwner>({
   id: required(matching(/^[\da-f-]{36}$/)),
   pid: required(count),
   // Not null: a process that is gone has null.
-  start: wrongIs('', orNull(text)),
+  start: withFallback('', orNull(text)),
   host: required(text),
-  since: wrongIs('', text),
-  purpose: wrongIs('', text),
+  since: withFallback('', text),
+  purpose: withFallback('', text),
 });

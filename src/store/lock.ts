@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
-import { linkOwn, removeOwn, renameOwn, touchOwn, writeOwn } from '../files/own.ts';
+import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/own.ts';
 import { processStart } from '../process/start-time.ts';
 import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
 
@@ -54,20 +54,20 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
       if (isMine()) return null;
       const found = readOwner(path);
       // Not written by Spool.
-      if (found?.id === unreadable) removeOwn(path);
+      if (found?.id === unreadable) removeSafely(path);
       if (found === null || found.id === unreadable) link(path, mine);
       const owner = readOwner(path);
       return owner?.id === mine.id ? null : owner;
     },
     beat: () => {
       try {
-        touchOwn(path);
+        touchSafely(path);
       } catch {
         // It was deleted: `keep` creates it again.
       }
     },
     release: () => {
-      if (readOwner(path)?.id === mine.id) removeOwn(path);
+      if (readOwner(path)?.id === mine.id) removeSafely(path);
     },
   };
 };
@@ -86,14 +86,14 @@ const settledVersion = (path: string): string | null => {
 const link = (path: string, mine: LockOwner): boolean => {
   const draft = draftOf(path, mine);
   try {
-    writeOwn(draft, JSON.stringify(mine), 'create');
-    linkOwn(draft, path);
+    writeSafely(draft, JSON.stringify(mine), 'create');
+    linkSafely(draft, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   } finally {
-    removeOwn(draft);
+    removeSafely(draft);
   }
 };
 
@@ -106,8 +106,8 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
   try {
     if (readOwner(path)?.id !== dead.id) return false;
     const draft = draftOf(path, mine);
-    writeOwn(draft, JSON.stringify(mine), 'create');
-    renameOwn(draft, path);
+    writeSafely(draft, JSON.stringify(mine), 'create');
+    renameSafely(draft, path);
     return true;
   } finally {
     turn.release();

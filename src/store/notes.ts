@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createFolder, removeOwn, replaceOwn } from '../files/own.ts';
+import { createFolder, removeSafely, replaceSafely } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { isKnown } from './user-record.ts';
 
@@ -48,12 +48,12 @@ export const takeOverNotes = (of: WritableNotesOf): Notes => {
   if (!isKnown(of.record, of))
     for (const name of noteNames) {
       const note = readNote(of.folder, name);
-      if (note !== undefined) replaceOwn(join(recorded, name), JSON.stringify(note));
+      if (note !== undefined) replaceSafely(join(recorded, name), JSON.stringify(note));
     }
   return notesIn(of);
 };
 
-export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeOwn(recordedIn(of));
+export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeSafely(recordedIn(of));
 
 const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
 
@@ -63,11 +63,11 @@ const notesIn = ({ folder, redact, ...of }: WritableNotesOf): Notes => {
   return {
     read: (name) => readNote(recorded, name),
     write: (name, data) => {
-      replaceOwn(join(recorded, name), toText(data));
-      replaceOwn(join(folder, name), toText(redact(data)));
+      replaceSafely(join(recorded, name), toText(data));
+      replaceSafely(join(folder, name), toText(redact(data)));
     },
     remove: (name) => {
-      for (const each of [recorded, folder]) removeOwn(join(each, name));
+      for (const each of [recorded, folder]) removeSafely(join(each, name));
     },
   };
 };

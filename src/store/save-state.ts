@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { linkOwn, renameOwn, replaceOwn } from '../files/own.ts';
+import { linkSafely, renameSafely, replaceSafely } from '../files/own.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
 import { startFile, stateFile } from './state.ts';
@@ -11,8 +11,8 @@ export const replaceState = (project: Project, changeId: string, view: RunView |
   let number = 1;
   while (existsSync(`${file}.damaged-${number}`)) number++;
   const aside = `${file}.damaged-${number}`;
-  if (view === null || statSync(file).isDirectory()) renameOwn(file, aside);
-  else linkOwn(file, aside);
+  if (view === null || statSync(file).isDirectory()) renameSafely(file, aside);
+  else linkSafely(file, aside);
   if (view) writeState(project, view);
   return basename(aside);
 };
@@ -24,4 +24,4 @@ export const writeState = (project: Project, view: RunView): void => replace(sta
 export const writeStart = (project: Project, view: RunView): void =>
   replace(startFile(project, view.change, view.run), view);
 
-const replace = (file: string, view: RunView): void => replaceOwn(file, `${JSON.stringify(view, null, 2)}\n`);
+const replace = (file: string, view: RunView): void => replaceSafely(file, `${JSON.stringify(view, null, 2)}\n`);

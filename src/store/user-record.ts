@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { closeSync, existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { createFolder, entriesOf, openOwn, readOwn, replaceOwn, writeAll } from '../files/own.ts';
+import { createFolder, entriesOf, openSafely, readSafely, replaceSafely, writeAll } from '../files/own.ts';
 import { userFolder } from '../files/home.ts';
 import type { Repository } from '../git/work-tree.ts';
 import { realPath } from '../process/which.ts';
@@ -17,7 +17,7 @@ import { upgradeIdentity } from './upgrade.ts';
  */
 
 /** Named after the real path of the project, so that every project has its own. */
-export const recordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
+export const userRecordFolder = (project: Project, change: string, env: NodeJS.ProcessEnv): string =>
   join(userFolder(env), 'projects', nameOf(project), change);
 
 const nameOf = (project: Project): string => {
@@ -75,29 +75,29 @@ export const recordRun = (folder: string, view: RunView, written: RunView): void
   const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
   const versions = [version, ...knownVersions(folder, view.run).slice(0, 1)];
   writeVersions(folder, view.run, versions);
-  append(journalFile(folder), `${view.run} starting\n`);
+  append(stepsFile(folder), `${view.run} starting\n`);
 };
 
 /** Called when state.json has the run as recorded. From now on it must have this run, in this version. */
 export const confirmRun = (folder: string, { run }: RunView): void => {
   writeVersions(folder, run, knownVersions(folder, run).slice(0, 1));
-  append(journalFile(folder), `${run} running\n`);
+  append(stepsFile(folder), `${run} running\n`);
 };
 
 const writeVersions = (folder: string, run: string, versions: readonly Version[]): void =>
-  replaceOwn(runFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
+  replaceSafely(runFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
 
 const knownVersions = (folder: string, run: string): Version[] => {
-  const versions = parseJson(readOwn(runFile(folder, run))?.toString('utf8') ?? '');
+  const versions = parseJson(readSafely(runFile(folder, run))?.toString('utf8') ?? '');
   return Array.isArray(versions) ? (versions as Version[]).map(upgradeIdentity) : [];
 };
 
 /** The steps of all runs of a change, one per line: `<run> starting`, `<run> running`, `<run> complete`. */
-const journalFile = (folder: string) => join(folder, 'ends');
+const stepsFile = (folder: string) => join(folder, 'ends');
 
 /** Called before a run is written to state.json as ended. */
 export const recordEnd = (folder: string, { run, status }: RunView): void =>
-  append(journalFile(folder), `${run} ${status}\n`);
+  append(stepsFile(folder), `${run} ${status}\n`);
 
 interface Step {
   readonly run: string;
@@ -106,7 +106,7 @@ interface Step {
 
 /** The last step that is in state.json, and the run that may have been about to start after it. */
 const lastSteps = (folder: string): { readonly last: Step | null; readonly starting: string | null } => {
-  const steps = linesIn(journalFile(folder)).map((line) => {
+  const steps = linesIn(stepsFile(folder)).map((line) => {
     const [run = '', status = ''] = line.split(' ');
     return { run, status };
   });
@@ -215,7 +215,7 @@ export const withSecrets = (folder: string, view: RunView): RunView => {
 export const checkpointRecorder =
   (project: Project, change: string, env: NodeJS.ProcessEnv) =>
   (checkpoint: NamedCommit): void =>
-    recordCheckpoint(recordFolder(project, change, env), checkpoint);
+    recordCheckpoint(userRecordFolder(project, change, env), checkpoint);
 
 const checkpointFile = (folder: string) => join(folder, 'checkpoints');
 
@@ -225,7 +225,7 @@ const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): v
 
 const append = (path: string, line: string): void => {
   createFolder(dirname(path));
-  const file = openOwn(path, 'append');
+  const file = openSafely(path, 'append');
   try {
     writeAll(file, line);
   } finally {
@@ -233,7 +233,8 @@ const append = (path: string, line: string): void => {
   }
 };
 
-const linesIn = (path: string): string[] => readOwn(path, Infinity)?.toString('utf8').split('\n').filter(Boolean) ?? [];
+const linesIn = (path: string): string[] =>
+  readSafely(path, Infinity)?.toString('utf8').split('\n').filter(Boolean) ?? [];
 
 interface NamedCommit {
   readonly run: string;
@@ -262,12 +263,12 @@ const repositoryFile = (folder: string) => join(dirname(folder), 'repository.jso
 /** Called when a run starts, with the repository that git uses in the project; null for none. */
 export const recordRepository = (folder: string, repository: Repository | null): void => {
   createFolder(dirname(folder));
-  replaceOwn(repositoryFile(folder), `${JSON.stringify(repository)}\n`);
+  replaceSafely(repositoryFile(folder), `${JSON.stringify(repository)}\n`);
 };
 
 /** The repository of the runs of a project: null for none, undefined when nothing is recorded. */
 export const recordedRepository = (folder: string): Repository | null | undefined => {
-  const content = readOwn(repositoryFile(folder))?.toString('utf8');
+  const content = readSafely(repositoryFile(folder))?.toString('utf8');
   return content === undefined ? undefined : orNull(repositoryShape)(parseJson(content));
 };
 

@@ -29,13 +29,13 @@ export const required =
   };
 
 /** The field may be missing, as in a file of an older version, but not invalid. */
-export const absentIs =
+export const withDefault =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
   (value) =>
     value === undefined ? fallback : required(shape)(value);
 
 /** An invalid value is replaced by `fallback`. */
-export const wrongIs =
+export const withFallback =
   <Type>(fallback: Type, shape: Shape<Type>): Field<Type> =>
   (value) => {
     const read = shape(value);
@@ -43,7 +43,7 @@ export const wrongIs =
   };
 
 /** A field with an invalid value is omitted. */
-export const wrongIsLeftOut = <Type>(shape: Shape<Type>): Field<Type> => shape;
+export const droppedIfInvalid = <Type>(shape: Shape<Type>): Field<Type> => shape;
 
 /** Unknown fields are dropped. */
 export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> => {
@@ -61,7 +61,7 @@ export const object = <Type extends object>(fields: Fields<Type>): Shape<Type> =
 };
 
 export const text: Shape<string> = (value) => (typeof value === 'string' ? value : undefined);
-export const flag: Shape<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
+export const boolean: Shape<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
 export const number: Shape<number> = (value) => (Number.isFinite(value) ? (value as number) : undefined);
 
 /** A non-negative integer. */
@@ -69,11 +69,12 @@ export const count: Shape<number> = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 
 /** Milliseconds since 1970, within the range of Date. */
-export const time: Shape<number> = (value) =>
+export const epochMs: Shape<number> = (value) =>
   Math.abs(number(value) ?? Infinity) <= 8.64e15 ? number(value) : undefined;
 
 /** A date and time as a string. */
-export const moment: Shape<string> = (value) => (Number.isNaN(Date.parse(text(value) ?? '')) ? undefined : text(value));
+export const isoTime: Shape<string> = (value) =>
+  Number.isNaN(Date.parse(text(value) ?? '')) ? undefined : text(value);
 
 export const matching =
   (pattern: RegExp): Shape<string> =>

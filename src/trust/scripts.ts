@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { decidersOf, runBy } from '../guard/deciders/deciders.ts';
+import { decidersOf, filesRunBy } from '../guard/deciders/deciders.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { namedByWords } from './words.ts';
 
@@ -45,7 +45,7 @@ const look = (command: string, files: Files, roots: Roots, deep: boolean): Scrip
     mayRun: (program: string, path: string) => !harmless.test(program) && isScript(path, files),
     unclear: (word: string) => void unclear.add(word),
   };
-  const found = runBy(fromProject(command, roots), { files, wide, deep });
+  const found = filesRunBy(fromProject(command, roots), { files, wide, deep });
   return { files: found.filter((path) => isBelow(path) && files.isFile(path)), unclear: [...unclear] };
 };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
-import { createFolder, readOwn, replaceOwn } from '../files/own.ts';
+import { createFolder, readSafely, replaceSafely } from '../files/own.ts';
 import { ownerOf, type Project } from '../store/project.ts';
 import { acquireLock } from '../store/lock.ts';
 import {
@@ -11,7 +11,7 @@ import {
   listOf,
   mapOf,
   matching,
-  moment,
+  isoTime,
   object,
   oneOf,
   orNull,
@@ -20,7 +20,7 @@ import {
   type Shape,
   text,
   validItems,
-  wrongIs,
+  withFallback,
 } from '../text/shape.ts';
 import type { Setting } from './settings.ts';
 
@@ -92,7 +92,7 @@ const change = async (
     const { [root]: _, ...others } = file.projects;
     const trusted = next(readTrusted(env, project));
     const projects = trusted.length === 0 ? others : { ...others, [root]: { owner, trusted } };
-    replaceOwn(fileOf(env), `${JSON.stringify({ v: 1, projects }, null, 2)}\n`);
+    replaceSafely(fileOf(env), `${JSON.stringify({ v: 1, projects }, null, 2)}\n`);
   } finally {
     lock.release();
   }
@@ -108,7 +108,7 @@ const identityOf = (project: Project): { root: string; owner: number | null } =>
 };
 
 const readFile = (env: Env): TrustFile => {
-  const saved = readOwn(fileOf(env));
+  const saved = readSafely(fileOf(env));
   if (saved === null) return { v: 1, projects: {} };
   const file = trustFile(parseJson(saved.toString('utf8')));
   if (file === undefined) throw userError('bad-state', fileOf(env), 'is not a list of trusted projects');
@@ -118,8 +118,8 @@ const readFile = (env: Env): TrustFile => {
 const trusted: Shape<Trusted> = object<Trusted>({
   source: required(text),
   hash: required(matching(/^sha256:[\da-f]{64}$/)),
-  since: required(moment),
-  commands: wrongIs([], listOf(text)),
+  since: required(isoTime),
+  commands: withFallback([], listOf(text)),
 });
 
 const trustFile: Shape<TrustFile> = object<TrustFile>({

@@ -19,7 +19,7 @@ const recordBuilt = async (): Promise<FoundPattern[]> => {
     fitting('a*b?c*');
     const files = { read: () => null, isFile: () => false, list: () => [] };
     const scope = { files, cwd: '.', start: '.', folders: [], variables: new Map(), piped: [] };
-    filesNamed({ ...scope, found: () => {}, run: () => {}, follow: () => {} }, ['$A/b/$C']);
+    filesNamed({ ...scope, found: () => {}, follow: () => {}, followProgram: () => {} }, ['$A/b/$C']);
     const { mergeFiles } = await import('../../src/git/merge.ts');
     const [base, mine, theirs] = ['a\n', 'b\n', 'c\n'].map((text) => Buffer.from(text));
     await mergeFiles({ base: base!, mine: mine!, theirs: theirs! }, { additions: true });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
-import { createFolder, writeOwn } from '../../files/own.ts';
+import { createFolder, writeSafely } from '../../files/own.ts';
 import { type Project, stateFolder } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { acquireLock, type Lock } from '../../store/lock.ts';
@@ -25,7 +25,7 @@ export const createModule = async (project: Project, slug: string): Promise<{ na
     const folder = join(modulesPath, name);
     const file = join(folder, 'module.md');
     createFolder(join(project.root, folder));
-    writeOwn(join(project.root, file), moduleTemplate(id, slug), 'create');
+    writeSafely(join(project.root, file), moduleTemplate(id, slug), 'create');
     return { name, file };
   });
 };
@@ -40,8 +40,8 @@ export const createChange = async (project: Project, moduleId: string, slug: str
     const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
     const change = spoolSource.change(id);
     createFolder(join(root, change.folder));
-    writeOwn(join(root, change.proposalFile), proposalTemplate(id, slug), 'create');
-    writeOwn(join(root, change.tasksFile), tasksTemplate(slug), 'create');
+    writeSafely(join(root, change.proposalFile), proposalTemplate(id, slug), 'create');
+    writeSafely(join(root, change.tasksFile), tasksTemplate(slug), 'create');
     return change;
   });
 };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../../errors.ts';
-import { createFolder, filesBelow, renameOwn } from '../../files/own.ts';
+import { createFolder, filesBelow, renameSafely } from '../../files/own.ts';
 import { folderNames, statsOf } from '../../files/read.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
 import { moduleOf } from './ids.ts';
@@ -22,7 +22,7 @@ export const spoolSource: ChangeSource = {
     const target = join(archivePath, `${new Date().toISOString().slice(0, 10)}-${id}`);
     if (existsSync(join(root, target))) throw userError('already-archived', target);
     createFolder(join(root, archivePath));
-    renameOwn(join(root, folder), join(root, target));
+    renameSafely(join(root, folder), join(root, target));
     return target;
   },
 };

@@ -9,7 +9,7 @@ import {
   readConfigText,
 } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
-import { replaceOwn } from '../../files/own.ts';
+import { replaceSafely } from '../../files/own.ts';
 import { findHarness } from '../../harness/registry.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { resolveChange } from '../../changes/sources.ts';
@@ -75,6 +75,6 @@ export const writeConfig = async ({ project, text }: OpenConfig, settings: JsonO
   const config = await configIn(project, next);
   for (const options of optionsIn(config))
     for (const { harness } of agentsOf(options)) findHarness(harness, config.customHarnesses);
-  replaceOwn(configFile(project), next);
+  replaceSafely(configFile(project), next);
   return config;
 };

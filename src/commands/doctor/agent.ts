@@ -1,11 +1,11 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { passed } from '../../process/scope.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
 import { childEnvironment } from '../../process/environment.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { agentProgram, askingEnvironment, passedOver } from '../../harness/program.ts';
-import { ask, type Question, versionOf } from '../../harness/version.ts';
+import { queryBinary, type Question, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../files/read.ts';
 import { oneLine } from '../../text/format.ts';
 import { visible } from '../../text/visible.ts';
@@ -26,7 +26,7 @@ export interface AgentQuestion {
 /** Checks that the agent is installed, that it runs, that the user is signed in, and that its settings let it work. */
 export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   const { harness, env, stop, cwd, root } = question;
-  const lookup = { env: passed(env), cwds: [cwd, root] };
+  const lookup = { env: allowedEnvironment(env), cwds: [cwd, root] };
   const binary = agentProgram(harness, lookup);
   if (binary === null) {
     const inProject = passedOver(harness, lookup);
@@ -57,7 +57,7 @@ const checkSignIn = async (
   const { args, signedOut, optional, fix } = harness.auth;
   // Not in the project: an agent may load files from there.
   const cwd = mkdtempSync(join(tmpdir(), 'spool-doctor-'));
-  const answer = await ask({ binary, args, cwd, env, stop }).finally(() => removeFolder(cwd));
+  const answer = await queryBinary({ binary, args, cwd, env, stop }).finally(() => removeFolder(cwd));
   if (answer !== null && signedOut.test(answer.text))
     return optional
       ? warn(harness.name, 'not signed in (fine if you use an API key or custom provider)', fix)

@@ -3,7 +3,7 @@ import { parseFlags, type Resolved, resolveOptions } from '../../config/resolve.
 import type { Harness } from '../../harness/harness.ts';
 import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
-import { inScope } from '../../process/scope.ts';
+import { withProcessScope } from '../../process/scope.ts';
 import { findProjectIfAny, type Project } from '../../store/project.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import type { Terminal } from '../../report/terminal.ts';
@@ -29,7 +29,7 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const resolved = await resolveOptions({ flagValues: parseFlags(rawFlags), env, project });
   const { passLists } = resolved;
   const request = { invocation, project, resolved, json: Boolean(json), probe: Boolean(probe) };
-  return inScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
+  return withProcessScope({ env, passLists, ownsProcess: true }, () => checkAll(request));
 };
 
 interface DoctorRequest {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AgentEvent } from '../../ralph/events.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
-import { passed } from '../../process/scope.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
 import type { AgentChoice } from '../../ralph/events.ts';
 import { observeIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';
@@ -91,7 +91,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
   const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
   const session = openSpawned(harness, {
     cwd: join(base, 'project'),
-    env: passed(env),
+    env: allowedEnvironment(env),
     stopGraceMs: 2000,
     stopSignals,
     redactor: createRedactor(env),
@@ -107,7 +107,7 @@ This is a test of the connection. ${task} Then print <promise>COMPLETE</promise>
     watch.observe(event);
     return null;
   };
-  const ended = await session.prompt(turn, { see }).finally(() => session.close());
+  const ended = await session.prompt(turn, { onEvent: see }).finally(() => session.close());
   const verdict = watch.judge(ended);
   const tooLong = ended.end === 'timed-out';
   return {

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
-import { removeOwn, writeOwn } from '../../files/own.ts';
+import { removeSafely, writeSafely } from '../../files/own.ts';
 import { whyBlocked } from '../../git/call/blocked.ts';
 import { git } from '../../git/call/git.ts';
 import { type Project, stateFolder } from '../../store/project.ts';
@@ -57,8 +57,8 @@ const checkState = (project: Project): Check => {
   const file = join(stateFolder(project), `doctor.${crypto.randomUUID()}`);
   try {
     hideStateFromGit(project);
-    writeOwn(file, 'x', 'create');
-    removeOwn(file);
+    writeSafely(file, 'x', 'create');
+    removeSafely(file);
     return ok('state', `${stateFolder(project)} is writable`);
   } catch (error) {
     return fail(

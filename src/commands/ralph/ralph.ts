@@ -71,7 +71,7 @@ const confirmed = async (
   change: string,
   { saved, terminal, env }: Pick<Invocation, 'terminal' | 'env'> & { saved: RunView },
 ): Promise<RunView> => {
-  const { asRecorded, isKnown, recordFolder } = await import('../../store/user-record.ts');
+  const { asRecorded, isKnown, userRecordFolder: recordFolder } = await import('../../store/user-record.ts');
   const folder = recordFolder(project, change, env);
   if (saved.status === 'complete' && !isKnown(folder, saved))
     terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);

@@ -3,7 +3,7 @@ import type { Resolved } from '../../config/resolve.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
 import { systemProblem, userError } from '../../errors.ts';
-import { readGiven } from '../../files/given.ts';
+import { readUserFile } from '../../files/given.ts';
 import { missingBinary } from '../../harness/registry.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
@@ -27,7 +27,7 @@ import { describeError, exitCodeFor, worst } from '../run-exit-code.ts';
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
   readonly invocation: Invocation;
   readonly project: Project;
-  readonly find: RunServices['find'];
+  readonly find: RunServices['findHarness'];
   readonly changes: readonly string[];
   /** Those of the call, and those of each change. */
   readonly options: Options;
@@ -53,7 +53,7 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
   });
   const services = {
     env,
-    find,
+    findHarness: find,
     trusted,
     pid: process.pid,
     ownsProcess: true,
@@ -173,7 +173,7 @@ const createPerson = ({ project, invocation }: StartRequest, change: string): Pe
 });
 
 const readPromptFile = async (cwd: string, path: string): Promise<string> => {
-  const text = await readGiven(resolve(cwd, path)).catch((error: unknown) => {
+  const text = await readUserFile(resolve(cwd, path)).catch((error: unknown) => {
     throw userError('bad-prompt-file', path, systemProblem(error));
   });
   if (text.trim() === '') throw userError('empty-prompt-file', path);

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { withoutInheritedFds } from '../../process/descriptors.ts';
-import { currentScope, passed } from '../../process/scope.ts';
+import { currentScope, allowedEnvironment } from '../../process/scope.ts';
 import { terminateTree, environmentIn, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
 import type { Command, Entered, Sandbox } from '../../process/sandbox.ts';
 import { watchBlocked, whyBlocked } from './blocked.ts';
@@ -78,7 +78,7 @@ const refusedCode = 128;
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   // In English, so that an answer can be told from another; but hooks get the user's own language.
   const env = {
-    ...quietEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
+    ...quietEnvironment(call.hooks ? allowedEnvironment(currentScope().env) : currentScope().env),
     ...(call.hooks ? {} : { LC_ALL: 'C' }),
     ...call.env,
   };

@@ -47,7 +47,7 @@ export const currentGitScope = (): GitScope => scopes.getStore() ?? commandScope
  * Calls `work` with deadlines of its own. Inside of another call, such as that of a batch, it shares the guards of that
  * one: a run must not trust what the agent of an earlier run in the same work tree has changed.
  */
-export const inGitScope = <Result>(work: () => Result): Result => {
+export const withGitScope = <Result>(work: () => Result): Result => {
   const outer = scopes.getStore();
   return scopes.run(outer ? createScope(outer) : newScope(), work);
 };

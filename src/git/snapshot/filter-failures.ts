@@ -1,4 +1,4 @@
-import { removeOwn } from '../../files/own.ts';
+import { removeSafely } from '../../files/own.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, toUtf8 } from '../call/git.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
@@ -46,6 +46,6 @@ const withLineEndings = async (tree: WorkTree, without: readonly string[]): Prom
   const copy = { ...tree, tempIndex: `${tree.tempIndex}.endings` };
   await copyIndex(tree.tempIndex, copy.tempIndex);
   const { stderr } = await addAll(copy, { without, config: ['core.safecrlf=warn'] });
-  removeOwn(copy.tempIndex);
+  removeSafely(copy.tempIndex);
   return readWarnings(stderr, (name) => fileAt(tree.root, name) === name);
 };

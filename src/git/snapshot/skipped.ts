@@ -1,4 +1,4 @@
-import { object, oneOf, required, type Shape, text, validItems, wrongIsLeftOut } from '../../text/shape.ts';
+import { object, oneOf, required, type Shape, text, validItems, droppedIfInvalid } from '../../text/shape.ts';
 
 /** A file or folder that is in no tree that Spool takes: not counted, in no checkpoint, not committed, not deleted by a rewind. */
 export interface SkippedPath {
@@ -120,6 +120,6 @@ const leftOut: Shape<SkippedPath> = object<SkippedPath>({
   name: required(text),
   kind: required(oneOf(['ignored', 'output', 'large', 'refused', 'secret'])),
   why: required(text),
-  since: wrongIsLeftOut(text),
-  until: wrongIsLeftOut(text),
+  since: droppedIfInvalid(text),
+  until: droppedIfInvalid(text),
 });

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { removeOwn } from '../../files/own.ts';
+import { removeSafely } from '../../files/own.ts';
 import { join } from 'node:path';
 import type { Redactor } from '../../secrets/redact.ts';
 import { addAll } from './add.ts';
@@ -50,7 +50,7 @@ export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'pro
 export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<Taken | null> => {
   const taker = createTreeSnapshotter(tree, options);
   const id = await taker.take();
-  removeOwn(tree.tempIndex);
+  removeSafely(tree.tempIndex);
   return id === null ? null : { ...taker, id };
 };
 

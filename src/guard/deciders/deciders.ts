@@ -1,14 +1,14 @@
 import { posix } from 'node:path';
-import { runFind, wordsGiven } from './find.ts';
+import { followFind, wordsGiven } from './find.ts';
 import { entriesAt, importsOf } from './imports.ts';
 import {
   isManager,
-  runConcurrently,
-  runEverywhere,
-  runManager,
-  runNamed,
-  runScript,
-  runScriptsNamed,
+  followConcurrently,
+  followEverywhere,
+  followManager,
+  followNamed,
+  followScript,
+  followScriptsNamed,
 } from './packages.ts';
 import { includesIn, partKey, partOf, rulesOf, skippableIn, splitKey } from './parts.ts';
 import { runners } from './runners.ts';
@@ -20,7 +20,7 @@ import {
   isOption,
   noteUnclear,
   optionOf,
-  runWords,
+  followWords,
   type Scope,
   type Wide,
   type Words,
@@ -35,7 +35,7 @@ import { type ShellCommand, shellCommands } from './shell.ts';
 export const decidersOf = (commands: readonly string[], files: Files): string[] => collect(commands, { files });
 
 /** Every file that a command names and runs, or may run, including the work itself; with `deep`, also their deciders. */
-export const runBy = (command: string, { files, wide, deep }: Wanted & { readonly wide: Wide }): string[] =>
+export const filesRunBy = (command: string, { files, wide, deep }: Wanted & { readonly wide: Wide }): string[] =>
   collect([command], { files, wide, deep });
 
 interface Wanted {
@@ -62,7 +62,7 @@ const collect = (commands: readonly string[], { files, wide: asked, deep = true 
       piped: [],
       wide,
       found: (each) => found.add(each),
-      run: runProgram,
+      followProgram,
       follow,
     });
   };
@@ -86,7 +86,7 @@ const walk = (commands: readonly ShellCommand[], start: Scope): void => {
   for (const command of commands) {
     if (command[0] === '(') left.push(scopes);
     else if (command[0] === ')') scopes = backIn(left.pop(), scopes);
-    else scopes = scopes.flatMap((scope) => runOne(command, scope)).slice(0, mostFolders);
+    else scopes = scopes.flatMap((scope) => followOne(command, scope)).slice(0, mostFolders);
   }
 };
 
@@ -104,7 +104,7 @@ const backIn = (before: readonly Scope[] | undefined, now: readonly Scope[]): re
 const keywords = new Set(['if', 'then', 'else', 'elif', 'while', 'until', 'do', '!', '{', 'time']);
 
 /** Returns the scopes in which the next command may run. */
-const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
+const followOne = (command: ShellCommand, scope: Scope): Scope[] => {
   const start = command.findIndex((word) => !keywords.has(word));
   const [first = '', name = '', third, ...values] = start === -1 ? [] : command.slice(start);
   if (first === 'for' && third === 'in') return [bind(scope, [[name, valuesNamed(scope, values)]])];
@@ -119,7 +119,7 @@ const runOne = (command: ShellCommand, scope: Scope): Scope[] => {
   const [program = '', folder] = commands[0] ?? [];
   if (/^(?:cd|pushd)$/.test(program)) return folder === undefined ? [inside] : inFolders(inside, folder);
   for (const each of commands) {
-    runWords(inside, each);
+    followWords(inside, each);
     noteNamed(inside, each);
   }
   return [{ ...inside, piped: wordsGiven(commands.flat(), inside) }];
@@ -174,48 +174,48 @@ const dashed = /^(?:dotenv|dotenvx|doppler|op|infisical)$/;
 /** Programs that run the command after a subcommand: `poetry run pytest`. */
 const wrapping = /^(?:(?:uv|poetry|pipenv|pdm|hatch|rye) run|(?:bundle|mise) exec)$/;
 
-const runProgram = ([path, ...args]: Words, scope: Scope): void => {
+const followProgram = ([path, ...args]: Words, scope: Scope): void => {
   const program = programOf(path);
   configure(scope, program, args);
-  if (program.includes('/')) return runFile(scope, program);
-  if (program === '.' || program === 'source') return runScripts(scope, args.slice(0, 1));
-  if (shells.test(program)) return runShell(scope, args);
+  if (program.includes('/')) return followFile(scope, program);
+  if (program === '.' || program === 'source') return followScripts(scope, args.slice(0, 1));
+  if (shells.test(program)) return followShell(scope, args);
   if (program === 'eval') return scope.follow(args.join(' '), scope.cwd, scope.wide);
-  if (program === 'find') return runFind(scope, args);
-  if (program === 'env') return runEnv(scope, args);
-  if (wrappers.test(program)) return runRest(scope, args);
-  if (dashed.test(program)) return runRest(scope, args.slice(args.indexOf('--') + 1));
-  if (wrapping.test(`${program} ${args[0]}`)) return runRest(scope, args.slice(1));
-  if (make.test(program)) return runMake(scope, args);
-  if (program === 'just') return runRules(scope, ['justfile', 'Justfile', '.justfile'], targetsIn(args));
-  if (program === 'composer') return runNamed(scope, args, ['composer.json', 'scripts']);
+  if (program === 'find') return followFind(scope, args);
+  if (program === 'env') return followEnv(scope, args);
+  if (wrappers.test(program)) return followRest(scope, args);
+  if (dashed.test(program)) return followRest(scope, args.slice(args.indexOf('--') + 1));
+  if (wrapping.test(`${program} ${args[0]}`)) return followRest(scope, args.slice(1));
+  if (make.test(program)) return followMake(scope, args);
+  if (program === 'just') return followRules(scope, ['justfile', 'Justfile', '.justfile'], targetsIn(args));
+  if (program === 'composer') return followNamed(scope, args, ['composer.json', 'scripts']);
   if (program === 'deno' && args[0] === 'task')
-    return ['deno.json', 'deno.jsonc'].forEach((file) => runNamed(scope, args.slice(1), [file, 'tasks']));
-  if (isManager(program) && runManager(scope, program, args)) return;
-  if (/^(?:run-[sp]|npm-run-all2?)$/.test(program)) return runScriptsNamed(scope, args);
-  if (program === 'concurrently') return runConcurrently(scope, args);
-  if (/^(?:turbo|lerna|nx)$/.test(program)) return runEverywhere(scope, args);
-  if (program === 'node' && optionOf(args, ['--run']) !== null) return runScript(scope, optionOf(args, ['--run'])!);
-  if (interpreters.test(program)) return runInterpreter(scope, args);
+    return ['deno.json', 'deno.jsonc'].forEach((file) => followNamed(scope, args.slice(1), [file, 'tasks']));
+  if (isManager(program) && followManager(scope, program, args)) return;
+  if (/^(?:run-[sp]|npm-run-all2?)$/.test(program)) return followScriptsNamed(scope, args);
+  if (program === 'concurrently') return followConcurrently(scope, args);
+  if (/^(?:turbo|lerna|nx)$/.test(program)) return followEverywhere(scope, args);
+  if (program === 'node' && optionOf(args, ['--run']) !== null) return followScript(scope, optionOf(args, ['--run'])!);
+  if (interpreters.test(program)) return followInterpreter(scope, args);
   if (program.startsWith('$')) {
     noteUnclear(scope, [program]);
-    return runShell(scope, args);
+    return followShell(scope, args);
   }
   // `flock /tmp/lock sh check.sh`
   const inner = args.findIndex((word) => runsScripts(posix.basename(word)));
-  if (inner !== -1 && !prints.test(program)) runWords(scope, args.slice(inner));
+  if (inner !== -1 && !prints.test(program)) followWords(scope, args.slice(inner));
 };
 
 const runsScripts = (name: string) => shells.test(name) || interpreters.test(name);
 const prints = /^(?:echo|printf|test|\[|which|type|hash|grep|pgrep|pkill|killall|man)$/;
 
 /** `env -C tools CI=1 sh check.sh`, `env -S "sh check.sh"` */
-const runEnv = (scope: Scope, args: readonly string[]): void => {
+const followEnv = (scope: Scope, args: readonly string[]): void => {
   const own = args.slice(0, firstArgument(args));
   const text = optionOf(own, ['-S', '--split-string']);
   if (text !== null) scope.follow(text, scope.cwd, scope.wide);
   const folder = optionOf(own, ['-C', '--chdir']);
-  for (const each of folder === null ? [scope] : inFolders(scope, folder)) runRest(each, args);
+  for (const each of folder === null ? [scope] : inFolders(scope, folder)) followRest(each, args);
 };
 
 /** The name of a program that is given as a path, or as a variable such as `$SHELL`. */
@@ -240,9 +240,9 @@ const takesValue =
   /^(?:-[ounpskCfIS]|--chdir|--split-string|-\w+o|--package|--require|--import|--loader|--with|--extra|--group|--python)$/;
 
 /** Follows the command after the options of a wrapper. */
-const runRest = (scope: Scope, args: readonly string[]): void => {
+const followRest = (scope: Scope, args: readonly string[]): void => {
   const rest = args.slice(firstArgument(args));
-  runWords(scope, /^[\d.]+[smhd]?$/.test(rest[0] ?? '') ? rest.slice(1) : rest);
+  followWords(scope, /^[\d.]+[smhd]?$/.test(rest[0] ?? '') ? rest.slice(1) : rest);
 };
 
 const firstArgument = (args: readonly string[]): number => {
@@ -252,15 +252,15 @@ const firstArgument = (args: readonly string[]): number => {
   return index;
 };
 
-const runShell = (scope: Scope, args: readonly string[]): void => {
+const followShell = (scope: Scope, args: readonly string[]): void => {
   const text = args[args.findIndex((word) => /^-\w*c$/.test(word)) + 1];
   if (args.some((word) => /^-\w*c$/.test(word))) return scope.follow(text ?? '', scope.cwd, scope.wide);
   const script = args.includes('-s') ? undefined : args[firstArgument(args)];
-  runScripts(scope, script === undefined || /^(?:\{\}|%)$/.test(script) ? scope.piped : [script]);
+  followScripts(scope, script === undefined || /^(?:\{\}|%)$/.test(script) ? scope.piped : [script]);
 };
 
 /** Follows shell scripts. Those among the sources are work. */
-const runScripts = (scope: Scope, paths: readonly string[]): void => {
+const followScripts = (scope: Scope, paths: readonly string[]): void => {
   noteUnclear(scope, paths);
   for (const path of filesNamed(scope, paths)) {
     if (isSource(path) && !scope.wide) continue;
@@ -272,29 +272,29 @@ const runScripts = (scope: Scope, paths: readonly string[]): void => {
 };
 
 /** Follows a file that is run as a program. */
-const runFile = (scope: Scope, program: string): void => {
+const followFile = (scope: Scope, program: string): void => {
   noteUnclear(scope, [program]);
   for (const path of filesNamed(scope, [program])) {
     const isShell = /\.(?:ba|z|k)?sh$/.test(path) || /^#!.*\b(?:ba|da|z|k|a)?sh\b/.test(scope.files.read(path) ?? '');
-    if (isShell) runScripts({ ...scope, cwd: '.' }, [path]);
-    else if (isTool(path) || scope.wide) runTool(scope, path);
+    if (isShell) followScripts({ ...scope, cwd: '.' }, [path]);
+    else if (isTool(path) || scope.wide) followTool(scope, path);
   }
 };
 
 /** A script and the tools it imports. Sources that it imports are work. */
-const runTool = (scope: Scope, path: string): void => {
+const followTool = (scope: Scope, path: string): void => {
   for (const each of importsOf(scope.files, path)) if (each === path || isTool(each)) scope.found(each);
 };
 
 /** `node scripts/verify.mjs`, but not `node src/app.js`; `python -m pytest`. */
-const runInterpreter = (scope: Scope, all: readonly string[]): void => {
+const followInterpreter = (scope: Scope, all: readonly string[]): void => {
   const args = all[0] === 'run' ? all.slice(1) : all;
   const script = firstArgument(args);
   const module = args.indexOf('-m');
-  if (module !== -1 && module < script) return runWords(scope, args.slice(module + 1));
-  if (scope.wide) return runAny(scope, args.slice(0, script + 2));
+  if (module !== -1 && module < script) return followWords(scope, args.slice(module + 1));
+  if (scope.wide) return followAny(scope, args.slice(0, script + 2));
   const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
-  for (const path of scriptsNamed(scope, named)) if (isTool(path)) runTool(scope, path);
+  for (const path of scriptsNamed(scope, named)) if (isTool(path)) followTool(scope, path);
 };
 
 /** As an interpreter finds them: `tools/check` for `tools/check.js`. */
@@ -305,10 +305,10 @@ const scriptsNamed = (scope: Scope, words: readonly string[]): string[] =>
   });
 
 /** An option may take the next word as its value, so each of the first words may be the script. */
-const runAny = (scope: Scope, words: readonly string[]): void => {
+const followAny = (scope: Scope, words: readonly string[]): void => {
   const named = words.filter((word) => !isOption(word));
   noteUnclear(scope, named.slice(0, 1));
-  for (const path of scriptsNamed(scope, named)) runTool(scope, path);
+  for (const path of scriptsNamed(scope, named)) followTool(scope, path);
 };
 
 const toolFolders = /(?:^|\/)(?:scripts?|tools?|tooling|checks?|hack|\.?ci|\.github|\.gitlab|\.husky)\//;
@@ -318,11 +318,11 @@ const toolNames = /^(?:check|verify|validate)(?:[-_.]|$)/;
 const isSource = (path: string) => sourceFolders.test(path) && !toolFolders.test(path);
 const isTool = (path: string) => toolFolders.test(path) || (!isSource(path) && toolNames.test(posix.basename(path)));
 
-const runMake = (scope: Scope, args: readonly string[]): void => {
+const followMake = (scope: Scope, args: readonly string[]): void => {
   const file = optionOf(args, ['-f', '--file', '--makefile']);
   const names = file === null ? ['GNUmakefile', 'makefile', 'Makefile'] : [file];
   const inside = inFolder(scope, optionOf(args, ['-C', '--directory']) ?? '.');
-  runRules(inside, names, targetsIn(args));
+  followRules(inside, names, targetsIn(args));
   const path = makefileAt(inside, names);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
@@ -343,14 +343,14 @@ const targetsIn = (args: readonly string[]): string[] => {
   return targets.length === 0 ? [''] : targets;
 };
 
-const runRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
+const followRules = (scope: Scope, names: readonly string[], targets: readonly string[]): void => {
   const paths = names.map((name) => posix.join(scope.cwd, name));
   const path = makefileAt(scope, names);
   if (path === undefined) return;
   const text = scope.files.read(path)!;
   // If these existed, they would be used instead.
   paths.slice(0, paths.indexOf(path)).forEach((name) => scope.found(name));
-  for (const name of includesIn(text)) runIncluded(scope, name, targets);
+  for (const name of includesIn(text)) followIncluded(scope, name, targets);
   for (const target of targets) {
     scope.found(partKey(path, `rule ${target}`));
     scope.follow(rulesOf(text, target).recipes, scope.cwd);
@@ -358,7 +358,7 @@ const runRules = (scope: Scope, names: readonly string[], targets: readonly stri
 };
 
 /** Follows an included makefile. In an .env file, only what changes how recipes run decides. */
-const runIncluded = (scope: Scope, name: string, targets: readonly string[]): void => {
+const followIncluded = (scope: Scope, name: string, targets: readonly string[]): void => {
   const isPattern = /[*?$]/.test(name);
   const there = filesNamed({ ...scope, folders: [] }, [name]);
   const paths = there.length === 0 && !isPattern ? [posix.join(scope.cwd, name)] : there;

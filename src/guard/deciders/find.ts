@@ -1,14 +1,14 @@
 import { posix } from 'node:path';
-import { fitting, isOption, optionOf, runWords, type Scope } from './scope.ts';
+import { fitting, isOption, optionOf, followWords, type Scope } from './scope.ts';
 
 /** `find checks -name '*.sh' -exec sh {} ';'` */
-export const runFind = (scope: Scope, args: readonly string[]): void => {
+export const followFind = (scope: Scope, args: readonly string[]): void => {
   const start = args.findIndex((word) => /^-(?:exec|execdir|ok|okdir)$/.test(word));
   if (start === -1) return;
   const end = args.findIndex((word, index) => index > start && /^[;+]$/.test(word));
   const command = args.slice(start + 1, end === -1 ? undefined : end);
   for (const file of filesFound(scope, args.slice(0, start)))
-    runWords(
+    followWords(
       scope,
       command.map((word) => word.replaceAll('{}', () => file)),
     );

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { parseJson, partKey } from './parts.ts';
-import { expand, fitting, inFolder, isOption, optionOf, runWords, type Scope } from './scope.ts';
+import { expand, fitting, inFolder, isOption, optionOf, followWords, type Scope } from './scope.ts';
 
 export type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
@@ -13,22 +13,22 @@ const takesFolder = new Set([...folderOptions, '-w', '--workspace', '-F', '--fil
  * Follows what npm, pnpm, yarn or bun run: scripts of one package or of all packages in a workspace, or an installed
  * program. Returns false if it is none of these.
  */
-export const runManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
+export const followManager = (around: Scope, manager: Manager, args: readonly string[]): boolean => {
   const scope = inFolder(around, optionOf(args, folderOptions) ?? '.');
   const everywhere = args.some((word) => /^(?:-r|--recursive|-ws?|--workspaces?|-F|--filter)(?:=|$)/.test(word));
   const words = args.filter((word, index) => !isOption(word) && !takesFolder.has(args[index - 1] ?? ''));
   const [verb = '', ...rest] = words;
-  const run = (name = '') => (everywhere ? runEverywhere(scope, [name]) : runScript(scope, name));
+  const run = (name = '') => (everywhere ? followEverywhere(scope, [name]) : followScript(scope, name));
   const hasScript = (name = '') => Object.hasOwn(scriptsAt(scope, scope.cwd), name);
   if (/^(?:exec|x|dlx)$/.test(verb)) {
-    runWords(
+    followWords(
       scope,
       args.slice(args.indexOf(verb) + 1).filter((word) => word !== '--'),
     );
     return true;
   }
   if (/^workspaces?$/.test(verb)) {
-    runEverywhere(scope, rest.filter((word) => word !== 'run').slice(verb === 'workspace' ? 1 : 0));
+    followEverywhere(scope, rest.filter((word) => word !== 'run').slice(verb === 'workspace' ? 1 : 0));
     return true;
   }
   const name = nameOf(manager, words);
@@ -36,7 +36,7 @@ export const runManager = (around: Scope, manager: Manager, args: readonly strin
     run(name);
     return true;
   }
-  if ((manager === 'pnpm' || manager === 'yarn') && verb !== 'run') runWords(scope, args.slice(args.indexOf(verb)));
+  if ((manager === 'pnpm' || manager === 'yarn') && verb !== 'run') followWords(scope, args.slice(args.indexOf(verb)));
   return manager !== 'bun';
 };
 
@@ -56,7 +56,7 @@ const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, un
 };
 
 /** Follows a script with its pre and post scripts. A script that does not exist yet is work. */
-export const runScript = (scope: Scope, name: string, folder = scope.cwd): void => {
+export const followScript = (scope: Scope, name: string, folder = scope.cwd): void => {
   const scripts = scriptsAt(scope, folder);
   if (!Object.hasOwn(scripts, name)) return;
   for (const at of new Set([folder, '.']))
@@ -71,26 +71,26 @@ export const runScript = (scope: Scope, name: string, folder = scope.cwd): void 
 const settingsFiles = ['.npmrc', '.yarnrc', '.yarnrc.yml', 'pnpm-workspace.yaml', 'bunfig.toml'];
 
 /** `run-s build "test:*"` */
-export const runScriptsNamed = (scope: Scope, patterns: readonly string[]): void => {
+export const followScriptsNamed = (scope: Scope, patterns: readonly string[]): void => {
   for (const pattern of patterns.filter((word) => !isOption(word)))
-    for (const name of Object.keys(scriptsAt(scope, scope.cwd)).filter(fitting(pattern))) runScript(scope, name);
+    for (const name of Object.keys(scriptsAt(scope, scope.cwd)).filter(fitting(pattern))) followScript(scope, name);
 };
 
 /** `concurrently "npm:test:*" "sh check.sh"` */
-export const runConcurrently = (scope: Scope, args: readonly string[]): void => {
+export const followConcurrently = (scope: Scope, args: readonly string[]): void => {
   for (const word of args.filter((each) => !isOption(each))) {
     const script = /^(?:npm|pnpm|yarn|bun):(.+)$/.exec(word)?.[1];
     if (script === undefined) scope.follow(word, scope.cwd, scope.wide);
-    else runScriptsNamed(scope, [script]);
+    else followScriptsNamed(scope, [script]);
   }
 };
 
 /** Follows scripts with these names in all packages of a workspace. */
-export const runEverywhere = (scope: Scope, names: readonly string[]): void => {
+export const followEverywhere = (scope: Scope, names: readonly string[]): void => {
   scope.found(partKey(packageAt(scope.cwd), 'workspaces'));
   scope.found(partKey(posix.join(scope.cwd, 'pnpm-workspace.yaml'), 'packages:'));
   for (const folder of [scope.cwd, ...workspacesAt(scope)])
-    for (const name of names.filter((word) => !isOption(word))) runScript(scope, name, folder);
+    for (const name of names.filter((word) => !isOption(word))) followScript(scope, name, folder);
 };
 
 const workspacesAt = ({ files, cwd }: Scope): string[] => {
@@ -107,7 +107,11 @@ const workspacesAt = ({ files, cwd }: Scope): string[] => {
 };
 
 /** Follows a command that is defined in a JSON file: `composer test`, `deno task check`. */
-export const runNamed = (scope: Scope, args: readonly string[], [file, section]: readonly [string, string]): void => {
+export const followNamed = (
+  scope: Scope,
+  args: readonly string[],
+  [file, section]: readonly [string, string],
+): void => {
   const name = args.find((word) => !/^(?:-.*|run|run-script)$/.test(word));
   const path = posix.join(scope.cwd, file);
   const texts = parseJson(scope.files.read(path) ?? '')?.[section];

@@ -36,7 +36,7 @@ export interface Scope {
   /** Called with the key of a decider. */
   found(key: string): void;
   /** Follows a program that the command runs. */
-  run(words: Words, scope: Scope): void;
+  followProgram(words: Words, scope: Scope): void;
   /** Follows a shell text that runs in a folder; with `wide` if the text is part of the command itself. */
   follow(text: string, cwd: string, wide?: Wide): void;
 }
@@ -80,8 +80,8 @@ export const inFolders = (scope: Scope, folder: string): Scope[] => {
     .map((cwd) => ({ ...scope, cwd, folders: [cwd, ...scope.folders] }));
 };
 
-export const runWords = (scope: Scope, [program, ...args]: readonly string[]): void => {
-  if (program !== undefined) scope.run([program, ...args], scope);
+export const followWords = (scope: Scope, [program, ...args]: readonly string[]): void => {
+  if (program !== undefined) scope.followProgram([program, ...args], scope);
 };
 
 export const isOption = (word: string) => word.startsWith('-');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { limitGit, whyUnresponsive } from '../../../src/git/call/deadline.ts';
 import { git, guardGit } from '../../../src/git/call/git.ts';
-import { inGitScope } from '../../../src/git/call/scope.ts';
+import { withGitScope } from '../../../src/git/call/scope.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spool-scope-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -23,7 +23,7 @@ test('the end of one run ends its git, and not that of another run in the same p
   const never = new AbortController().signal;
   const ended: number[] = [];
   const runs = kills.map((kill, index) =>
-    inGitScope(async () => {
+    withGitScope(async () => {
       const release = limitGit({ stop: never, kill: kill.signal, graceMs: () => 0 });
       const result = await hangs();
       ended.push(index);
@@ -38,7 +38,7 @@ test('the end of one run ends its git, and not that of another run in the same p
   expect(ended).toEqual([0]);
   expect(first).toMatchObject({ stderr: 'git was ended by SIGTERM', unresponsive: 'git does not answer', answer: 128 });
 
-  expect(await inGitScope(async () => ({ why: whyUnresponsive(), ...(await answers()) }))).toMatchObject({
+  expect(await withGitScope(async () => ({ why: whyUnresponsive(), ...(await answers()) }))).toMatchObject({
     why: null,
     code: 0,
   });
@@ -49,13 +49,13 @@ test('the end of one run ends its git, and not that of another run in the same p
 
 test('a guard holds for a run and for the others of its batch, and for no other run', async () => {
   const refused = { code: 128, stderr: 'planted' };
-  await inGitScope(async () => {
-    await inGitScope(async () => {
+  await withGitScope(async () => {
+    await withGitScope(async () => {
       guardGit(async () => 'planted');
       expect(await answers()).toMatchObject(refused);
     });
-    expect(await inGitScope(answers)).toMatchObject(refused);
+    expect(await withGitScope(answers)).toMatchObject(refused);
   });
-  expect(await inGitScope(answers)).toMatchObject({ code: 0 });
+  expect(await withGitScope(answers)).toMatchObject({ code: 0 });
   expect(await answers()).toMatchObject({ code: 0 });
 });
