@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemProblem, userError } from '../errors.ts';
-import { createFolder, entriesOf, readSafely, removeSafely, writeSafely } from '../files/own.ts';
+import { createFolder, entriesOf } from '../files/folders.ts';
+import { readSafely, removeSafely, writeSafely } from '../files/safe.ts';
 import { fileAt } from '../git/call/git.ts';
 import { mergeFiles } from '../git/merge.ts';
 import { copy, statsOf } from '../files/read.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { planningFoldersOf } from '../changes/spool/create.ts';
-import { createFolder, writeSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { writeSafely } from '../files/safe.ts';
 import { configFile, isOwnProject, lookForProject, type Project, stateFolder } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
 import type { Invocation } from './command.ts';

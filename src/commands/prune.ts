@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { removeSafely } from '../files/own.ts';
+import { removeSafely } from '../files/safe.ts';
 import { parseValue, expects } from '../config/values.ts';
 import { whyBlocked } from '../git/call/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';

@@ -1,6 +1,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { systemProblem, UserError, userError } from '../errors.ts';
-import { copySafely, entriesOf, readSafely } from './own.ts';
+import { copySafely, entriesOf } from './folders.ts';
+import { readSafely } from './safe.ts';
 import { parseJson } from '../text/shape.ts';
 
 /** Returns the text of a file; null if it does not exist. Reads synchronously, which is faster for small files. */

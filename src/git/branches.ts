@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
-import { removeSafely } from '../files/own.ts';
+import { removeSafely } from '../files/safe.ts';
 import { realPath } from '../process/which.ts';
 import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } from './call/git.ts';
 import { changedHooks } from './hooks.ts';

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { readRegular } from '../files/own.ts';
+import { readRegular } from '../files/regular.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { git, pathOf, toUtf8, statsOf } from './call/git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';

@@ -1,4 +1,4 @@
-import { removeSafely } from '../files/own.ts';
+import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { git, type GitResult, toUtf8 } from './call/git.ts';

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { removeSafely, renameSafely, writeSafely } from '../files/own.ts';
+import { removeSafely, renameSafely, writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
 import { git, type GitResult } from './call/git.ts';

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
-import { removeSafely } from '../files/own.ts';
+import { removeSafely } from '../files/safe.ts';
 import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
 import { fileAt, git, pathOf, toUtf8, statsOf } from './call/git.ts';

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { longestText, readRegular } from '../files/own.ts';
+import { longestText } from '../files/safe.ts';
+import { readRegular } from '../files/regular.ts';
 import { realPath } from '../process/which.ts';
 import { whyBlocked } from './call/blocked.ts';
 import { git, toUtf8 } from './call/git.ts';

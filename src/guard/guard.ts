@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/own.ts';
+import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { openSafely, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/safe.ts';
 import { createWatchdog } from '../process/watchdog.ts';
 import type { AbortReason, AgentEvent, TurnEnd } from '../ralph/events.ts';
 import type { AgentFunction } from './agent-function.ts';

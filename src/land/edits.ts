@@ -1,4 +1,5 @@
-import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
 import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';

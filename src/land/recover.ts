@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { removeSafely, writeSafely } from '../files/own.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
 import { type LeftoverFile, findLeftovers, restoreDisplaced } from '../git/displaced.ts';
 import { blobAt, commitsBeyond, worktreeOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { createFolder } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
 import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';

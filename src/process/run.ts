@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
-import { openSafely, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/safe.ts';
 import { withoutInheritedFds } from './descriptors.ts';
 import { snapshotPids, terminateTree, environmentIn, type ProcessTree, killTree, tagVariable } from './tree.ts';
 import type { TurnEnd } from '../ralph/events.ts';

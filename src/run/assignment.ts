@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import { changeOf } from '../changes/sources.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
-import { readSafely, writeSafely } from '../files/own.ts';
+import { readSafely, writeSafely } from '../files/safe.ts';
 import { readIfThere } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/spool/templates.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { renameSafely, writeSafely } from '../files/own.ts';
+import { renameSafely, writeSafely } from '../files/safe.ts';
 import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { adoptContext, loadContext } from '../store/added-context.ts';

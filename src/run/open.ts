@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
-import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
 import { holdSettings } from '../git/call/settings.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { longestText, readSafely, readRegular, writeSafely } from '../files/own.ts';
+import { longestText, readSafely, writeSafely } from '../files/safe.ts';
+import { readRegular } from '../files/regular.ts';
 import { filesNamedBy } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';

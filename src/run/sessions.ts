@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createFolder } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';

@@ -1,5 +1,5 @@
 import { systemProblem } from '../errors.ts';
-import { createFolder } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { userFolder } from '../files/home.ts';
-import { createFolder, entriesOf, readSafely, removeSafely, replaceSafely } from '../files/own.ts';
+import { createFolder, entriesOf } from '../files/folders.ts';
+import { readSafely, removeSafely, replaceSafely } from '../files/safe.ts';
 import { systemProblem } from '../errors.ts';
 import { processStart } from '../process/start-time.ts';
 import { count, listOf, object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';

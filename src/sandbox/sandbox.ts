@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
-import { createFolder } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
 import { distrust, trustedPath, untrustedAround } from '../git/call/program.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
 import { tagVariable } from '../process/tree.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
-import { openSafely, removeSafely, writeAll } from '../files/own.ts';
+import { openSafely, removeSafely, writeAll } from '../files/safe.ts';
 import { object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
 import { type Project, ralphFolder } from './project.ts';
 import { loopOwner } from './state.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openSafely } from '../files/own.ts';
+import { openSafely } from '../files/safe.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { atPath } from '../errors.ts';
-import { openSafely, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/safe.ts';
 import { statsOf } from '../files/read.ts';
 import { parseJsonText } from '../text/json.ts';
 import type { IterationRecord } from '../ralph/events.ts';

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
 import { systemProblem, UserError } from '../errors.ts';
-import { openSafely, writeAll } from '../files/own.ts';
+import { openSafely, writeAll } from '../files/safe.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isObject, parseJson } from '../text/shape.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { writeSafely } from '../files/own.ts';
+import { writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from './project.ts';
 import { object, oneOf, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';

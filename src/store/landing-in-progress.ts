@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { createFolder, removeSafely, writeSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
 

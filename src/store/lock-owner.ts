@@ -1,6 +1,6 @@
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { readSafely } from '../files/own.ts';
+import { readSafely } from '../files/safe.ts';
 import { parseJsonText } from '../text/json.ts';
 import { processStart } from '../process/start-time.ts';
 import { count, matching, object, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';

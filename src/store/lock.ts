@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
-import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/own.ts';
+import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/safe.ts';
 import { processStart } from '../process/start-time.ts';
 import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
 

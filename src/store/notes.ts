@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { createFolder, removeSafely, replaceSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { removeSafely, replaceSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { isKnown } from './user-record.ts';
 

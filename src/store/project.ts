@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { userError } from '../errors.ts';
-import { isOurs } from '../files/own.ts';
+import { isOurs } from '../files/checks.ts';
 
 /** A folder with a `.spool` in it. Agents are started there, not in the subfolder where the command was typed. */
 export interface Project {

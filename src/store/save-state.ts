@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { linkSafely, renameSafely, replaceSafely } from '../files/own.ts';
+import { linkSafely, renameSafely, replaceSafely } from '../files/safe.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
 import { startFile, stateFile } from './state.ts';

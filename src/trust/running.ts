@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, posix } from 'node:path';
-import { entriesOf } from '../files/own.ts';
+import { entriesOf } from '../files/folders.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';

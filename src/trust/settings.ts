@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
-import { readRegular } from '../files/own.ts';
+import { readRegular } from '../files/regular.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { filesAt } from '../guard/goal.ts';

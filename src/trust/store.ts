@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
-import { createFolder, readSafely, replaceSafely } from '../files/own.ts';
+import { createFolder } from '../files/folders.ts';
+import { readSafely, replaceSafely } from '../files/safe.ts';
 import { ownerOf, type Project } from '../store/project.ts';
 import { acquireLock } from '../store/lock.ts';
 import {

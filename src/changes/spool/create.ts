@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
-import { createFolder, writeSafely } from '../../files/own.ts';
+import { createFolder } from '../../files/folders.ts';
+import { writeSafely } from '../../files/safe.ts';
 import { type Project, stateFolder } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { acquireLock, type Lock } from '../../store/lock.ts';

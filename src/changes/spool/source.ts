@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../../errors.ts';
-import { createFolder, filesBelow, renameSafely } from '../../files/own.ts';
+import { createFolder, filesBelow } from '../../files/folders.ts';
+import { renameSafely } from '../../files/safe.ts';
 import { folderNames, statsOf } from '../../files/read.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
 import { moduleOf } from './ids.ts';

@@ -9,7 +9,7 @@ import {
   readConfigText,
 } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
-import { replaceSafely } from '../../files/own.ts';
+import { replaceSafely } from '../../files/safe.ts';
 import { findHarness } from '../../harness/registry.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { resolveChange } from '../../changes/sources.ts';

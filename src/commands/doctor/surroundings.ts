@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemProblem } from '../../errors.ts';
-import { removeSafely, writeSafely } from '../../files/own.ts';
+import { removeSafely, writeSafely } from '../../files/safe.ts';
 import { whyBlocked } from '../../git/call/blocked.ts';
 import { git } from '../../git/call/git.ts';
 import { type Project, stateFolder } from '../../store/project.ts';

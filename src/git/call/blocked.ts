@@ -3,7 +3,9 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
-import { entriesOf, longestText, readRegular } from '../../files/own.ts';
+import { entriesOf } from '../../files/folders.ts';
+import { longestText } from '../../files/safe.ts';
+import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { visible } from '../../text/visible.ts';
 

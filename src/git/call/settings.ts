@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readRegular } from '../../files/own.ts';
+import { readRegular } from '../../files/regular.ts';
 import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from '../snapshot/outside-rules.ts';

@@ -1,4 +1,4 @@
-import { removeSafely } from '../../files/own.ts';
+import { removeSafely } from '../../files/safe.ts';
 import { addAll } from './add.ts';
 import { fileAt, git, toUtf8 } from '../call/git.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readRegular } from '../../files/own.ts';
+import { readRegular } from '../../files/regular.ts';
 import { git } from '../call/git.ts';
 import type { WorkTree } from '../work-tree.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readRegular } from '../../files/own.ts';
+import { readRegular } from '../../files/regular.ts';
 import { dirname } from 'node:path';
 import type { FileDiff } from '../diff.ts';
 import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt } from '../call/git.ts';

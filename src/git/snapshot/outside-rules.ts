@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { longestText, readRegular } from '../../files/own.ts';
+import { longestText } from '../../files/safe.ts';
+import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
 import { git, toUtf8 } from '../call/git.ts';
 import { fingerprint, type WorkTree } from '../work-tree.ts';

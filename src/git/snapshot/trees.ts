@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { removeSafely } from '../../files/own.ts';
+import { removeSafely } from '../../files/safe.ts';
 import { join } from 'node:path';
 import type { Redactor } from '../../secrets/redact.ts';
 import { addAll } from './add.ts';

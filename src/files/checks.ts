@@ -1,0 +1,100 @@
+import { constants, lstatSync, type Stats, statSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
+import { atPath, systemProblem, userError } from '../errors.ts';
+
+/*
+ * Which paths belong to Spool, and what has to be true of a file or folder before it is used.
+ */
+
+/** Missing on Windows, where creating a link needs a privilege that agents rarely have. */
+export const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+
+/** Folders that were checked from `.spool` down, with their identity at that time. */
+const checked = new Map<string, string>();
+
+/** Returns false if a folder below `.spool` does not exist. Throws if it or a parent is not a folder of the user. */
+export const checkFolder = (folder: string): boolean => {
+  if (isOutside(folder)) return true;
+  const identity = identityOf(folder);
+  if (identity === null && lstatSync(folder, { throwIfNoEntry: false }) === undefined && isBelow(dirname(folder))) {
+    checkFolder(dirname(folder));
+    return false;
+  }
+  if (isChecked(folder, identity)) return true;
+  for (const part of partsOf(folder)) {
+    const stats = lstatSync(part, { throwIfNoEntry: false });
+    if (stats === undefined) return false;
+    checkOneFolder(part, stats);
+  }
+  if (identity !== null) checked.set(folder, identity);
+  return identity !== null;
+};
+
+export const isChecked = (folder: string, identity: string | null): boolean =>
+  identity !== null && checked.get(folder) === identity;
+
+export const identityOf = (folder: string): string | null => {
+  try {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    return stats ? `${stats.dev}/${stats.ino}` : null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(folder, 'is a symbolic link');
+    return atPath(folder)(error);
+  }
+};
+
+export const checkOneFolder = (path: string, stats: Stats): void => {
+  if (stats.isSymbolicLink()) throw unsafe(path, 'is a symbolic link');
+  if (!stats.isDirectory()) throw userError('io', path, systemProblem({ code: 'ENOTDIR' }));
+  if (!isOurs(stats)) throw unsafe(path, `belongs to another user (${stats.uid})`);
+};
+
+/**
+ * Returns the paths from the first `.spool` down; empty for a path outside of `.spool`. The contents of a worktree are the
+ * user's code, which may contain links, except for a `.spool` there.
+ */
+export const partsOf = (path: string): string[] => {
+  const names = path.split(sep);
+  const [first, last] = [names.indexOf('.spool'), names.lastIndexOf('.spool')];
+  if (first === -1) return [];
+  if (names.includes('..', first)) throw unsafe(path, 'has ".." in it');
+  const end = names[last + 1] === 'worktrees' ? last + 3 : names.length;
+  return names.slice(first, end).map((_, index) => names.slice(0, first + index + 1).join(sep));
+};
+
+const spoolFolder = `${sep}.spool${sep}`;
+const worktrees = `worktrees${sep}`;
+
+/** Whether a file belongs to Spool, rather than to the user's code in a worktree. */
+export const isBelow = (path: string): boolean => {
+  const start = `${path}${sep}`.lastIndexOf(spoolFolder);
+  if (start === -1) return false;
+  const below = start + spoolFolder.length;
+  return !path.startsWith(worktrees, below) || !path.includes(sep, below + worktrees.length);
+};
+
+/** The state, and files outside of projects, are private to the user. */
+export const isPrivate = (path: string): boolean => path.includes(`${spoolFolder}.state`) || isOutside(path);
+
+export const isOutside = (path: string): boolean => !`${path}${sep}`.includes(spoolFolder);
+
+export const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
+const uidOfProcess = process.getuid?.();
+
+/** Files of root are accepted, as root can do anything anyway, and with sudo those of the original user. */
+export const isOurs = ({ uid }: Pick<Stats, 'uid'>): boolean => {
+  if (uidOfProcess === undefined || uid === uidOfProcess || uid === 0) return true;
+  const others = [process.env.SPOOL_OWNER, uidOfProcess === 0 ? process.env.SUDO_UID : undefined];
+  return others.some((other) => other !== undefined && other === String(uid));
+};
+
+export const unsafe = (path: string, why: string) => userError('unsafe-file', path, why);
+
+export const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** The modes of new files and folders. */
+export const modeOfFile = (path: string): number => (isPrivate(path) ? 0o600 : 0o666);
+export const modeOfFolder = (path: string): number => (isPrivate(path) ? 0o700 : 0o777);

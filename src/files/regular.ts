@@ -1,0 +1,28 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { isMissing, O_NONBLOCK } from './checks.ts';
+
+/**
+ * Reads a file of the user or of git, from a byte offset. Returns null if it does not exist, is not a regular file, or is
+ * larger than `limit`. Follows links.
+ */
+export const readRegular = (path: string | Buffer, { from = 0, limit = Infinity } = {}): Buffer | null => {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENXIO') return null;
+    throw error;
+  }
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size - from > limit) return null;
+    return from === 0 ? readFileSync(file) : readFrom(file, from, Math.max(stats.size - from, 0));
+  } finally {
+    closeSync(file);
+  }
+};
+
+const readFrom = (file: number, from: number, size: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(size);
+  return bytes.subarray(0, readSync(file, bytes, 0, size, from));
+};

@@ -1,0 +1,190 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { atPath, userError } from '../errors.ts';
+import {
+  checkFolder,
+  isBelow,
+  isLink,
+  isMissing,
+  isOurs,
+  isPrivate,
+  modeOfFile,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  unsafe,
+} from './checks.ts';
+
+/*
+ * Safe access to files below `.spool`, where agents and clones can write too. Links below `.spool` are not followed. Only
+ * regular files are read, and only files of the user without a second hard link are written. No call blocks on a pipe or
+ * device. A lint rule prevents other modules from accessing such files directly.
+ */
+
+const { O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND } = constants;
+
+/** Maximum size of a file that is read; real texts are much shorter. */
+export const longestText = 16 * 1024 * 1024;
+
+export type Access = 'read' | 'write' | 'append' | 'update' | 'create';
+
+const flagsFor: Readonly<Record<Access, number>> = {
+  read: O_RDONLY,
+  write: O_WRONLY | O_CREAT,
+  append: O_RDWR | O_CREAT | O_APPEND,
+  update: O_RDWR | O_CREAT,
+  create: O_WRONLY | O_CREAT | O_EXCL,
+};
+
+/** Returns a file descriptor, without truncating the file. Throws like `openSync` if it is missing or not accessible. */
+export const openSafely = (path: string, access: Access): number => openWithSize(path, access).file;
+
+const openWithSize = (path: string, access: Access): { readonly file: number; readonly size: number } => {
+  checkFolder(dirname(path));
+  const file = open(path, access);
+  try {
+    const stats = fstatSync(file);
+    checkFile(path, stats, access);
+    return { file, size: stats.size };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+};
+
+const open = (path: string, access: Access): number => {
+  try {
+    return openSync(path, flagsFor[access] | O_NONBLOCK | (isBelow(path) ? O_NOFOLLOW : 0), modeOfFile(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ELOOP' || code === 'EMLINK') throw unsafe(path, 'is a symbolic link');
+    if (code === 'ENXIO') throw unsafe(path, 'is not a regular file');
+    throw error;
+  }
+};
+
+const checkFile = (path: string, stats: Stats, access: Access): void => {
+  if (stats.isDirectory())
+    throw Object.assign(new Error('EISDIR: illegal operation on a directory'), {
+      code: 'EISDIR',
+      syscall: 'read',
+      path,
+    });
+  if (!stats.isFile()) throw unsafe(path, 'is not a regular file');
+  if (O_NOFOLLOW === 0 && isBelow(path) && isLink(path)) throw unsafe(path, 'is a symbolic link');
+  if (isPrivate(path) && !isOurs(stats)) throw unsafe(path, `belongs to another user (${stats.uid})`);
+  if (access !== 'read' && stats.nlink > 1) throw unsafe(path, 'has a second name elsewhere (a hard link)');
+};
+
+/** Returns the contents of a file; null if it does not exist. Throws if it is larger than `limit`. */
+export const readSafely = (path: string, limit = longestText): Buffer | null => {
+  let opened: { readonly file: number; readonly size: number };
+  try {
+    // A stat is much faster than an exception.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path))) return null;
+    opened = openWithSize(path, 'read');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    return atPath(path)(error);
+  }
+  try {
+    if (opened.size > limit) throw userError('too-large', path, limit);
+    return readUpTo(opened.file, opened.size);
+  } finally {
+    closeSync(opened.file);
+  }
+};
+
+/** Unlike `readFileSync`, does not stat the file again. */
+const readUpTo = (file: number, size: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < size; length += read)
+    read = readSync(file, bytes, length, size - length, null);
+  return bytes.subarray(0, length);
+};
+
+/** Reads an open file to its end. */
+export const readAll = (file: number): Buffer => readFileSync(file);
+
+/** Writes all data at the current position of an open file. */
+export const writeAll = (file: number, data: string | Uint8Array): void => writeFileSync(file, data);
+
+/** Writes a file, replacing its contents. */
+export const writeSafely = (path: string, data: string | Uint8Array, access: 'write' | 'create' = 'write'): void => {
+  const file = openSafely(path, access);
+  try {
+    ftruncateSync(file);
+    writeFileSync(file, data);
+  } catch (error) {
+    atPath(path)(error);
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** Replaces a file atomically: a reader, or a crash, sees the old or the new file. The old one may be anything. */
+export const replaceSafely = (path: string, data: string | Uint8Array): void => {
+  const draft = `${path}.${crypto.randomUUID()}`;
+  const file = openSafely(draft, 'create');
+  try {
+    writeFileSync(file, data);
+    copyMode(file, path);
+    fsyncSync(file);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    atPath(path)(error);
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** Preserves the mode of a file of the user. */
+const copyMode = (file: number, path: string): void => {
+  const before = isPrivate(path) ? undefined : lstatSync(path, { throwIfNoEntry: false });
+  if (before?.isFile()) fchmodSync(file, before.mode & 0o777);
+};
+
+export const renameSafely = (from: string, to: string): void => {
+  checkFolder(dirname(from));
+  checkFolder(dirname(to));
+  renameSync(from, to);
+};
+
+/** Creates a hard link; throws EEXIST if the target exists. */
+export const linkSafely = (from: string, to: string): void => {
+  checkFolder(dirname(from));
+  checkFolder(dirname(to));
+  linkSync(from, to);
+};
+
+/** Updates the modification time. */
+export const touchSafely = (path: string): void => {
+  checkFolder(dirname(path));
+  if (isLink(path)) throw unsafe(path, 'is a symbolic link');
+  const now = new Date();
+  utimesSync(path, now, now);
+};
+
+/** Deletes a file, or a folder recursively, without following links. */
+export const removeSafely = (path: string): void => {
+  checkFolder(dirname(path));
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+};
