@@ -9,9 +9,9 @@ import { copy, statsOf } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { planningPaths } from './planning-paths.ts';
 import { changeOf, isTasksFile, planningFolders } from './sources.ts';
-import { ralphFolder } from '../store/state.ts';
 import { makeRalphFolder } from '../store/folders.ts';
 import { mergeTasks } from './task-merge.ts';
+import { copiesFolder } from '../store/paths.ts';
 
 /**
  * A run in a worktree has a copy of the change, its module and the config file. The user edits the project's version:
@@ -202,7 +202,6 @@ const mergeTaskFiles = async ({
 
 const isSame = (a: Bytes, b: Bytes): boolean => (a === null || b === null ? a === b : a.equals(b));
 
-const copiesFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'copies');
 const baseFolder = (project: Project, change: string) => join(copiesFolder(project, change), 'base');
 const workFolder = (project: Project, change: string) => join(copiesFolder(project, change), 'work');
 const tipFile = (project: Project, change: string) => join(copiesFolder(project, change), 'tip');

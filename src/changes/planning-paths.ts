@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { configPath, type Project } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
 import { changeOf, planningFolders } from './sources.ts';
+import { configPath } from '../store/paths.ts';
 
 /** Existing paths of the change, its module and the config file, relative to the project. They may not be committed yet. */
 export const planningPaths = (project: Project, change: string): string[] =>

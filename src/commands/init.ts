@@ -3,9 +3,10 @@ import { join, relative } from 'node:path';
 import { planningFoldersOf } from '../changes/spool/create.ts';
 import { createFolder } from '../files/folders.ts';
 import { writeSafely } from '../files/safe.ts';
-import { configFile, isOwnProject, lookForProject, type Project, stateFolder } from '../store/project.ts';
+import { isOwnProject, lookForProject, type Project } from '../store/project.ts';
 import { hideStateFromGit } from '../store/folders.ts';
 import type { Invocation } from './command.ts';
+import { configFile, stateFolder } from '../store/paths.ts';
 
 /** Creates what is missing and does not touch existing files. */
 export const run = async ({ cwd, terminal }: Invocation): Promise<number> => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { removeSafely } from '../files/safe.ts';
 import { parseValue, expects } from '../config/values.ts';
@@ -6,15 +5,16 @@ import { whyBlocked } from '../git/call/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { folderNames } from '../files/read.ts';
-import { findProject, type Project, stateFolder } from '../store/project.ts';
+import { findProject, type Project } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';
 import { userRecordFolder } from '../store/user-record.ts';
-import { loopOwner, ralphFolder } from '../store/state.ts';
+import { loopOwner } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
 import type { Invocation } from './command.ts';
 import { confirmOn } from './consent.ts';
+import { allRunsFolder, runsFolder, runFolder } from '../store/paths.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const keep = parseKeep(rawFlags.keep ?? '3');
@@ -55,13 +55,13 @@ interface OldRuns {
 
 /** Includes changes that are archived or deleted. Skips changes with a running loop. */
 const findOldRuns = async (project: Project, tree: WorkTree | null, keep: number): Promise<OldRuns[]> => {
-  const changes = await folderNames(join(stateFolder(project), 'ralph'));
+  const changes = await folderNames(allRunsFolder(project));
   const all = await Promise.all(
     changes.map(async (change) => {
       if (loopOwner(project, change)) return { change, runs: [], checkpoints: [] };
       const checkpoints = tree ? await listCheckpoints(tree, change) : [];
       // Checkpoints of other runs belong to another folder of the same repository.
-      const runs = folderNames(join(ralphFolder(project, change), 'runs')).filter((name) => runId.test(name));
+      const runs = folderNames(runsFolder(project, change)).filter((name) => runId.test(name));
       const old = new Set(runs.slice(0, Math.max(0, runs.length - keep)));
       return { change, runs: [...old], checkpoints: checkpoints.filter(({ run: id }) => old.has(id)) };
     }),
@@ -83,7 +83,7 @@ const deleteRuns = async (
     throw userError('no-git', tree.root, `git failed to delete the checkpoints of ${change}, so its runs were kept`);
   const record = userRecordFolder(project, change, env);
   for (const id of runs) {
-    removeSafely(join(ralphFolder(project, change), 'runs', id));
+    removeSafely(runFolder(project, change, id));
     dropNotes({ run: id, record });
   }
 };

@@ -8,7 +8,6 @@ import { missingFromCheckpoints } from '../git/missing-files.ts';
 import { inTheWay, planRewind, reasons, rewind, type RewindPlan } from '../git/rewind.ts';
 import { snapshotTree } from '../git/snapshot/trees.ts';
 import { openNotes } from '../store/notes.ts';
-import { runFolder } from '../store/state.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { pluralise, oneLine, someOf } from '../text/format.ts';
@@ -18,6 +17,7 @@ import type { Invocation } from './command.ts';
 import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/saved-checkpoints.ts';
 import { checkpointsFor } from './checkpoints.ts';
+import { runFolder } from '../store/paths.ts';
 
 /** How many files are listed. */
 const maxListed = 20;

@@ -19,7 +19,8 @@ import type { Harness } from '../harness/harness.ts';
 import { parseJsonText } from '../text/json.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
 import { readIfThere } from '../files/read.ts';
-import { configFile, type Project } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
+import { configFile } from '../store/paths.ts';
 
 /** Flags as they were typed: text for those with a value, a list for repeatable ones, true or false for boolean ones. */
 export type RawFlags = Readonly<Record<string, string | boolean | readonly string[]>>;

@@ -8,11 +8,12 @@ import { taskTitles } from '../changes/tasks.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { entriesOf } from '../files/folders.ts';
 import { readSafely } from '../files/safe.ts';
-import { configPath, type Project } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
 import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
+import { configPath } from '../store/paths.ts';
 
 /** Hashes by key: a path relative to the root, or a part of that file. null if it does not exist. */
 export type Hashes = Readonly<Record<string, string | null>>;

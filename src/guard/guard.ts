@@ -1,11 +1,11 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs';
-import { join } from 'node:path';
 import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
 import { parseJson } from '../text/shape.ts';
 import { missingTasks } from '../changes/tasks.ts';
+import { guardFile, acceptedFile } from '../store/paths.ts';
 
 export interface GuardRequest extends GoalRequest {
   /** Where the expected goal is saved between processes. */
@@ -64,9 +64,6 @@ interface Memory {
 
 /** The goal that a user has accepted. */
 type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
-
-const guardFile = (folder: string) => join(folder, 'guard.json');
-const acceptedFile = (folder: string) => join(folder, 'accepted.json');
 
 /** The next guard expects the goal that it finds. */
 export const forgetGoal = (folder: string): void => {

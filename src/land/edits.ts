@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { blobAt, dirtyPaths, stagedAmong, topOf } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { baseOf, bytesOf, filesAmong, type Merged, mergeCopies, savedCopy } from '../changes/copies.ts';
-import { worktreePath } from '../store/project.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import type { Landing } from './landing.ts';
+import { worktreePath } from '../store/paths.ts';
 
 /** The project's own copy of the change, when the branch lands in the project's folder. */
 export interface Edits {

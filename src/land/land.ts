@@ -21,7 +21,6 @@ import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
 import { dropFromContext } from '../store/added-context.ts';
-import { stagingWorktree, worktreePath } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase, userRecordFolder } from '../store/user-record.ts';
@@ -36,6 +35,7 @@ import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, recoverDisplaced } from './recover.ts';
 import { isConflictNote, rehearse } from './rehearse.ts';
+import { worktreePath, stagingWorktree } from '../store/paths.ts';
 
 /**
  * Rebases the branch of a change onto its base, verifies it, and fast-forwards the base. Returns a line that describes

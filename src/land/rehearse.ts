@@ -9,7 +9,6 @@ import { allowedEnvironment } from '../process/scope.ts';
 import { addContext, dropFromContext, loadContext } from '../store/added-context.ts';
 import { mergeCopies } from '../changes/copies.ts';
 import { changeOf } from '../changes/sources.ts';
-import { ralphFolder } from '../store/state.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
@@ -20,6 +19,7 @@ import { provision } from '../run/workspace.ts';
 import { openSandboxFor } from '../run/sandbox.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
 import type { Landing } from './landing.ts';
+import { landLog } from '../store/paths.ts';
 
 /** Rebases and verifies the branch in the staging worktree. Returns the commit to which the base can be moved. */
 export const rehearse = async (landing: Landing): Promise<string> => {
@@ -96,7 +96,7 @@ const verify = async (landing: Landing): Promise<void> => {
   const { options, commands, sandbox: isSandboxed, checkIn } = landing.settings;
   if (commands.length === 0) return;
   makeRalphFolder(project, change);
-  const logFile = join(ralphFolder(project, change), 'land.log');
+  const logFile = landLog(project, change);
   const log = relative(project.root, logFile);
   const family = tagForPath(staging);
   const root = join(staging, prefix);

@@ -12,6 +12,7 @@ import type { PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';
 import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
+import { userPromptFile } from '../store/paths.ts';
 
 export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<Assignment> => {
   const change = changeOf(project, id);
@@ -27,7 +28,7 @@ export const readTask = async ({ project, change: id, prompt }: RunSpec): Promis
 
 /** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
 export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
-  const file = join(folder, 'user-prompt.md');
+  const file = userPromptFile(folder);
   if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
   writeSafely(file, userPrompt);
   return userPrompt;

@@ -9,11 +9,12 @@ import {
   recordedGate,
   userRecordFolder,
 } from '../store/user-record.ts';
-import { loopOwner, ralphFolder, readRun } from '../store/state.ts';
+import { loopOwner, readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
+import { ralphFolder } from '../store/paths.ts';
 
 /**
  * An interrupted run is resumed with the gate, the agents and the workspace in its state.json, so Spool must have written

@@ -60,9 +60,6 @@ export interface RunContext {
   readonly batch: Batch | null;
 }
 
-/** Returns a file name such as `0007.log`. */
-export const iterationFile = (iteration: number, ending: string) => `${String(iteration).padStart(4, '0')}.${ending}`;
-
 /** Creates the folders and the lock again if an agent or a verify command has deleted them. */
 export const ensureRunState = ({
   project,

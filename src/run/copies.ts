@@ -2,12 +2,13 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { changedAmong } from '../git/branches.ts';
 import { type Copies, noCopies, openCopies, type Synced } from '../changes/copies.ts';
-import { configPath, type Project } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
 import type { Guard } from '../guard/guard.ts';
 import type { Emit, Workspace } from '../ralph/events.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
 import type { Ledger } from './ledger.ts';
+import { configPath } from '../store/paths.ts';
 
 export interface WorkspaceCopiesRequest {
   readonly project: Project;

@@ -1,5 +1,4 @@
 import { gitDirOf } from '../git/work-tree.ts';
-import { stateFolder } from '../store/project.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
 import { usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -13,6 +12,7 @@ import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.t
 import type { RunServices } from './services.ts';
 import { checkTask, readTask } from './assignment.ts';
 import { withNewUntil } from './until.ts';
+import { stateFolder } from '../store/paths.ts';
 
 /** A run that was checked without the lock. */
 export interface DraftRun extends CheckedSpec {

@@ -1,4 +1,4 @@
-import { journalFile, openJournal } from '../store/journal.ts';
+import { openJournal } from '../store/journal.ts';
 import type { Project } from '../store/project.ts';
 import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
@@ -7,6 +7,7 @@ import { initialView, reduceView } from '../ralph/reduce-view.ts';
 import { createRemembering, type Redactor } from '../secrets/redact.ts';
 import type { OnRunEvent } from '../ralph/view.ts';
 import type { Planned } from './plan.ts';
+import { journalFile } from '../store/paths.ts';
 
 export interface Emitter {
   readonly emit: Emit;

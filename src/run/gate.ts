@@ -9,8 +9,9 @@ import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
 import { passes } from '../ralph/gate-result.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { gitCeilingEnv, iterationFile, ensureRunState, type RunContext } from './context.ts';
+import { gitCeilingEnv, ensureRunState, type RunContext } from './context.ts';
 import { type RestoreContext, restoreInstructions } from './restore-instructions.ts';
+import { iterationFileName } from '../store/paths.ts';
 
 type GateContext = RestoreContext & Pick<RunContext, 'project' | 'lock' | 'emit' | 'copies'> & CommandContext;
 
@@ -115,7 +116,9 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded }: Ve
   };
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
-    runs.push(await runWithRetry(context, command, { name: iterationFile(iteration, `verify-${index + 1}`), mayRun }));
+    runs.push(
+      await runWithRetry(context, command, { name: iterationFileName(iteration, `verify-${index + 1}`), mayRun }),
+    );
   }
   return { runs, meanwhile };
 };

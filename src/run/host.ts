@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { renameSafely, writeSafely } from '../files/safe.ts';
 import { changeOf } from '../changes/sources.ts';
@@ -12,9 +11,10 @@ import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { createTaskReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
-import { iterationFile, ensureRunState, type RunContext } from './context.ts';
+import { ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
 import { createWorkTracker } from './track-work.ts';
+import { iterationPrompt, iterationLog } from '../store/paths.ts';
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -91,7 +91,7 @@ const createPrompt = (context: RunContext): LoopHost['prompt'] => {
       contextContent: await readContext(),
       lastResult: describeResult(last, view()),
     });
-    writeSafely(moveEarlier(promptFile(folder, iteration)), prompt, 'create');
+    writeSafely(moveEarlier(iterationPrompt(folder, iteration)), prompt, 'create');
     return prompt;
   };
 };
@@ -128,9 +128,9 @@ const runHarness =
     const title = `ralph ${change} ${run} #${iteration}`;
     const ended = await sessions.of(findHarness(agent.harness)).prompt(
       {
-        job: { model: agent.model, allowAll, prompt, promptFile: promptFile(folder, iteration), title },
+        job: { model: agent.model, allowAll, prompt, promptFile: iterationPrompt(folder, iteration), title },
         tag: `${run}/${iteration}`,
-        logFile: moveEarlier(join(folder, iterationFile(iteration, 'log'))),
+        logFile: moveEarlier(iterationLog(folder, iteration)),
         deadlines,
       },
       { onEvent: see, drained: () => reporter.drained(stopSignals.stop) },
@@ -138,8 +138,6 @@ const runHarness =
     ensureRunState(context);
     return ended;
   };
-
-const promptFile = (folder: string, iteration: number) => join(folder, iterationFile(iteration, 'prompt.md'));
 
 /** Renames the file of an interrupted iteration with the same number to `0007.log.1`. Returns `file`. */
 const moveEarlier = (file: string): string => {

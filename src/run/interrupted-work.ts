@@ -1,5 +1,5 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
 import { findErrorLine } from '../git/commit.ts';
@@ -9,8 +9,9 @@ import type { WorkTree } from '../git/work-tree.ts';
 import { lastRecords } from '../store/history.ts';
 import { oneLine, someOf } from '../text/format.ts';
 import { isNewNested } from './commit-work.ts';
-import { iterationFile, type RunContext } from './context.ts';
+import { type RunContext } from './context.ts';
 import type { Ledger } from './ledger.ts';
+import { iterationLog } from '../store/paths.ts';
 
 /**
  * Restores and announces the uncommitted work from before an interruption: from the ledger, or from the history if the
@@ -88,7 +89,7 @@ const findLeftBehind = async (
   const began = (before && (await treeOf(tree, before.commit))) ?? last;
   const changes = began === now ? [] : ((await diffTrees(tree, [began, now], { renames: false })) ?? []);
   const names = changes.filter(({ nested }) => !nested).map(({ name }) => name);
-  const log = statSync(join(folder, iterationFile(plan.firstIteration, 'log')), { throwIfNoEntry: false });
+  const log = statSync(iterationLog(folder, plan.firstIteration), { throwIfNoEntry: false });
   const isOwn = (name: string) => log !== undefined && statsNear(tree.root, name).ctimeMs <= log.mtimeMs;
   return { own: names.filter(isOwn), unsure: names.filter((name) => !isOwn(name)) };
 };

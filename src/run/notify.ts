@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
 import { outsideEnvironment } from '../git/call/program.ts';
 import { runShell } from '../process/shell.ts';
@@ -8,6 +7,7 @@ import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
 import { changedRunning, isWrittenSince, type Running, runningOf } from '../trust/running.ts';
 import type { RunContext } from './context.ts';
+import { notifyLog } from '../store/paths.ts';
 
 const longestMs = 30_000;
 
@@ -56,7 +56,7 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
       SPOOL_DETAIL: view.detail ?? '',
     },
     tag: `${plan.run}/notify`,
-    logFile: existsSync(folder) ? join(folder, 'notify.log') : null,
+    logFile: existsSync(folder) ? notifyLog(folder) : null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
     // Runs even after Ctrl-C, unless it is pressed twice.
@@ -65,7 +65,7 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
-  reporter.warn(`spool: the --notify command failed (${why}); see ${join(folder, 'notify.log')}`);
+  reporter.warn(`spool: the --notify command failed (${why}); see ${notifyLog(folder)}`);
 };
 
 const whyRefused = (command: string, { project, plan, trusted, view, before, sinceMs }: Notifying): string | null => {

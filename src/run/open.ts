@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { holdSettings } from '../git/call/settings.ts';
@@ -33,6 +33,7 @@ import { createSessions } from './sessions.ts';
 import { savePrompt } from './assignment.ts';
 import { commitsSince, lastActivityOf } from './unsettled.ts';
 import { openWorkspace } from './workspace.ts';
+import { workspaceFile } from '../store/paths.ts';
 
 export interface OpenedRun {
   readonly context: RunContext;
@@ -101,7 +102,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   );
   const workspace = await opening.catch(deadline.rethrow);
   const work = { root: workspace.root };
-  writeSafely(join(folder, 'workspace'), `${workspace.root}\n`);
+  writeSafely(workspaceFile(folder), `${workspace.root}\n`);
   const tree = await openWorkTree({ work, env }, emit);
   if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
   createFolder(record);

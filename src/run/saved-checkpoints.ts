@@ -11,9 +11,9 @@ import {
   userRecordFolder,
 } from '../store/user-record.ts';
 import { isWorkspaceOf, type Project } from '../store/project.ts';
-import { ralphFolder, runFolder } from '../store/state.ts';
 import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
 import { folderNames, readIfThere } from '../files/read.ts';
+import { runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
 
 /** A run of a change, with its checkpoints. */
 export interface RunCheckpoints {
@@ -50,7 +50,7 @@ export const findCheckpoints = async ({
   const home = await openTree(project, project.root, env);
   const all = await listCheckpoints(home, change);
   // Ignores runs of the same change in another folder of the repository.
-  const ours = new Set(folderNames(join(ralphFolder(project, change), 'runs')));
+  const ours = new Set(folderNames(runsFolder(project, change)));
   const runs = [...new Set(all.map(({ run }) => run))].filter((run) => ours.has(run)).toSorted();
   const folder = userRecordFolder(project, change, env);
   const isOwn = (id: string) => isKnown(folder, { run: id });
@@ -111,7 +111,7 @@ interface LocatedRun {
 const workspaceOf = async ({ project, change, run, folder }: LocatedRun): Promise<string | null> => {
   const folderOfRun = runFolder(project, change, run);
   // Version 1 called the file `place`.
-  const file = [join(folderOfRun, 'workspace'), join(folderOfRun, 'place')].find((path) => existsSync(path)) ?? null;
+  const file = [workspaceFile(folderOfRun), join(folderOfRun, 'place')].find((path) => existsSync(path)) ?? null;
   const written = file === null ? null : ((await readIfThere(file))?.trim() ?? null);
   const recorded = recordedWorkspace(folder, run);
   const refuse = (problem: string) => userError('bad-state', relative(project.root, file ?? folderOfRun), problem);

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentSession, AgentSessions, OpenSession } from '../harness/session.ts';
 import { allowedEnvironment } from '../process/scope.ts';
-import { ralphFolder } from '../store/state.ts';
 import { gitCeilingEnv, type RunContext } from './context.ts';
+import { agentDataFolder } from '../store/paths.ts';
 
 type SessionContext = Pick<
   RunContext,
@@ -48,7 +47,7 @@ export const createSessions = (context: SessionContext, openSession: OpenSession
 
 /** Returns a separate data folder, for agents that would otherwise lock each other out of a shared database. */
 const dataFolder = ({ project, plan }: SessionContext): string => {
-  const folder = join(ralphFolder(project, plan.change), 'agent');
+  const folder = agentDataFolder(project, plan.change);
   createFolder(folder);
   return folder;
 };

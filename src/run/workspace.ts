@@ -25,7 +25,7 @@ import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { createCopy, restoreCopy, saveCopy, savedCopy } from '../changes/copies.ts';
 import { copy } from '../files/read.ts';
-import { type Project, worktreePath } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
@@ -47,6 +47,7 @@ import {
 } from './provisioned-worktree.ts';
 import type { RunSpec } from './spec.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
+import { worktreePath, setupLog } from '../store/paths.ts';
 
 export interface WorkspaceRequest extends Pick<RunSpec, 'project' | 'change' | 'options'> {
   readonly env: NodeJS.ProcessEnv;
@@ -157,7 +158,7 @@ const prepare = async (request: WorkspaceRequest, { worktree, root, branch, isNe
   const isUntouched = savedCopy(project, change, tip) === null && (await commitsBeyondBase(project.root, branch)) === 0;
   if (isNew || isUntouched) createCopy(copied);
   else restoreCopy(copied, tip);
-  const logFile = join(folder, 'setup.log');
+  const logFile = setupLog(folder);
   const family = tagForPath(worktree);
   const outcome = await provision({ ...request, env: allowedEnvironment(request.env), root, logFile, family });
   if (outcome === 'interrupted')

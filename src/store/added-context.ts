@@ -1,13 +1,13 @@
 import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { userError } from '../errors.ts';
 import { isTracked } from '../git/work-tree.ts';
 import { createFolder } from '../files/folders.ts';
 import { openSafely, readAll, readSafely, replaceSafely, writeSafely } from '../files/safe.ts';
 import type { Project } from './project.ts';
-import { contextRecord, hasOtherRuns, userRecordFolder } from './user-record.ts';
-import { ralphFolder } from './state.ts';
+import { hasOtherRuns, userRecordFolder } from './user-record.ts';
 import { makeRalphFolder } from './folders.ts';
+import { contextFile, recordedContextFile } from './paths.ts';
 
 /** Names the change, and the environment that locates the user's state folder. */
 export interface ContextOf {
@@ -16,8 +16,8 @@ export interface ContextOf {
   readonly env: NodeJS.ProcessEnv;
 }
 
-const contextFile = ({ project, change }: ContextOf) => join(ralphFolder(project, change), 'context.txt');
-const recordFile = ({ project, change, env }: ContextOf) => contextRecord(userRecordFolder(project, change, env));
+const fileOf = ({ project, change }: ContextOf) => contextFile(project, change);
+const recordFile = ({ project, change, env }: ContextOf) => recordedContextFile(userRecordFolder(project, change, env));
 
 export interface Context {
   /** What people have added; null when they have added nothing. */
@@ -27,7 +27,7 @@ export interface Context {
 }
 
 export const loadContext = (of: ContextOf): Context => {
-  const [shown, text] = [textIn(contextFile(of)), textIn(recordFile(of))];
+  const [shown, text] = [textIn(fileOf(of)), textIn(recordFile(of))];
   return { text, isEdited: linesOf(shown) !== linesOf(text) };
 };
 
@@ -45,7 +45,7 @@ const linesOf = (text: string | null): string =>
 export const addContext = (of: ContextOf, text: string): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
-  for (const path of [recordFile(of), contextFile(of)]) append(path, text);
+  for (const path of [recordFile(of), fileOf(of)]) append(path, text);
 };
 
 const append = (path: string, text: string): void => {
@@ -61,7 +61,7 @@ const append = (path: string, text: string): void => {
 export const clearContext = (of: ContextOf): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
-  for (const path of [contextFile(of), recordFile(of)]) writeSafely(path, '');
+  for (const path of [fileOf(of), recordFile(of)]) writeSafely(path, '');
 };
 
 /**
@@ -70,9 +70,9 @@ export const clearContext = (of: ContextOf): void => {
  */
 export const adoptContext = async (of: ContextOf): Promise<void> => {
   if (textIn(recordFile(of)) !== null) return;
-  const text = textIn(contextFile(of)) ?? '';
+  const text = textIn(fileOf(of)) ?? '';
   const isPersons =
-    text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, contextFile(of))));
+    text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, fileOf(of))));
   createFolder(dirname(recordFile(of)));
   writeSafely(recordFile(of), isPersons ? text : '');
 };
@@ -81,13 +81,13 @@ export const adoptContext = async (of: ContextOf): Promise<void> => {
 export const acceptContext = (of: ContextOf): boolean => {
   if (!loadContext(of).isEdited) return false;
   createFolder(dirname(recordFile(of)));
-  replaceSafely(recordFile(of), textIn(contextFile(of)) ?? '');
+  replaceSafely(recordFile(of), textIn(fileOf(of)) ?? '');
   return true;
 };
 
 /** Removes lines by overwriting them with blanks, so that a concurrent addition is not lost. */
 export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolean): void => {
-  for (const path of [contextFile(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
+  for (const path of [fileOf(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
 };
 
 const blank = (path: string, isMeant: (line: string) => boolean): void => {

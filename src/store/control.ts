@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemProblem, UserError } from '../errors.ts';
 import { openSafely, removeSafely, writeAll } from '../files/safe.ts';
 import { object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
-import { type Project, ralphFolder } from './project.ts';
+import { type Project } from './project.ts';
 import { loopOwner } from './state.ts';
+import { controlFile } from './paths.ts';
 
 /*
  * Another process asks a run to stop, pause or resume through this file. Anyone who can write to the project can ask,
@@ -24,8 +24,6 @@ interface ControlRequest {
   readonly command: ControlCommand;
   readonly at: string;
 }
-
-const controlFile = (project: Project, change: string) => join(ralphFolder(project, change), 'control.jsonl');
 
 /** Asks the run of a change to do something. It does so within a second; nothing is waited for. */
 export const requestControl = (project: Project, change: string, command: ControlCommand): 'sent' | 'not-running' => {

@@ -7,8 +7,8 @@ import { createFolder, createPrivateFolder, entriesOf } from '../files/folders.t
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { processStart } from '../process/start-time.ts';
 import { hostName } from './lock-owner.ts';
-import { type Project, ralphFolder, stateFolder } from './project.ts';
-import { runFolder } from './state.ts';
+import { type Project } from './project.ts';
+import { worktreesFolder, stateFolder, ralphFolder, runFolder } from './paths.ts';
 
 /** Creates the folder, which only its owner can read, and hides the state from git. */
 export const makeRalphFolder = (project: Project, changeId: string): void => {
@@ -33,7 +33,7 @@ export const hideStateFromGit = (project: Project): boolean => {
 };
 
 export const hideWorktreesFromGit = (project: Project): void => {
-  const folder = join(project.root, '.spool', 'worktrees');
+  const folder = worktreesFolder(project);
   createFolder(folder);
   const ignore = join(folder, '.gitignore');
   if (!existsSync(ignore)) writeSafely(ignore, '*\n', 'create');

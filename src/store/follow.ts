@@ -6,9 +6,9 @@ import type { RunEvent } from '../ralph/events.ts';
 import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { parseJournalLine } from './event-format.ts';
-import { journalFile } from './journal.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
+import { journalFile } from './paths.ts';
 
 export interface FollowOptions {
   /** The run to follow; the current one, or the last one, when it is not given. */

@@ -1,15 +1,13 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
-import { join } from 'node:path';
 import { atPath } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { statsOf } from '../files/read.ts';
 import { parseJsonText } from '../text/json.ts';
 import type { IterationRecord } from '../ralph/events.ts';
-import { type Project, ralphFolder } from './project.ts';
+import { type Project } from './project.ts';
 import { parseRecord } from './formats.ts';
 import { upgradeRecord } from './upgrade.ts';
-
-const historyFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'history.jsonl');
+import { historyFile } from './paths.ts';
 
 /** The line is on the disk when this returns. A line that a crash has cut off is closed first, so that only that one is lost. */
 export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AgentEvent, RunEvent, Usage } from '../ralph/events.ts';
 import { addUsage } from '../ralph/usage.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
@@ -6,7 +5,6 @@ import { createRemembering, type Redactor } from '../secrets/redact.ts';
 import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
 import { openJournalLines } from './journal-lines.ts';
 import type { Project } from './project.ts';
-import { runFolder } from './state.ts';
 
 /** The events of a run, for readers in other processes. */
 export interface Journal {
@@ -20,9 +18,6 @@ export interface JournalOptions {
   /** Called once, with the reason why the journal cannot be written. */
   readonly onProblem: (problem: string) => void;
 }
-
-export const journalFile = (project: Project, change: string, run: string): string =>
-  join(runFolder(project, change, run), 'events.jsonl');
 
 const flushMs = 100;
 const maxBuffered = 256 * 1024;

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import type { Project } from './project.ts';
 import { object, oneOf, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';
-import { ralphFolder } from './state.ts';
 import { makeRalphFolder } from './folders.ts';
+import { landedFile } from './paths.ts';
 
 /** The last landing of a change. */
 export interface Landed {
@@ -16,8 +15,6 @@ export interface Landed {
   readonly commit: string;
   readonly at: string;
 }
-
-const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
 
 export const writeLanded = (project: Project, change: string, landed: Landed): void => {
   makeRalphFolder(project, change);

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { object, oneOf, required, type Shape, text } from '../text/shape.ts';
+import { landingFile } from './paths.ts';
 
 /** A landing that is about to move its base. If it is killed, the next one finishes it. */
 export interface LandingInProgress {
@@ -15,9 +15,6 @@ export interface LandingInProgress {
   readonly from: string;
   readonly to: string;
 }
-
-/** In the user's state folder: in the project, an agent could pretend that a change has landed. */
-const landingFile = (record: string) => join(record, 'landing.json');
 
 export const writeLandingInProgress = (record: string, present: LandingInProgress): void => {
   createFolder(record);

@@ -3,6 +3,7 @@ import { createFolder } from '../files/folders.ts';
 import { removeSafely, replaceSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { isKnown } from './user-record.ts';
+import { recordedRunsFolder } from './paths.ts';
 
 /** What a run saves for a resume or a rewind. It decides what is counted, committed and rewound. */
 export interface Notes {
@@ -56,7 +57,7 @@ export const takeOverNotes = (of: WritableNotesOf): Notes => {
 
 export const dropNotes = (of: Omit<NotesOf, 'folder'>): void => removeSafely(recordedIn(of));
 
-const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(record, 'runs', run);
+const recordedIn = ({ record, run }: Omit<NotesOf, 'folder'>): string => join(recordedRunsFolder(record), run);
 
 /** Also writes them to the project, for other machines that share it, with secrets in file names redacted. */
 const notesIn = ({ folder, redact, ...of }: WritableNotesOf): Notes => {

@@ -2,6 +2,7 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/checks.ts';
+import { worktreePath } from './paths.ts';
 
 /** A folder with a `.spool` in it. Agents are started there, not in the subfolder where the command was typed. */
 export interface Project {
@@ -45,25 +46,11 @@ export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoo
 
 const spoolFolder = (project: Project) => join(project.root, '.spool');
 
-/** Relative to the root. */
-export const configPath = join('.spool', 'config.json');
-export const configFile = (project: Project) => join(project.root, configPath);
-export const stateFolder = (project: Project) => join(project.root, '.spool', '.state');
-
-/** Has everything about the runs of one change. */
-export const ralphFolder = (project: Project, changeId: string) => join(stateFolder(project), 'ralph', changeId);
-
-/** Where a run with --worktree works. */
-export const worktreePath = (project: Project, change: string) => join(project.root, '.spool', 'worktrees', change);
-
 /** A run works in the project or below its worktree. A path with `..` could lead elsewhere. */
 export const isWorkspaceOf = (project: Project, change: string, workspace: string): boolean => {
   const worktree = worktreePath(project, change);
   if (resolve(workspace) !== workspace) return false;
   return workspace === project.root || workspace === worktree || workspace.startsWith(`${worktree}${sep}`);
 };
-
-/** Where `spool land` rehearses a landing. */
-export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import type { IterationRecord } from '../ralph/events.ts';
 import { rebuildView, viewOfRecords } from '../ralph/rebuild.ts';
 import { folderNames } from '../files/read.ts';
-import { type Project, ralphFolder } from './project.ts';
+import { type Project } from './project.ts';
 import { lastRunRecords } from './history.ts';
 import { readStart, type SavedRun } from './state.ts';
+import { runsFolder } from './paths.ts';
 
 /** Rebuilds the last run of a change whose state.json is damaged, from start.json and the history. */
 export const rebuildRun = async (project: Project, change: string, file: string): Promise<SavedRun> => {
@@ -30,7 +30,7 @@ const newestRun = async (
   change: string,
   records: readonly IterationRecord[],
 ): Promise<string | null> => {
-  const folders = folderNames(join(ralphFolder(project, change), 'runs'));
+  const folders = folderNames(runsFolder(project, change));
   const recorded = records.slice(-1).map(({ run }) => run);
   const runs = [...new Set([...folders, ...recorded])].toSorted();
   const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));

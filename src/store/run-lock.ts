@@ -2,12 +2,13 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
 import { realPath } from '../process/which.ts';
-import { type Project, ralphFolder } from './project.ts';
+import { type Project } from './project.ts';
 import { acquireLock } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
-import { lockFile, loopOwner } from './state.ts';
+import { loopOwner } from './state.ts';
 import { localTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
+import { ralphFolder, lockFile } from './paths.ts';
 
 export interface ChangeLock {
   /** The change of a dead run that held the work tree; null when there was none. */

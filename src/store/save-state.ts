@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { linkSafely, renameSafely, replaceSafely } from '../files/safe.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
-import { startFile, stateFile } from './state.ts';
+import { stateFile, startFile } from './paths.ts';
 
 /** Renames a damaged state.json and writes the rebuilt view, if there is one. Returns the new name of the damaged file. */
 export const replaceState = (project: Project, changeId: string, view: RunView | null): string => {

@@ -1,20 +1,13 @@
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere, statsOf } from '../files/read.ts';
-import { isWorkspaceOf, type Project, ralphFolder } from './project.ts';
+import { isWorkspaceOf, type Project } from './project.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { parseView } from './formats.ts';
 import { readableVersions, upgradeView } from './upgrade.ts';
 import { parseJson } from '../text/shape.ts';
-
-export { ralphFolder };
-
-export const stateFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'state.json');
-
-/** Has the prompts, logs and journal of one run. */
-export const runFolder = (project: Project, changeId: string, run: string): string =>
-  join(ralphFolder(project, changeId), 'runs', run);
+import { stateFile, lockFile, startFile } from './paths.ts';
 
 /** The last run of a change, as far as it is known. */
 export interface SavedRun {
@@ -64,9 +57,6 @@ export const readStart = async (project: Project, changeId: string, run: string)
   return parseView(upgradeView(parseJson(text ?? ''))) ?? null;
 };
 
-export const startFile = (project: Project, changeId: string, run: string) =>
-  join(ralphFolder(project, changeId), 'runs', run, 'start.json');
-
 /** A folder in place of the file counts as damage; a file that cannot be read is an error. */
 const unreadableIs =
   <Type>(fallback: Type) =>
@@ -74,8 +64,6 @@ const unreadableIs =
     if ((error as NodeJS.ErrnoException).code === 'EISDIR') return fallback;
     throw error;
   };
-
-export const lockFile = (project: Project, changeId: string) => join(ralphFolder(project, changeId), 'lock');
 
 /** Returns the process that runs this change now; null when there is none. */
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>

@@ -11,6 +11,15 @@ import type { RunView } from '../ralph/view.ts';
 import type { Project } from './project.ts';
 import { object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';
 import { upgradeIdentity } from './upgrade.ts';
+import {
+  recordedRunsFolder,
+  recordedRunFile,
+  stepsFile,
+  tipsFile,
+  basesFile,
+  checkpointsFile,
+  repositoryFile,
+} from './paths.ts';
 
 /*
  * What Spool knows about the runs of a change, in the user's state folder. An agent can write to the project, and a clone
@@ -64,14 +73,12 @@ interface Version extends RunIdentity {
 const identityOf = (view: RunView): RunIdentity =>
   Object.fromEntries(identityFields.map((name) => [name, view[name]])) as unknown as RunIdentity;
 
-const runFile = (folder: string, run: string) => join(folder, 'runs', `${run}.json`);
-
 /**
  * Called before a run is written to state.json as started or resumed. Keeps the previous version, which state.json has if
  * Spool is killed in between. `written` is what goes into state.json; the record has the secrets, as a resume needs them.
  */
 export const recordRun = (folder: string, view: RunView, written: RunView): void => {
-  createFolder(join(folder, 'runs'));
+  createFolder(recordedRunsFolder(folder));
   const [asked, shown] = [identityOf(view), identityOf(written)];
   const version: Version = isDeepStrictEqual(asked, shown) ? asked : { ...asked, written: shown };
   const versions = [version, ...knownVersions(folder, view.run).slice(0, 1)];
@@ -86,15 +93,12 @@ export const confirmRun = (folder: string, { run }: RunView): void => {
 };
 
 const writeVersions = (folder: string, run: string, versions: readonly Version[]): void =>
-  replaceSafely(runFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
+  replaceSafely(recordedRunFile(folder, run), `${JSON.stringify(versions, null, 2)}\n`);
 
 const knownVersions = (folder: string, run: string): Version[] => {
-  const versions = parseJson(readSafely(runFile(folder, run))?.toString('utf8') ?? '');
+  const versions = parseJson(readSafely(recordedRunFile(folder, run))?.toString('utf8') ?? '');
   return Array.isArray(versions) ? (versions as Version[]).map(upgradeIdentity) : [];
 };
-
-/** The steps of all runs of a change, one per line: `<run> starting`, `<run> running`, `<run> complete`. */
-const stepsFile = (folder: string) => join(folder, 'ends');
 
 /** Called before a run is written to state.json as ended. */
 export const recordEnd = (folder: string, { run, status }: RunView): void =>
@@ -130,8 +134,6 @@ export const missingRun = (folder: string, view: RunView | null): string | null 
 export const recordedGate = (folder: string, run: string): readonly string[] =>
   knownVersions(folder, run)[0]?.gate?.verify ?? [];
 
-const tipsFile = (folder: string) => join(folder, 'tips');
-
 /** Called with the commit of the branch when a run is complete. */
 export const recordTip = (folder: string, run: string, commit: string): void =>
   append(tipsFile(folder), `${run} ${commit}\n`);
@@ -141,8 +143,6 @@ export const recordedTip = (folder: string, run: string): string | null =>
   linesIn(tipsFile(folder))
     .findLast((line) => line.startsWith(`${run} `))
     ?.slice(run.length + 1) ?? null;
-
-const basesFile = (folder: string) => join(folder, 'bases');
 
 /** Called before agents work on a branch, with the branch to land it on. */
 export const recordBase = (folder: string, branch: string, base: string | null): void =>
@@ -218,11 +218,9 @@ export const checkpointRecorder =
   (checkpoint: NamedCommit): void =>
     recordCheckpoint(userRecordFolder(project, change, env), checkpoint);
 
-const checkpointFile = (folder: string) => join(folder, 'checkpoints');
-
 /** Called with every checkpoint: anyone who can write to the repository can move a ref. */
 const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
-  append(checkpointFile(folder), `${run} ${name} ${commit}\n`);
+  append(checkpointsFile(folder), `${run} ${name} ${commit}\n`);
 
 const append = (path: string, line: string): void => {
   createFolder(dirname(path));
@@ -248,7 +246,7 @@ export const recogniseCheckpoint = (
   folder: string,
   { run, name, commit }: NamedCommit,
 ): 'same' | 'unknown' | 'changed' => {
-  const lines = linesIn(checkpointFile(folder));
+  const lines = linesIn(checkpointsFile(folder));
   if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
   return isKnown(folder, { run }) || lines.some((line) => line.startsWith(`${run} `)) ? 'changed' : 'unknown';
 };
@@ -256,10 +254,8 @@ export const recogniseCheckpoint = (
 /** Whether other changes of the same project were run here. */
 export const hasOtherRuns = (folder: string): boolean =>
   entriesOf(dirname(folder)).some(
-    ({ name }) => name !== basename(folder) && existsSync(join(dirname(folder), name, 'runs')),
+    ({ name }) => name !== basename(folder) && existsSync(recordedRunsFolder(join(dirname(folder), name))),
   );
-
-const repositoryFile = (folder: string) => join(dirname(folder), 'repository.json');
 
 /** Called when a run starts, with the repository that git uses in the project; null for none. */
 export const recordRepository = (folder: string, repository: Repository | null): void => {
@@ -278,6 +274,3 @@ const repositoryShape: Shape<Repository> = object<Repository>({
   sharedFolder: required(text),
   root: required(text),
 });
-
-/** The context that people have added. */
-export const contextRecord = (folder: string): string => join(folder, 'context.txt');

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { createFolder } from '../../files/folders.ts';
 import { writeSafely } from '../../files/safe.ts';
-import { type Project, stateFolder } from '../../store/project.ts';
+import { type Project } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { acquireLock, type Lock } from '../../store/lock.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
@@ -12,6 +12,7 @@ import { listModules, moduleIdOf } from './modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
 import { spoolSource } from './source.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';
+import { createLockFile } from '../../store/paths.ts';
 
 /** The folders that a project needs for changes and modules. */
 export const planningFoldersOf = ({ root }: Project): string[] => [join(root, changesPath), join(root, modulesPath)];
@@ -62,7 +63,7 @@ const longestWaitMs = 5000;
 /** Two processes at the same time would take the same number. */
 const withCreateLock = async <Result>(project: Project, create: () => Promise<Result>): Promise<Result> => {
   hideStateFromGit(project);
-  const lock = await waitForLock(join(stateFolder(project), 'create.lock'));
+  const lock = await waitForLock(createLockFile(project));
   try {
     return await create();
   } finally {

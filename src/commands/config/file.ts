@@ -13,10 +13,11 @@ import { replaceSafely } from '../../files/safe.ts';
 import { findHarness } from '../../harness/registry.ts';
 import { isInsideIteration } from '../../process/tree.ts';
 import { resolveChange } from '../../changes/sources.ts';
-import { configFile, findProject, type Project } from '../../store/project.ts';
+import { findProject, type Project } from '../../store/project.ts';
 import type { Invocation } from '../command.ts';
 import { agentsOf } from '../../run/plan.ts';
 import { type JsonObject, type Path, pathOf, textOf, valueAt } from './text.ts';
+import { configFile } from '../../store/paths.ts';
 
 /** A section of `changes` in the config file. */
 interface Section {

@@ -5,11 +5,12 @@ import { systemProblem } from '../../errors.ts';
 import { removeSafely, writeSafely } from '../../files/safe.ts';
 import { whyBlocked } from '../../git/call/blocked.ts';
 import { git } from '../../git/call/git.ts';
-import { type Project, stateFolder } from '../../store/project.ts';
+import { type Project } from '../../store/project.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import { commandLine } from '../../text/shell-words.ts';
 import { type Check, fail, ok, warn } from './check.ts';
+import { stateFolder } from '../../store/paths.ts';
 
 /** Everything that a loop needs besides an agent. */
 export const checkSurroundings = async (cwd: string, project: Project | null, terminal: Terminal): Promise<Check[]> => [

@@ -6,13 +6,14 @@ import { userError } from '../../errors.ts';
 import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
-import { configFile, findProject, type Project } from '../../store/project.ts';
+import { findProject, type Project } from '../../store/project.ts';
 import { lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
 import type { Invocation } from '../command.ts';
 import { chooseTargets } from './target.ts';
+import { configFile } from '../../store/paths.ts';
 
 /** How many iterations `--status` shows. */
 const shownIterations = 10;

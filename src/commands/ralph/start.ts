@@ -19,10 +19,10 @@ import { startRun } from '../../run/start.ts';
 import { trustRuns } from '../../run/trust.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
-import { runFolder } from '../../store/state.ts';
 import type { Invocation } from '../command.ts';
 import { confirmOn, consentOn } from '../consent.ts';
 import { describeError, exitCodeFor, worst } from '../run-exit-code.ts';
+import { runFolder } from '../../store/paths.ts';
 
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
   readonly invocation: Invocation;

@@ -1,0 +1,79 @@
+import { dirname, join } from 'node:path';
+import type { Project } from './project.ts';
+
+/*
+ * Every file and folder that Spool writes.
+ *
+ * In a project:
+ *   .spool/config.json
+ *   .spool/worktrees/<change>/                 where a run with --worktree works
+ *   .spool/.state/create.lock
+ *   .spool/.state/ralph/<change>/              state.json, history.jsonl, context.txt, control.jsonl, lock, …
+ *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace
+ *
+ * In the user's own state folder, where no project and no sandboxed agent can write (`store/user-record.ts`):
+ *   projects/<project>/repository.json
+ *   projects/<project>/<change>/               what later decisions rely on
+ */
+
+/** Relative to the root. */
+export const configPath = join('.spool', 'config.json');
+export const configFile = ({ root }: Project) => join(root, configPath);
+export const worktreesFolder = ({ root }: Project) => join(root, '.spool', 'worktrees');
+/** Where a run with --worktree works. */
+export const worktreePath = (project: Project, change: string) => join(worktreesFolder(project), change);
+/** Where `spool land` rehearses a landing. */
+export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
+
+export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
+export const createLockFile = (project: Project) => join(stateFolder(project), 'create.lock');
+
+/** Has a folder for each change that was ever run. */
+export const allRunsFolder = (project: Project) => join(stateFolder(project), 'ralph');
+/** Has everything about the runs of one change. */
+export const ralphFolder = (project: Project, change: string) => join(allRunsFolder(project), change);
+export const stateFile = (project: Project, change: string) => join(ralphFolder(project, change), 'state.json');
+export const historyFile = (project: Project, change: string) => join(ralphFolder(project, change), 'history.jsonl');
+export const contextFile = (project: Project, change: string) => join(ralphFolder(project, change), 'context.txt');
+export const controlFile = (project: Project, change: string) => join(ralphFolder(project, change), 'control.jsonl');
+export const lockFile = (project: Project, change: string) => join(ralphFolder(project, change), 'lock');
+export const landedFile = (project: Project, change: string) => join(ralphFolder(project, change), 'landed.json');
+export const landLog = (project: Project, change: string) => join(ralphFolder(project, change), 'land.log');
+/** Data that agents keep, where several run at the same time. */
+export const agentDataFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'agent');
+/** The files of the change as the project and its worktree last agreed on them, and as the worktree had them. */
+export const copiesFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'copies');
+
+export const runsFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'runs');
+/** Has the prompts, logs and journal of one run. */
+export const runFolder = (project: Project, change: string, run: string) => join(runsFolder(project, change), run);
+export const startFile = (project: Project, change: string, run: string) =>
+  join(runFolder(project, change, run), 'start.json');
+export const journalFile = (project: Project, change: string, run: string) =>
+  join(runFolder(project, change, run), 'events.jsonl');
+
+/** Files in the folder of a run. */
+export const workspaceFile = (folder: string) => join(folder, 'workspace');
+export const userPromptFile = (folder: string) => join(folder, 'user-prompt.md');
+export const setupLog = (folder: string) => join(folder, 'setup.log');
+export const notifyLog = (folder: string) => join(folder, 'notify.log');
+export const iterationPrompt = (folder: string, iteration: number) =>
+  join(folder, iterationFileName(iteration, 'prompt.md'));
+export const iterationLog = (folder: string, iteration: number) => join(folder, iterationFileName(iteration, 'log'));
+/** Such as `0007.log`. */
+export const iterationFileName = (iteration: number, ending: string) =>
+  `${String(iteration).padStart(4, '0')}.${ending}`;
+
+/** Files in the record of a change in the user's state folder. */
+export const recordedRunsFolder = (record: string) => join(record, 'runs');
+export const recordedRunFile = (record: string, run: string) => join(recordedRunsFolder(record), `${run}.json`);
+export const stepsFile = (record: string) => join(record, 'ends');
+export const tipsFile = (record: string) => join(record, 'tips');
+export const basesFile = (record: string) => join(record, 'bases');
+export const checkpointsFile = (record: string) => join(record, 'checkpoints');
+export const recordedContextFile = (record: string) => join(record, 'context.txt');
+export const landingFile = (record: string) => join(record, 'landing.json');
+export const guardFile = (record: string) => join(record, 'guard.json');
+export const acceptedFile = (record: string) => join(record, 'accepted.json');
+/** Of all changes of the project. */
+export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');
