@@ -9,7 +9,7 @@ const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
 const limited = (message: string) =>
   `${says(JSON.stringify({ type: 'error', error: { name: 'APIError', data: { message, statusCode: 429 } } }))}; exit 1`;
 
-test('a usage limit is a wait until it ends, and not an iteration', async () => {
+test('a usage limit causes a wait until it resets, and does not count as an iteration', async () => {
   const project = createProject({
     agent: [`touch half.txt; ${limited('usage limit reached, try again in 1s')}`, promise],
   });
@@ -30,7 +30,7 @@ test('a usage limit is a wait until it ends, and not an iteration', async () => 
   ]);
 });
 
-test('without a time it waits a little, then longer, and no longer than --max-wait', async () => {
+test('without a reset time, waits grow up to --max-wait', async () => {
   const project = createProject({ agent: [limited('Too many requests')] });
 
   const result = await project.spool(...run, '--max-wait', '1s');
@@ -42,14 +42,14 @@ test('without a time it waits a little, then longer, and no longer than --max-wa
   expect(project.calls().length).toBeGreaterThan(2);
 });
 
-test('a limit that lasts longer than --max-wait is not waited for at all', async () => {
+test('a limit that resets after --max-wait is not waited for', async () => {
   const project = createProject({ agent: [limited('usage limit reached, try again in 3 days')] });
 
   expect(await project.spool(...run)).toMatchObject({ code: 3 });
   expect(project.calls()).toHaveLength(1);
 });
 
-test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after a restart', async (signal) => {
+test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues after a restart', async (signal) => {
   const project = createProject({ agent: [limited('usage limit reached, try again in 4s'), promise] });
   const loop = project.start(run);
   await loop.printed('Waiting');
@@ -69,7 +69,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a wait that %s cut off goes on after 
   expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
 });
 
-test('what was tried is in the history, and counted once, whatever ends the wait', async () => {
+test('a deferred attempt is in the history and counted once, however the wait ends', async () => {
   const step = says(
     JSON.stringify({ type: 'step_finish', part: { reason: 'stop', cost: 1, tokens: { input: 100, output: 0 } } }),
   );
@@ -90,7 +90,7 @@ test('what was tried is in the history, and counted once, whatever ends the wait
   }
 });
 
-test('a limit that comes again and again is asked about less and less often', async () => {
+test('waits grow if the limit repeats', async () => {
   const project = createProject({ agent: [limited('rate limit, retry after 0.01s')] });
 
   await project.spool('ralph', '--change', change, '--retry-delay', '0s', '--max-wait', '3s');
@@ -98,7 +98,7 @@ test('a limit that comes again and again is asked about less and less often', as
   expect(project.calls().length).toBeLessThan(8);
 });
 
-test('a test that is called "Too Many Requests" is no usage limit of the agent that ran it', async () => {
+test('a failing test named "Too Many Requests" is not a usage limit of the agent', async () => {
   const output = ['FAIL  src/api.test.ts', '  ✗ answers 429 Too Many Requests', 'Error: Too Many Requests'];
   const project = createProject({ agent: [`${output.map(says).join('; ')}; exit 1`] });
 
@@ -108,7 +108,7 @@ test('a test that is called "Too Many Requests" is no usage limit of the agent t
   expect(project.history()).toMatchObject([{ error: { kind: 'crash' } }, { error: { kind: 'crash' } }]);
 });
 
-test('an agent without events is waited for when it says that it is at its usage limit', async () => {
+test('a usage limit in plain output causes a wait', async () => {
   const limit = 'Usage limit reached, try again in 1s';
   const project = createProject({ agent: [`${says(limit)}; exit 1`, promise] });
 

@@ -11,7 +11,7 @@ const files = {
   [`.spool/changes/${second}/proposal.md`]: '# Second\n',
 };
 const run = ['ralph', '--module', '010', '--parallel', '2', '--max-iterations', '9'];
-/** Works on its second iteration from `go-2` on, and so forth. */
+/** Starts its second iteration once `go-2` exists, its third once `go-3` exists, and so on. */
 const agent = [
   `change=$(sed -n 's/^## Change Proposal (\\(.*\\))$/\\1/p' "$call/prompt"); echo x >> "$HOME/n-$change"
    step=$(wc -l < "$HOME/n-$change"); until [ -e "$HOME/go-$((step + 1))" ]; do sleep 0.01; done
@@ -21,24 +21,24 @@ const agent = [
 const open = (columns: number) => {
   const project = createProject({ files, agent });
   const terminal = openTerminal(project, run, columns);
-  const board = () => terminal.lines().filter(({ text }) => /\d, working/.test(text));
-  /** The lines of the board as soon as both changes are there. */
+  const dashboard = () => terminal.lines().filter(({ text }) => /\d, working/.test(text));
+  /** Waits until both changes show this iteration, and returns their lines. */
   const reached = async (iteration: number) => {
-    let shown = board();
+    let shown = dashboard();
     const at = new RegExp(`\\b${iteration}( of 9)?, working`);
     await eventually(() => {
-      shown = board();
+      shown = dashboard();
       return shown.filter(({ text }) => at.test(text)).length === 2;
     }, `two lines of iteration ${iteration}`);
     return shown;
   };
-  const atWork = () =>
-    eventually(() => [first, second].every((id) => project.exists(`../home/n-${id}`)), 'both agents to work');
+  const bothRunning = () =>
+    eventually(() => [first, second].every((id) => project.exists(`../home/n-${id}`)), 'both agents to run');
   return {
     ...terminal,
-    board,
+    dashboard,
     reached,
-    atWork,
+    bothRunning,
     go: (iteration: number) => project.write(`../home/go-${iteration}`, ''),
   };
 };
@@ -54,37 +54,37 @@ const expected: Readonly<Record<number, readonly [RegExp, RegExp]>> = {
 };
 
 test.each([100, 50, 26, 12])(
-  'on %d columns no line of the board wraps, and state and iteration are seen',
+  'at %d columns no line of the dashboard wraps, and each shows state and iteration',
   async (columns) => {
     const terminal = open(columns);
     await terminal.reached(1);
     terminal.go(2);
-    const board = await terminal.reached(2);
+    const dashboard = await terminal.reached(2);
 
-    expect(board).toHaveLength(2);
-    board.forEach(({ text, rows }, index) => {
+    expect(dashboard).toHaveLength(2);
+    dashboard.forEach(({ text, rows }, index) => {
       expect(text).toMatch(expected[columns]![index]!);
       expect(rows).toBe(1);
     });
     terminal.go(3);
     terminal.go(4);
     expect(await terminal.exitCode).toBe(0);
-    expect(terminal.board()).toEqual([]);
+    expect(terminal.dashboard()).toEqual([]);
   },
 );
 
 test.each([
   ['narrower', 100, 40],
   ['wider', 40, 100],
-])('a window that is made %s shows each change once', async (_, before, after) => {
+])('the dashboard shows each change once after the window becomes %s', async (_, before, after) => {
   const terminal = open(before);
   await terminal.reached(1);
-  await terminal.atWork();
+  await terminal.bothRunning();
   terminal.resize(after);
   terminal.go(2);
-  const board = await terminal.reached(2);
+  const dashboard = await terminal.reached(2);
 
-  expect(board.map(({ rows }) => rows)).toEqual([1, 1]);
+  expect(dashboard.map(({ rows }) => rows)).toEqual([1, 1]);
   expect(terminal.lines().filter(({ text }) => text.includes('iteration 1, not done yet'))).toHaveLength(2);
   terminal.go(3);
   terminal.go(4);

@@ -14,20 +14,20 @@ const filesIn = (project: TestProject, commit: string) =>
 const checkpoint = (project: TestProject, name: string) =>
   `refs/spool/${change}/${project.history().at(-1)!.run}/${name}`;
 
-/** The whole object store, packed or not, in bytes. */
+/** Size of the object store in bytes, packed or not. */
 const storeSize = (project: TestProject): number => {
   const lines = project.git('count-objects', '-v').split('\n');
   const value = (key: string) => Number(lines.find((line) => line.startsWith(`${key}: `))?.slice(key.length + 2));
   return (value('size') + value('size-pack')) * 1024;
 };
 
-describe('what was ignored before the agent changed the rules', () => {
+describe('files that were ignored before the agent changed the ignore rules', () => {
   const ignored = { 'data/users.csv': 'u\n', 'private.txt': 'diary\n', 'local.db': 'db\n', '.env': 'S=1\n' };
   const writeIgnored = (project: TestProject) => {
     for (const [name, text] of Object.entries(ignored)) project.write(name, text);
   };
 
-  test('is not committed, counted or in a checkpoint, and a rewind leaves it on disk', async () => {
+  test('are not committed, counted or in a checkpoint, and a rewind keeps them', async () => {
     const project = createProject({
       files: { '.gitignore': 'data/\nprivate.txt\n*.db\n.env\n' },
       agent: [`echo 'node_modules/' > .gitignore; echo w > w.txt`, `echo more >> data/users.csv; ${promise}`],
@@ -58,7 +58,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('private.txt')).toBe('diary\n');
   });
 
-  test('is so for a folder of many files, also after an interruption, and with .git/info/exclude', async () => {
+  test('are excluded in a folder with many files, after an interruption, and with .git/info/exclude', async () => {
     const project = createProject({
       files: { '.gitignore': 'node_modules\n' },
       agent: [
@@ -85,7 +85,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('dev.sqlite')).toBe('db\n');
   });
 
-  test('is left out too when the iteration that changed the rules was cut off', async () => {
+  test('are excluded if the iteration that changed the rules was interrupted', async () => {
     const project = createProject({
       files: { '.gitignore': 'private.txt\n' },
       agent: ['echo > .gitignore; echo w > w.txt; touch "$HOME/ready"; sleep 300', `echo 1 >> private.txt; ${promise}`],
@@ -104,7 +104,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('private.txt')).toBe('diary\n1\n');
   });
 
-  test('is left out too when .git/info/exclude was changed by an iteration that was cut off', async () => {
+  test('are excluded if an interrupted iteration changed .git/info/exclude', async () => {
     const project = createProject({
       agent: [': > .git/info/exclude; echo w > w.txt; touch "$HOME/ready"; sleep 300', promise],
     });
@@ -125,10 +125,10 @@ describe('what was ignored before the agent changed the rules', () => {
   });
 
   test.each([
-    ['its default place', '.config/git/ignore', 'git config core.excludesFile .other'],
-    ['where the configuration says', 'rules', 'git config --global --unset core.excludesFile'],
-    ['the same file, emptied', 'rules', ': > "$HOME/rules"'],
-  ])("is left out when the user's own rules do not apply any more: %s", async (_, file, command) => {
+    ['in the default file', '.config/git/ignore', 'git config core.excludesFile .other'],
+    ['in the configured file', 'rules', 'git config --global --unset core.excludesFile'],
+    ['in the same file, emptied', 'rules', ': > "$HOME/rules"'],
+  ])("are excluded if the user's own rules no longer apply: %s", async (_, file, command) => {
     const project = createProject({ agent: ['echo 1 > w.txt', `${command}; echo 2 > w.txt; ${promise}`] });
     mkdirSync(dirname(join(project.home, file)), { recursive: true });
     writeFileSync(join(project.home, file), 'notes.txt\n');
@@ -143,7 +143,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.read('notes.txt')).toBe('mine\n');
   });
 
-  test('is left out although the agent has replaced it in the same iteration', async () => {
+  test('are excluded even if the agent replaced them in the same iteration', async () => {
     const project = createProject({
       files: { '.gitignore': 'private.txt\ndata/\n' },
       agent: [
@@ -161,9 +161,9 @@ describe('what was ignored before the agent changed the rules', () => {
   });
 
   test.each([
-    ['a small folder is counted and committed', 1],
-    ['a very large folder is named', 1001],
-  ])('but work of a later iteration in %s', async (_, files) => {
+    ['counted and committed in a small folder', 1],
+    ['named in a very large folder', 1001],
+  ])('do not hide work of a later iteration, which is %s', async (_, files) => {
     const project = createProject({
       files: { '.gitignore': 'lib/\n' },
       agent: [': > .gitignore; echo 1 > w.txt', 'echo code > lib/feature.js', `echo 2 > lib/feature.js; ${promise}`],
@@ -187,7 +187,7 @@ describe('what was ignored before the agent changed the rules', () => {
     );
   });
 
-  test('but what the agent itself made there is its work, and so is a tracked file that the rules named', async () => {
+  test('do not include files that the agent created there, or a tracked file that matched the rules', async () => {
     const project = createProject({
       files: { 'dist/kept.js': '1\n' },
       agent: [`: > .gitignore; echo 2 > dist/kept.js; echo new > dist/new.js; ${promise}`],
@@ -207,7 +207,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(project.git('status', '--porcelain')).toBe('?? dist/old.js');
   });
 
-  test('is not committed when the agent has staged it, and stays staged', async () => {
+  test('are not committed if the agent staged them, and stay staged', async () => {
     const project = createProject({
       files: { '.gitignore': 'private.txt\n' },
       agent: [`: > .gitignore; echo w > w.txt; git add --all; ${promise}`],
@@ -221,7 +221,7 @@ describe('what was ignored before the agent changed the rules', () => {
     expect(filesIn(project, checkpoint(project, '1'))).not.toContain('private.txt');
   });
 
-  test('is not deleted by a rewind that knows nothing of the run but its target', async () => {
+  test('are not deleted by a rewind that only has the target checkpoint', async () => {
     const project = createProject({
       files: { '.gitignore': 'data/\n' },
       agent: [`echo a > a.txt; ${promise}`],
@@ -241,7 +241,7 @@ describe('what was ignored before the agent changed the rules', () => {
   });
 });
 
-test('a list of another machine hides nothing but what it names', async () => {
+test('a list of excluded files from another machine excludes only the files it names', async () => {
   const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
   await project.spool(...run);
   const list = ['', '/', './', '../home/', 'a/../', null, 'b.txt'].map((name) => ({ name, kind: 'output', why: '' }));
@@ -271,7 +271,7 @@ describe("Spool's own output in the project", () => {
           ['tee behind another', `${stalls} 2>&1 | cat | tee -a night.log`],
         ]
       : []),
-  ])('is no progress: %s', async (_, command) => {
+  ])('does not count as progress: %s', async (_, command) => {
     const project = createProject({ agent: ['echo thinking'] });
 
     await shell(project, command);
@@ -282,7 +282,7 @@ describe("Spool's own output in the project", () => {
     expect(project.git('log', '--format=%s')).toBe('start');
   });
 
-  test('is not committed, is named once, and is still there after a rewind', async () => {
+  test('is not committed, is named once, and is kept by a rewind', async () => {
     const project = createProject({ agent: ['echo 1 > a.txt', `echo 2 > b.txt; ${promise}`] });
 
     await shell(project, `"$NODE" ${spoolProgram} ${run.join(' ')} > night.log 2>&1`);
@@ -304,7 +304,7 @@ describe('a very large untracked file', () => {
     truncateSync(project.path(name), megabytes * 1024 * 1024);
   };
 
-  test('is not copied into the store; it is named once, and a rewind leaves it', async () => {
+  test('is not copied into the object store, is named once, and is kept by a rewind', async () => {
     const project = createProject({
       agent: ['head -c 61000000 /dev/urandom > made.bin; echo 1 > a.txt', `echo x >> made.bin; ${promise}`],
     });
@@ -332,7 +332,7 @@ describe('a very large untracked file', () => {
     expect(storeSize(project)).toBeLessThan(1_000_000);
   });
 
-  test('that is gone is named by a rewind to a checkpoint at which it was there', async () => {
+  test('that was deleted is named by a rewind to a checkpoint that had it', async () => {
     const project = createProject({
       agent: [
         'echo 1 > a.txt; truncate -s 51M made.bin',
@@ -357,7 +357,7 @@ describe('a very large untracked file', () => {
     expect(await back('3')).toMatch(/^M {2}a\.txt\nRestored files to iteration 3 /);
   });
 
-  test('that a person has deleted after the run is named as well', async () => {
+  test('that the user deleted after the run is named as well', async () => {
     const project = createProject({ agent: [`echo 1 > a.txt; ${promise}`] });
     grow(project, 'person.bin', 51);
     await project.spool(...run);
@@ -379,7 +379,7 @@ describe('a very large untracked file', () => {
     expect(project.history().map(({ git }) => git!.files)).toEqual([['data.bin'], ['data.bin']]);
   });
 
-  test('that git tracks is kept as before, and one that grew is not taken for deleted', async () => {
+  test('is stored if git tracks it, and one that grew is not reported as deleted', async () => {
     const project = createProject({ agent: ['echo x >> tracked.bin; head -c 60000000 /dev/zero > grows.bin'] });
     grow(project, 'tracked.bin', 51);
     project.git('add', 'tracked.bin');
@@ -394,7 +394,7 @@ describe('a very large untracked file', () => {
 });
 
 describe('a file that git cannot add', () => {
-  test('is left out and named, and the rest is counted, kept and committed: a filter that is missing', async () => {
+  test('is excluded and named, and other files are counted, saved and committed: a missing filter', async () => {
     const project = createProject({
       files: { '.gitattributes': '*.bin filter=lfs\n' },
       agent: ['echo x > big.bin; echo x > größer.bin; echo y > code.txt', `echo z > code.txt; ${promise}`],
@@ -418,9 +418,9 @@ describe('a file that git cannot add', () => {
   });
 
   test.each([
-    ['a filter that is missing', 'png', { 'filter.lfs.required': 'true', 'filter.lfs.clean': 'no-such-lfs clean' }],
+    ['a missing filter', 'png', { 'filter.lfs.required': 'true', 'filter.lfs.clean': 'no-such-lfs clean' }],
     ['line endings', 'txt', { 'core.autocrlf': 'input', 'core.safecrlf': 'true' }],
-  ])('is left out with hundreds of others: %s', async (_, ending, config) => {
+  ])('is excluded with hundreds of others: %s', async (_, ending, config) => {
     const project = createProject({
       files: { '.gitattributes': '*.png filter=lfs\n' },
       agent: [
@@ -429,7 +429,7 @@ describe('a file that git cannot add', () => {
       ],
     });
     project.write(`img/old.${ending}`, 'x\n');
-    // Of a file as young as the index, git compares the contents.
+    // For files as new as the index, git compares the contents.
     utimesSync(project.path(`img/old.${ending}`), 1e9, 1e9);
     project.git('add', 'img');
     project.git('commit', '-qm', 'tracked');
@@ -446,7 +446,7 @@ describe('a file that git cannot add', () => {
     expect(named[11]).toContain(`Skipped img/more.${ending}: git add failed`);
   });
 
-  test('is added when it has been fixed: line endings', async () => {
+  test('is added once it is fixed: line endings', async () => {
     const project = createProject({
       agent: [`printf 'x\\r\\n' > crlf.txt; echo y > code.txt`, `printf 'x\\n' > crlf.txt; ${promise}`],
     });
@@ -461,7 +461,7 @@ describe('a file that git cannot add', () => {
   });
 });
 
-describe('a repository inside the repository', () => {
+describe('a nested repository', () => {
   const stalls = ['ralph', '--change', change, '--max-stalled', '2', '--max-iterations', '4'];
   const addSubmodule = (project: TestProject) => {
     const library = createProject({ files: { 's.txt': 'one\n' } });
@@ -483,7 +483,7 @@ describe('a repository inside the repository', () => {
     ['submodule', addSubmodule],
     ['plain repository', addPlain],
     ['repository without commits', addEmpty],
-  ])('work in it is progress, which is not committed: a %s', async (_, add) => {
+  ])('work in it counts as progress but is not committed: a %s', async (_, add) => {
     const project = createProject({ agent: ['echo more >> lib/s.txt'] });
     add(project);
     const head = project.git('rev-parse', 'HEAD');
@@ -504,7 +504,7 @@ describe('a repository inside the repository', () => {
     expect(back.stdout).not.toContain('Restored files');
   });
 
-  test('files that come and go in it count, ignored ones and writing the same again do not', async () => {
+  test('files created and deleted in it count, ignored files and rewrites with the same content do not', async () => {
     const project = createProject({
       agent: [
         'echo 1 > lib/new.txt; rm lib/s.txt',
@@ -531,7 +531,7 @@ describe('a repository inside the repository', () => {
     ]);
   });
 
-  test('one that was ignored before the rules changed is left out', async () => {
+  test('is excluded if it was ignored before the rules changed', async () => {
     const project = createProject({
       files: { '.gitignore': 'lib/\n' },
       agent: [': > .gitignore', `echo more >> lib/s.txt; ${promise}`],
@@ -544,7 +544,7 @@ describe('a repository inside the repository', () => {
     expect(result.stderr).toContain('Excluded from commits and checkpoints: lib/ (was ignored before');
   });
 
-  test('an agent that does nothing is stopped all the same', async () => {
+  test('does not count as progress if the agent does nothing', async () => {
     const project = createProject({ agent: ['true'] });
     addSubmodule(project);
     project.write('lib/s.txt', 'dirty\n');
@@ -554,8 +554,8 @@ describe('a repository inside the repository', () => {
   });
 });
 
-describe('a rewind is not refused for an ignored file', () => {
-  test('that is what the target holds', async () => {
+describe('a rewind is allowed for an ignored file', () => {
+  test('with the content of the target checkpoint', async () => {
     const project = createProject({ agent: [`echo '*.log' > .gitignore; echo a > a.txt; ${promise}`] });
     project.write('notes.log', 'notes\n');
     await project.spool(...run);
@@ -568,7 +568,7 @@ describe('a rewind is not refused for an ignored file', () => {
     expect(project.exists('.gitignore')).toBe(false);
   });
 
-  test('that is what another checkpoint of the run holds', async () => {
+  test('with the content of another checkpoint of the run', async () => {
     const project = createProject({
       agent: ['echo one >> notes.log', `echo '*.log' > .gitignore; ${promise}`],
     });
@@ -581,7 +581,7 @@ describe('a rewind is not refused for an ignored file', () => {
     expect(project.read('notes.log')).toBe('notes\none\n');
   });
 
-  test('but it is for one that no checkpoint holds', async () => {
+  test('only if a checkpoint has its content', async () => {
     const project = createProject({ agent: [`echo '*.log' > .gitignore; ${promise}`] });
     project.write('notes.log', 'notes\n');
     await project.spool(...run);

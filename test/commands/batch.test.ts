@@ -13,7 +13,7 @@ const files = {
   [`.spool/changes/${second}/proposal.md`]: '# Second\n',
   [`.spool/changes/${third}/proposal.md`]: '# Third\n',
 };
-/** Which change an agent works on, as its prompt says. */
+/** Reads the change from the prompt. */
 const which = `change=$(sed -n 's/^## Change Proposal (\\(.*\\))$/\\1/p' "$call/prompt")`;
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
   ['--change with a comma', ['--change', `${change},003-01`], [change, third]],
   ['--module', ['--module', '002'], [change, second]],
   ['--all', ['--all'], [change, second, third]],
-])('%s: one after the other, with a table at the end', async (_, args, expected) => {
+])('%s runs one change after the other and prints a table at the end', async (_, args, expected) => {
   const project = createProject({ files, agent: [`${which}; echo "$change" >> order.txt; ${promise}`] });
 
   const result = await project.spool('ralph', ...args);
@@ -32,8 +32,8 @@ test.each([
   expect(project.git('log', '--format=%s').split('\n')).toHaveLength(expected.length + 1);
 });
 
-test('one that fails does not stop the others, the exit code is the worst, and a second call does what is left', async () => {
-  const script = `${which}; case $change in *second) [ -e "$HOME/mended" ] || exit 3;; esac; ${promise}`;
+test('a failed change does not stop the others, the highest exit code is returned, and a second call runs the rest', async () => {
+  const script = `${which}; case $change in *second) [ -e "$HOME/fixed" ] || exit 3;; esac; ${promise}`;
   const project = createProject({
     files: { ...files, [`.spool/changes/${third}/proposal.md`]: null, [`.spool/changes/${third}/tasks.md`]: '' },
     agent: [script],
@@ -45,7 +45,7 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   expect(first.stderr).toMatch(new RegExp(`^${second} +failed`, 'm'));
   expect(first.stderr).toMatch(new RegExp(`^${third} +not started .* has no proposal`, 'm'));
 
-  project.write('../home/mended', '');
+  project.write('../home/fixed', '');
   project.write(`.spool/changes/${third}/proposal.md`, '# Third\n');
   const again = await project.spool('ralph', '--all', '--fail-fast');
   expect(again).toMatchObject({ code: 0 });
@@ -55,7 +55,7 @@ test('one that fails does not stop the others, the exit code is the worst, and a
   expect(project.history(change)).toHaveLength(1);
 });
 
-test('a change that was complete is run again when a task was added since', async () => {
+test('a complete change runs again after a task is added', async () => {
   const tasks = `.spool/changes/${second}/tasks.md`;
   const script = `${which}; echo "$change" >> "$HOME/order"; sed -i 's/\\[ \\]/[x]/' .spool/changes/*/tasks.md; ${promise}`;
   const project = createProject({ files: { ...files, [tasks]: '- [ ] one\n' }, agent: [script] });
@@ -69,7 +69,7 @@ test('a change that was complete is run again when a task was added since', asyn
   expect(order).toEqual([change, second, third, second]);
 });
 
-test('--parallel works in worktrees, each with its own state, log and database', async () => {
+test('--parallel runs in worktrees, each with its own state, log and database', async () => {
   const script = `${which}; touch "$HOME/at-work-$change"; until [ "$(ls "$HOME" | grep -c at-work)" = 3 ]; do sleep 0.01; done
     echo "$OPENCODE_DB" > db.txt; ${promise}`;
   const project = createProject({ files, agent: [script] });
@@ -89,7 +89,7 @@ test('--parallel works in worktrees, each with its own state, log and database',
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-test('what all of them spend together ends all of them', async () => {
+test('a limit on total cost ends all runs', async () => {
   const step = { type: 'step_finish', part: { reason: 'stop', cost: 2, tokens: { input: 1, output: 0 } } };
   const project = createProject({ files, agent: [`echo $$ > work.txt; ${says(JSON.stringify(step))}`] });
 
@@ -105,9 +105,9 @@ test('what all of them spend together ends all of them', async () => {
 });
 
 test.each([
-  ['in the same words', 'accounts', 'Signing in'],
-  ['with other capitals and blanks', 'Accounts', 'signing  IN'],
-])('two changes that claim the same requirement are not worked on at the same time: %s', async (_, folder, title) => {
+  ['with the same words', 'accounts', 'Signing in'],
+  ['with other case and spacing', 'Accounts', 'signing  IN'],
+])('two changes that claim the same requirement do not run at the same time: %s', async (_, folder, title) => {
   const spec = '## ADDED Requirements\n\n### Requirement: Signing in\nIt SHALL.\n';
   const script = `${which}; case $change in *third) ;; *) mkdir "$HOME/only-one" || touch "$HOME/both"; esac; sleep 0.3; rmdir "$HOME/only-one"; ${promise}`;
   const project = createProject({
@@ -129,7 +129,7 @@ test.each([
   expect(existsSync(join(project.home, 'both'))).toBe(false);
 });
 
-test('twenty changes, four at a time, killed in the middle and resumed: every one is done once', async () => {
+test('twenty changes, four at a time, killed and resumed, are each done once', async () => {
   const ids = Array.from({ length: 20 }, (_, index) => `010-${String(index + 1).padStart(2, '0')}_change`);
   const project = createProject({
     files: Object.fromEntries(ids.map((id) => [`.spool/changes/${id}/proposal.md`, `# ${id}\n`])),
@@ -158,7 +158,7 @@ test('twenty changes, four at a time, killed in the middle and resumed: every on
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-test('Ctrl-C ends all of them, and says which had not begun', async () => {
+test('Ctrl-C ends all runs and lists those that had not started', async () => {
   const project = createProject({ files, agent: ['touch "$HOME/at-work-$n"; sleep 300'] });
   const loop = project.start(['ralph', '--all', '--parallel', '2']);
   const atWork = (n: number) => existsSync(join(project.home, `at-work-${n}`));
@@ -173,7 +173,7 @@ test('Ctrl-C ends all of them, and says which had not begun', async () => {
   expect(result.stderr).toMatch(new RegExp(`^${third} +not started .* not started \\(interrupted\\)`, 'm'));
 });
 
-test('--json says of which change each event is', async () => {
+test('--json adds the change to each event', async () => {
   const project = createProject({ files, agent: [promise] });
 
   const result = await project.spool('ralph', '--module', '002', '--json');
@@ -185,7 +185,7 @@ test('--json says of which change each event is', async () => {
   expect(events.filter(({ type }) => type === 'run-ended').map((event) => event.change)).toEqual([change, second]);
 });
 
-test('two loops of the real OpenCode at the same time', async () => {
+test('two loops of the real OpenCode run at the same time', async () => {
   const project = await createAgentProject(
     'opencode',
     ({ step }) =>
@@ -216,7 +216,7 @@ test('a change whose state cannot be written does not stop the others', async ()
   expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
 });
 
-test('a change whose run broke off has failed, with the error', async () => {
+test('a change whose run ends with an error is listed as failed, with the error', async () => {
   const state = `"$(dirname "$(git rev-parse --git-common-dir)")/.spool/.state/ralph/$change"`;
   const script = `${which}; case $change in *second) rm -rf ${state}; touch ${state};; esac; ${promise}`;
   const project = createProject({ files, agent: [script] });
@@ -228,7 +228,7 @@ test('a change whose run broke off has failed, with the error', async () => {
   expect(result.stderr).toMatch(new RegExp(`^${third} +complete`, 'm'));
 });
 
-test('one branch for several changes in worktrees is refused at once', async () => {
+test('fails at once with one branch for several changes in worktrees', async () => {
   const project = createProject({ files: { '.spool/changes/002-02_more/proposal.md': '# More\n' }, agent: [promise] });
 
   expect(await project.spool('ralph', '--all', '--parallel', '2', '--branch', 'feat')).toMatchObject({
