@@ -5,20 +5,20 @@ export interface Pattern {
   readonly flags: string;
 }
 
-/** A text of any length that a pattern is slow on if it is slow on anything like it. */
+/** A text of any length on which a pattern is slow, if it is slow on any text of this form. */
 export interface Attack {
   readonly before: string;
   readonly pump: string;
   readonly behind: string;
 }
 
-/** Longer where fewer beginnings fit into it, so that what takes quadratic time takes about the same. */
+/** Longer pumps get longer texts, so that quadratic work takes about the same time for each. */
 export const attackText = ({ before, pump, behind }: Attack, size: number): string =>
   before + pump.repeat(Math.ceil(size / Math.sqrt(pump.length))) + behind;
 
 /**
- * What backtracks is repeated: what a pattern repeats, and its beginnings, with something behind it that it does not
- * take. Derived from the pattern alone, so that a new one needs no list of its own.
+ * Attacks that cause backtracking: repetitions of what the pattern repeats and of its prefixes, followed by text that
+ * does not match. Derived from the pattern alone, so that new patterns need no list.
  */
 export const attacksOn = ({ source, flags }: Pattern): Attack[] => {
   const unicode = flags.includes('u');
@@ -34,21 +34,21 @@ export const attacksOn = ({ source, flags }: Pattern): Attack[] => {
   return [...attacks.values()];
 };
 
-/** Behind these hardly any pattern goes on. */
+/** Hardly any pattern matches these. */
 const ends = ['', '\0', '\n', 'a\u2028b'];
 
-/** What can be repeated at one place of a pattern. */
+/** What can be repeated at one position of a pattern. */
 interface Pumps {
-  /** Texts that lead up to it. */
+  /** Texts that match up to this position. */
   readonly starts: readonly string[];
   readonly repeated: readonly string[];
-  /** What leads up to it, again and again: each is one more place to begin at. */
+  /** The same texts as pumps. Each repetition is another position at which a match can start. */
   readonly beginnings: readonly string[];
 }
 
 const pumpsIn = (tree: AST.Pattern, unicode: boolean): Pumps[] => {
   const found: Pumps[] = [];
-  /** `starts` are texts that lead up to this node; the answer are texts that lead behind it. */
+  /** `starts` match up to this node. Returns texts that match up to its end. */
   const visit = (node: AST.Node, starts: readonly string[]): readonly string[] => {
     switch (node.type) {
       case 'Pattern':
@@ -85,7 +85,7 @@ const pumpsIn = (tree: AST.Pattern, unicode: boolean): Pumps[] => {
   return [...found, { starts: [], repeated: [], beginnings: cutOff }];
 };
 
-/** The same with what came last as often as it must. */
+/** Repeats the last part as often as the pattern requires. */
 const many = (starts: readonly string[], once: readonly string[], min: number): string[] =>
   once.map((text) => {
     const start = starts.find((each) => text.startsWith(each)) ?? '';
@@ -95,13 +95,13 @@ const many = (starts: readonly string[], once: readonly string[], min: number): 
 const manyTimes = 9;
 const mostSampled = 40;
 
-/** Enough to tell apart what matters; all of them would be too many. */
+/** A sample of at most four. */
 const few = (texts: readonly string[]): string[] => {
   const all = [...new Set(texts)];
   return all.length <= 4 ? all : [all[0]!, all[1]!, all[Math.floor(all.length / 2)]!, all.at(-1)!];
 };
 
-/** Texts that a part of a pattern takes, the shortest of each alternative. */
+/** Texts that a part of a pattern matches, the shortest of each alternative. */
 const samplesOf = (node: AST.Node, unicode: boolean): string[] => {
   switch (node.type) {
     case 'Group':
@@ -132,5 +132,5 @@ const samplesOf = (node: AST.Node, unicode: boolean): string[] => {
   }
 };
 
-/** What patterns are about; the ones that several of them take come first. */
+/** Characters that the patterns use, the most common ones first. */
 const pool = [...' \t\n0a-.#*>`~|:=[(<"\'_/A$!?,;{}é中😀—’…\u2028\0'];

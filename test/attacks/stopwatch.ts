@@ -1,30 +1,30 @@
 import { createContext, Script } from 'node:vm';
 import { type Attack, attacksOn, attackText, type Pattern } from './hostile.ts';
 
-/** What a pattern takes too long for; Infinity when it did not come to an end. */
+/** The attack on which a pattern is slow. Times are Infinity if it did not finish. */
 export interface Slow {
   readonly attack: Attack;
   readonly msAtN: number;
   readonly msAt4N: number;
 }
 
-/** Long enough for what is quadratic to show, and so short that all patterns take seconds; only the slowest are measured. */
+/** Large enough to show quadratic time, small enough to check all patterns in seconds. Only the slowest are measured. */
 const glance = { size: 1000, ms: 0.3, most: 20 };
 const n = 4000;
-/** Four times as much takes four times as long; twice that is left for caches, and a floor for a busy machine. */
+/** Linear work takes 4 times as long for 4 n. The factor of 8 allows for caches, the floor for a busy machine. */
 const tooMuch = { times: 8, floorMs: 40 };
-/** For what takes exponential time. */
+/** For patterns that take exponential time. */
 const limitMs = 3000;
 
 const context = {
   pattern: /(?:)/,
   texts: [] as readonly string[],
-  /** How long each took. */
+  /** The time that each text took. */
   took: [] as number[],
   now: () => performance.now(),
 };
 createContext(context);
-/** As it is used: from all places where it may begin. */
+/** As in src: from every position where a match can start. */
 const searchAll = new Script(`
   for (const text of texts) {
     const start = now();
@@ -35,7 +35,7 @@ const searchAll = new Script(`
   }
 `);
 
-/** The first text found on which a pattern is not linear; null when there is none. */
+/** The first attack on which a pattern is not linear, or null. */
 export const findSlow = ({ source, flags }: Pattern): Slow | null => {
   context.pattern = new RegExp(source, flags.replace('y', 'g'));
   const attacks = attacksOn({ source, flags });
@@ -53,7 +53,7 @@ export const findSlow = ({ source, flags }: Pattern): Slow | null => {
     if (msAtOnce < tooMuch.floorMs) continue;
     const msAtN = bestCpuMs(attackText(attack, n));
     const isTooMuch = (ms: number) => ms === Infinity || (ms > tooMuch.floorMs && ms > tooMuch.times * msAtN);
-    // More tries can only be faster.
+    // Further attempts can only be faster.
     if (!isTooMuch(msAtOnce)) continue;
     const msAt4N = Math.min(msAtOnce, bestCpuMs(text, 2));
     if (isTooMuch(msAt4N)) return { attack, msAtN, msAt4N };
@@ -61,7 +61,7 @@ export const findSlow = ({ source, flags }: Pattern): Slow | null => {
   return null;
 };
 
-/** In parts, so that the limit is one for a few texts. */
+/** In batches, because the time limit applies to one batch. */
 const glanceAt = (attacks: readonly Attack[]): number[] => {
   const took: number[] = [];
   for (let at = 0; at === took.length && at < attacks.length; at += atATime)
@@ -71,19 +71,19 @@ const glanceAt = (attacks: readonly Attack[]): number[] => {
 
 const atATime = 100;
 
-/** How long the search of each text took, as far as it came within the limit. */
+/** The time of each search that finished within the limit. */
 const search = (texts: readonly string[]): readonly number[] => {
   context.texts = texts;
   context.took = [];
   try {
     searchAll.runInContext(context, { timeout: limitMs });
   } catch {
-    // What was not reached says enough.
+    // The caller sees which texts were not searched.
   }
   return context.took;
 };
 
-/** The best of a few: others that work at the same time do not matter. */
+/** The best of a few, because other processes run at the same time. */
 const bestCpuMs = (text: string, times = 3): number => Math.min(...Array.from({ length: times }, () => cpuMs(text)));
 
 const cpuMs = (text: string): number => {
