@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/skipped.ts';
 
-const leftOut = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
+const skipped = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
 
 test.each([
   [['data/a', 'data/b/c'], ['src/x'], ['data/']],
@@ -19,24 +19,24 @@ test.each([
   [{ inFolder: 2, inAll: 9 }, ['a/1', 'a/2', 'b/', 'c']],
   [{ inFolder: 9, inAll: 4 }, ['a/1', 'a/2', 'b/', 'c']],
   [{ inFolder: 3, inAll: 5 }, ['a/1', 'a/2', 'b/1', 'b/2', 'b/3', 'c']],
-])('with %j, only a large folder stands for its files', (most, expected) => {
+])('with %j, only a large folder replaces its files', (most, expected) => {
   expect(inFolders(['a/1', 'a/2', 'b/1', 'b/2', 'b/3', 'c'], [], most)).toEqual(expected);
 });
 
-test('folders stand for all of the names and for none of the others', () => {
+test('folders cover all of the names and none of the others', () => {
   const part = fc.constantFrom('a', 'b', 'c');
   const path = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
   fc.assert(
     fc.property(fc.uniqueArray(path), fc.uniqueArray(path), fc.nat(4), (names, all, inFolder) => {
       const others = all.filter((name) => !names.includes(name));
-      const entries = inFolders(names, others, { inFolder, inAll: 6 }).map(leftOut);
+      const entries = inFolders(names, others, { inFolder, inAll: 6 }).map(skipped);
       expect(names.every((name) => entries.some((each) => covers(each, name)))).toBe(true);
       expect(others.some((name) => entries.some((each) => covers(each, name)))).toBe(false);
     }),
   );
 });
 
-test('a list tells since when and until when a file was left out', () => {
+test('a list records since when and until when a file was skipped', () => {
   const there = new Set(['a', 'b']);
   const isThere = (name: string) => there.has(name);
   const file = (name: string, kind: SkippedPath['kind'] = 'large'): SkippedPath => ({ name, kind, why: '' });

@@ -20,7 +20,7 @@ test.each([
   [7_800_000, '2h 10m'],
   [7_859_499, '2h 10m'],
   [360_000_000, '100h'],
-])('%d ms is %s', (ms, expected) => {
+])('%d ms is formatted as %s', (ms, expected) => {
   expect(duration(ms)).toBe(expected);
 });
 
@@ -32,7 +32,7 @@ test.each([
   ['한국', 4],
   ['a🚀b', 4],
   ['', 0],
-])('%j takes %d columns', (text, width) => {
+])('%j occupies %d columns', (text, width) => {
   expect(widthOf(text)).toBe(width);
 });
 
@@ -44,7 +44,7 @@ test.each([
   ['abc', 1, '…'],
   ['abc', 0, ''],
   ['abc', -3, ''],
-])('%j in %d columns is %j', (text, columns, expected) => {
+])('%j truncated to %d columns is %j', (text, columns, expected) => {
   expect(truncate(text, columns, '…')).toBe(expected);
 });
 
@@ -56,11 +56,11 @@ test.each([
   ['\u009d0;title\u0007', '0;title'],
   ['one\u008dline', 'oneline'],
   ['漢字 é', '漢字 é'],
-])('of %j a terminal gets %j', (text, expected) => {
+])('%j is printed as %j', (text, expected) => {
   expect(withoutControls(text)).toBe(expected);
 });
 
-test('what is left out of a text does not depend on what else is in it', () => {
+test('removing a character does not depend on the rest of the text', () => {
   for (let code = 0; code < 0xa0; code++) {
     const char = String.fromCharCode(code);
     if (char === '\u001b' || char === '\u009b') continue;

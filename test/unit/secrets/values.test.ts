@@ -2,9 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/secrets/redact.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
 
-describe('variables whose values are secret', () => {
+describe('variables with secret values', () => {
   test.each([
     ['AUTHORIZATION', 'Bearer abcdefgh12345678', 'abcdefgh12345678'],
     ['HTTP_AUTH', 'admin:correct-h0rse', 'admin:correct-h0rse'],
@@ -62,7 +62,7 @@ const login = {
   GPG_KEY: 'E3FF2839C048B25C084DEBE9B26995E310250568',
 };
 
-test('a login, a desktop and a terminal have none that would make output unreadable', () => {
+test('no variable of a login shell, desktop or terminal makes output unreadable', () => {
   const { GPG_KEY: _, ...others } = login;
   const redactor = createRedactor(others);
   for (const [name, value] of Object.entries(others))
@@ -71,13 +71,13 @@ test('a login, a desktop and a terminal have none that would make output unreada
   expect(redactor.text(login.DATABASE_URL)).toBe('postgres://[redacted]@localhost:5432/app');
 });
 
-describe('a value that is also the name of a file', () => {
-  // Vitest runs in the folder of the repository.
+describe('a value that is also a file name', () => {
+  // Vitest runs in the root of the repository.
   test.each(['package.json', 'vitest.config.ts', 'src/errors.ts'])('%s is a secret', (value) => {
     expect(createRedactor({ API_KEY: value }).text(`It is ${value}.`)).toBe('It is [redacted].');
   });
 
-  test('a path that exists is none', () => {
+  test('an existing path is not a secret', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'spool-path-')), 'key.pem');
     writeFileSync(file, '');
     expect(createRedactor({ API_KEY: file }).text(`It is ${file}.`)).toBe(`It is ${file}.`);

@@ -10,7 +10,7 @@ const stopSignals = (stop: AbortSignal, kill: AbortSignal) => ({
 
 const never = new AbortController().signal;
 
-test('a signal that came before a run listens to it ends the run', () => {
+test('a signal received before a run follows signals ends the run', () => {
   const end = createRunDeadline();
   end.followSignals(stopSignals(AbortSignal.abort(), never));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closest } from '../../src/text/closest.ts';
+import { closest } from '../../../src/text/closest.ts';
 
 describe('closest', () => {
   const words = ['maxIterations', 'minIterations', 'model', 'harness'];
@@ -19,11 +19,11 @@ describe('closest', () => {
     expect(closest(text, words)).toBe(expected);
   });
 
-  test('is null among nothing', () => {
+  test('is null without candidates', () => {
     expect(closest('model', [])).toBeNull();
   });
 
-  test('looks at the first hundred characters only', () => {
+  test('compares only the first hundred characters', () => {
     expect(closest('x'.repeat(1_000_000), words)).toBeNull();
   });
 });

@@ -15,7 +15,7 @@ test.each([
   [`a${' '.repeat(8)}b`, `a${' '.repeat(8)}b`],
 ])('%j is shown as %s', (text, shown) => expect(visible(text)).toBe(shown));
 
-test('whatever it is, it is one line that a terminal only prints', () => {
+test('any text becomes one line without control characters', () => {
   assert(
     property(string({ unit: 'binary' }), (text) => {
       const shown = visible(text);

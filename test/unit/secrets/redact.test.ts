@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../src/secrets/redact.ts';
-import { shapes } from '../../src/secrets/shapes.ts';
-import { chunkSizes, cut } from './chunks.ts';
-import { isCleanHoweverCut, key, redactor } from './redacted-stream.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
+import { shapes } from '../../../src/secrets/shapes.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
+import { redactsInAnyChunks, key, redactor } from './redacted-stream.ts';
 
-describe('what is taken out', () => {
+describe('redacts', () => {
   test.each([
-    ['the value of a variable that is a key', 'token=a-very-secret-value;', 'token=[redacted];'],
-    ['one that is not ASCII', 'pw: pässwörd-123', 'pw: [redacted]'],
+    ['the value of a variable with a key', 'token=a-very-secret-value;', 'token=[redacted];'],
+    ['a value that is not ASCII', 'pw: pässwörd-123', 'pw: [redacted]'],
     ['an OpenAI or Anthropic key', `sk-ant-${'a1'.repeat(15)}`, '[redacted]'],
     ['a GitHub token', `a ghp_${'x'.repeat(36)} b`, 'a [redacted] b'],
     ['a fine-grained GitHub token', `github_pat_${'A1'.repeat(20)}`, '[redacted]'],
@@ -20,7 +20,7 @@ describe('what is taken out', () => {
     ['a signed token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijkl', '[redacted]'],
     ['a private key', `<${key}>`, '<[redacted]>'],
     [
-      'a private key whose end is cut off',
+      'a truncated private key',
       `${key.split('\n').slice(0, 1).join('')}\n${'QUJDQUJDQUJDQUJD\n'.repeat(3)}rest`,
       '[redacted]\nrest',
     ],
@@ -50,16 +50,15 @@ describe('what is taken out', () => {
     'hf_hub_download_with_retries_and_more_words',
     'https://foo:bar@foo.com',
     'see [it](http://localhost:3000),admin@corp.com',
-  ])('not %s', (text) => {
+  ])('but not %s', (text) => {
     expect(redactor.text(text)).toBe(text);
   });
 });
 
-// test/trials/properties.trial.ts does it more often.
-test('a stream is cleaned however it is cut, and nothing else in it is touched', () =>
-  isCleanHoweverCut({ numRuns: 20 }));
+// test/trials/properties.trial.ts runs it more often.
+test('a stream is redacted in any chunks, and nothing else in it changes', () => redactsInAnyChunks({ numRuns: 20 }));
 
-test('a long token is found across two chunks', () => {
+test('a long token is redacted across two chunks', () => {
   const token = `eyJ${'a'.repeat(5000)}.eyJ${'b'.repeat(5000)}.${'c'.repeat(300)}`;
   const stream = redactor.stream();
   const bytes = Buffer.from(`token: ${token} end`);
@@ -67,13 +66,13 @@ test('a long token is found across two chunks', () => {
   expect(Buffer.concat([...parts, stream.end()]).toString()).toBe('token: [redacted] end');
 });
 
-test('a line that has ended is not held back', () => {
+test('a complete line is not buffered', () => {
   const stream = redactor.stream();
   expect(Buffer.from(stream.pass(Buffer.from('one\ntwo'))).toString()).toBe('one\n');
   expect(Buffer.from(stream.end()).toString()).toBe('two');
 });
 
-/** What follows each start in a real secret. */
+/** What follows each prefix in a real secret. */
 const rests: Readonly<Record<string, string>> = {
   'sk-': 'ant-1REST30',
   ghp_: 'REST36',
@@ -138,7 +137,7 @@ const rests: Readonly<Record<string, string>> = {
   '-----BEGIN ': 'EC PRIVATE KEY-----\nREST60\nREST60\n-----END EC PRIVATE KEY-----',
 };
 
-/** Private keys in base64 begin in several ways. */
+/** Private keys in base64 start in several ways. */
 const restOf = (start: string): string | undefined =>
   start.startsWith(btoa('-----BEGIN').slice(0, 12)) ? 'REST60' : rests[start];
 
@@ -156,7 +155,7 @@ const letters = fc.string({
   maxLength: 64,
 });
 
-describe('every row of the table is found in texts and in streams', () => {
+describe('every pattern in the table is redacted in texts and streams', () => {
   test.each(shapes.flatMap(({ starts }) => starts))('%s', (start) => {
     expect(restOf(start)).toBeDefined();
     const befores = fc.constantFrom('', ' ', '"', '(', 'key: ', '{"text":"', 'a line\n', "'", '\u001b[1m');
@@ -169,7 +168,7 @@ describe('every row of the table is found in texts and in streams', () => {
         const cleaned = redactor.text(text);
         expect(cleaned).not.toContain(core);
         const stream = redactor.stream();
-        const parts = cut(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
+        const parts = chunksOf(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
         expect(Buffer.concat([...parts, stream.end()]).toString('utf8')).toBe(cleaned);
       }),
       { numRuns: 40 },
@@ -182,7 +181,7 @@ describe('a password in a URL', () => {
     ['postgres://app:s3cr3t-pw@db.acme.io:5432/app', 'postgres[redacted]:5432/app'],
     ['https://x-access-token:abcdef123@git.acme.io/a.git', 'https[redacted]/a.git'],
     ['redis://:hunter22@cache.acme.io', 'redis[redacted]'],
-  ])('is taken out of %s', (text, expected) => {
+  ])('is redacted in %s', (text, expected) => {
     expect(redactor.text(text)).toBe(expected);
   });
 
@@ -198,12 +197,12 @@ describe('a password in a URL', () => {
     'https://acme.io/a:b@c.d',
     'https://acme.io:8080/x?y=a@b.c',
     'git+ssh://git@github.com:acme/x.git',
-  ])('is none in %s', (text) => {
+  ])('is not detected in %s', (text) => {
     expect(redactor.text(text)).toBe(text);
   });
 });
 
-test.each(['', 'token=', 'a_', 'session-', 'x\\n', '"'])('a JWT is found behind %j', (before) => {
+test.each(['', 'token=', 'a_', 'session-', 'x\\n', '"'])('a JWT is redacted after %j', (before) => {
   const part = `eyJ${'aB3_'.repeat(10)}`;
   const jwt = `${part}.${part}.${'c-D4'.repeat(10)}`;
   expect(createRedactor({}).text(`${before}${jwt} end`)).toBe(`${before}[redacted] end`);

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLiterals } from '../../src/secrets/literals.ts';
-import { createRedactor } from '../../src/secrets/redact.ts';
-import { chunkSizes, cut } from './chunks.ts';
+import { createLiterals } from '../../../src/secrets/literals.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
 
 const secret = 'Tr0ub4dor&3 "x" ä/+z';
 const redactor = createRedactor({ DEPLOY_TOKEN: secret, API_KEY: 'k3y-with-many-letters' });
@@ -10,25 +10,21 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 const throughStream = (text: string, sizes: readonly number[] = [7]) => {
   const stream = redactor.stream();
-  const parts = cut(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
+  const parts = chunksOf(new TextEncoder().encode(text), sizes).map((chunk) => Buffer.from(stream.pass(chunk)));
   return Buffer.concat([...parts, stream.end()]).toString('utf8');
 };
 
-describe('a value is found as it may be printed', () => {
+describe('a value is redacted in every form', () => {
   test.each([
-    ['as it is', `a ${secret} b`, 'a [redacted] b'],
+    ['unchanged', `a ${secret} b`, 'a [redacted] b'],
     ['in JSON', JSON.stringify({ a: secret }), '{"a":"[redacted]"}'],
     ['in JSON in JSON', JSON.stringify(JSON.stringify([secret])), String.raw`"[\"[redacted]\"]"`],
     ['in a URL', `?token=${encodeURIComponent(secret)}&b=1`, '?token=[redacted]&b=1'],
     ['in a form', `token=${new URLSearchParams([['', secret]]).toString().slice(1)}&b`, 'token=[redacted]&b'],
-    [
-      'with small letters in a URL',
-      encodeURIComponent(secret).replaceAll(/%../g, (x) => x.toLowerCase()),
-      '[redacted]',
-    ],
-    ['in JSON of PHP', JSON.stringify(secret).replaceAll('/', String.raw`\/`), '"[redacted]"'],
+    ['in a URL, in lower case', encodeURIComponent(secret).replaceAll(/%../g, (x) => x.toLowerCase()), '[redacted]'],
+    ['in JSON from PHP', JSON.stringify(secret).replaceAll('/', String.raw`\/`), '"[redacted]"'],
     ['in hex', `0x${Buffer.from(secret).toString('hex')}.`, '0x[redacted].'],
-    ['in capital hex', Buffer.from(secret).toString('hex').toUpperCase(), '[redacted]'],
+    ['in upper-case hex', Buffer.from(secret).toString('hex').toUpperCase(), '[redacted]'],
     [
       'split by colours',
       `a \u001b[1m${secret.slice(0, 5)}\u001b[0;31m${secret.slice(5)} b`,
@@ -43,7 +39,7 @@ describe('a value is found as it may be printed', () => {
     expect(throughStream(text)).toBe(expected);
   });
 
-  test.each(['', 'u', 'us', 'user:', 'user2:', 'someone:'])('in base64, behind %j', (before) => {
+  test.each(['', 'u', 'us', 'user:', 'user2:', 'someone:'])('in base64, after %j', (before) => {
     for (const alphabet of ['base64', 'base64url'] as const) {
       const text = Buffer.from(`${before}${secret}@behind`).toString(alphabet);
       const cleaned = redactor.text(`Basic ${text}`);
@@ -52,12 +48,12 @@ describe('a value is found as it may be printed', () => {
         .replace('Basic ', '')
         .split('[redacted]')
         .map((part) => part.length);
-      // A character at either end is made of a neighbour as well.
+      // The characters at both ends also encode part of a neighbour.
       expect(left[0]! + left[1]!).toBeLessThanOrEqual(base64(`${before}@behind`).length + 2);
     }
   });
 
-  test('in base64 that is wrapped', () => {
+  test('in wrapped base64', () => {
     const text = base64(`${'x'.repeat(60)}${secret}${'y'.repeat(60)}`).replaceAll(/.{76}/g, '$&\n');
     expect(redactor.text(text)).toContain('[redacted]');
     expect(redactor.text(text).replaceAll(/\s/g, '')).not.toContain(base64(secret).slice(2, 20));
@@ -67,29 +63,29 @@ describe('a value is found as it may be printed', () => {
 test.each([
   ['ghp_', `\u001b[32mghp\u001b[0m_${'a1'.repeat(18)}`],
   ['sk-', `sk-\\u001b[1mant-${'a1'.repeat(15)}`],
-])('a key of a known shape is found where colours split it: %s', (_, text) => {
+])('a key with a known pattern is redacted if colours split it: %s', (_, text) => {
   expect(redactor.text(`key ${text} end`)).not.toContain('a1a1');
 });
 
 test.each([
-  'k3y-with-', // not all of it
+  'k3y-with-', // incomplete
   'k3y-wi\n | th-many-letters',
   'a line\n  and another one\n',
   'Authorization: Bearer ${TOKEN}',
   'Authorization: Bearer some-long-token-with-1234',
   '{"Authorization": "Bearer YOUR_ACCESS_TOKEN_HERE_1"}',
-])('nothing is taken out of %j', (text) => {
+])('nothing is redacted in %j', (text) => {
   expect(redactor.text(text)).toBe(text);
 });
 
-test('a wrapped value is found in a stream, wherever it is cut', () => {
+test('a wrapped value is redacted in a stream in any chunks', () => {
   const text = `first\n${'some words '.repeat(20)}k3y-with-\n  many-letters\nDone: k3y-wit\u001b[0m\nh-many-\nletters.\n`;
   const expected = redactor.text(text);
   expect(expected).not.toMatch(/k3y|many|letters/);
   fc.assert(fc.property(chunkSizes, (sizes) => void expect(throughStream(text, sizes)).toBe(expected)));
 });
 
-test('a line is held back only where it ends as a secret begins', () => {
+test('a line is only buffered if it ends with the start of a secret', () => {
   const stream = redactor.stream();
   const pass = (text: string) => Buffer.from(stream.pass(Buffer.from(text))).toString();
   expect(pass('a line with\n')).toBe('a line with\n');
@@ -97,7 +93,7 @@ test('a line is held back only where it ends as a secret begins', () => {
   expect(pass('out an end\n')).toBe('k3y-with\nout an end\n');
 });
 
-test('many texts are looked for at once as one by one', () => {
+test('a search for many literals equals searches for each of them', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '\u4e2d'), minLength: 8, maxLength: 12 });
   const words = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '\u4e2d'), maxLength: 200 });
   fc.assert(
@@ -115,14 +111,14 @@ test('many texts are looked for at once as one by one', () => {
   );
 });
 
-test('a file that is nothing but secrets takes no longer than one that is long', () => {
+test('a long file full of secrets takes linear time', () => {
   const line = `k3y-with-many-letters \u001b[1mghp_${'a1'.repeat(18)}\u001b[0m k3y-with-\nmany-letters\n`;
   const times = 60_000;
   const cleaned = redactor.text(line.repeat(times));
   expect(cleaned).toBe('[redacted] \u001b[1m[redacted]\u001b[0m [redacted]\n\n'.repeat(times));
 }, 20_000);
 
-test('the names in data are clean as well, and data that is clean is not copied', () => {
+test('keys of objects are redacted, and data without secrets is not copied', () => {
   const clean = { tools: { bash: 1 }, list: ['a text'] };
 
   expect(redactor.data(clean)).toBe(clean);
@@ -131,7 +127,7 @@ test('the names in data are clean as well, and data that is clean is not copied'
   });
 });
 
-test('what is put together by taking something out is found', () => {
+test('secrets that appear after characters are removed are redacted', () => {
   const { data } = redactor.after((text) => text.replaceAll('\0', ''));
 
   expect(data({ text: [...secret].join('\0') })).toEqual({ text: '[redacted]' });

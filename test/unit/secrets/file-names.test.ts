@@ -35,7 +35,7 @@ test.each([
   ['.dockercfg', '{ "acme.io": { "auth": "dXNlcjpwdw==" } }'],
   ['.config/gh/hosts.yml', 'github.com:\n  oauth_token: abc\n'],
   ['.kube/config', 'users:\n- user:\n    client-key-data: QUJD\n'],
-])('%s is withheld (%j)', (path, text) => {
+])('%s is named like a secret (%j)', (path, text) => {
   expect(isNamedLikeSecret(path, () => text)).toBe(true);
 });
 
@@ -61,6 +61,6 @@ test.each([
   ['.pypirc', '[pypi]\nusername = me\npassword =\n'],
   ['.docker/config.json', '{ "credsStore": "desktop" }'],
   ['docs/credentials', ''],
-])('%s is not withheld (%j)', (path, text) => {
+])('%s is not named like a secret (%j)', (path, text) => {
   expect(isNamedLikeSecret(path, () => text)).toBe(false);
 });
