@@ -16,22 +16,25 @@ import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import {
   createVictim,
-  inTurn,
+  sampled,
   oneLine,
-  plantsByAgents,
-  plantsLeftBehind,
+  plantedByAgent,
+  plantedBetweenCalls,
   precious,
-  staysByAgent,
-  staysLeftBehind,
-} from '../support/plants.ts';
+  checkPlantedByAgent,
+  checkPlantedBetweenCalls,
+} from '../support/planted-files.ts';
 import { change, createProject, root } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
 
-test.each(inTurn(plantsByAgents))('an agent that replaces $target with $plant changes nothing outside', staysByAgent);
+test.each(sampled(plantedByAgent))(
+  'an agent that replaces $target with $plant changes nothing outside',
+  checkPlantedByAgent,
+);
 
-test.each(inTurn(plantsLeftBehind))('$plant in place of $target changes nothing outside', staysLeftBehind);
+test.each(sampled(plantedBetweenCalls))('$plant in place of $target changes nothing outside', checkPlantedBetweenCalls);
 
 test.each([
   ['the state folder of the change', state],
@@ -353,7 +356,7 @@ test('a run with an id that leads out of the project is not resumed', async () =
 test('a project of another user is rejected, and init does not take it over', async () => {
   const project = createProject({ agent: [promise] });
   if (process.getuid!() !== 0) {
-    process.stderr.write('\nLEFT OUT: the project of another user (only root can give files away)\n');
+    process.stderr.write('\nSKIPPED: the project of another user (only root can change the owner)\n');
     return;
   }
   const uid = 65_534;

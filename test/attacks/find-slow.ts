@@ -1,5 +1,5 @@
 import { createContext, Script } from 'node:vm';
-import { type Attack, attacksOn, attackText, type Pattern } from './hostile.ts';
+import { type Attack, attacksOn, attackText, type Pattern } from './regexp-attacks.ts';
 
 /** The attack on which a pattern is slow. Times are Infinity if it did not finish. */
 export interface Slow {

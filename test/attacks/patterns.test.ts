@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FoundPattern, patternsInSource, recordPatterns } from './patterns.ts';
-import { findSlow } from './stopwatch.ts';
+import { findSlow } from './find-slow.ts';
 
 const { literals, built } = patternsInSource();
 

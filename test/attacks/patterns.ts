@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAst } from 'rolldown/parseAst';
-import type { Pattern } from './hostile.ts';
+import type { Pattern } from './regexp-attacks.ts';
 
 export interface FoundPattern extends Pattern {
   /** `src/file.ts:12` */

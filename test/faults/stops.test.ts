@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { fewAtATime } from '../support/at-a-time.ts';
+import { forEachConcurrent } from '../support/concurrency.ts';
 import {
   agent,
   endsByLimit,
@@ -33,7 +33,7 @@ test.each([
   expect(await endsByLimit(hanging)).toBe(hanging.most);
 });
 
-test('Ctrl-C ends a landing while git hangs', () => fewAtATime([1, 4, 12], 3, landingEnds));
+test('Ctrl-C ends a landing while git hangs', () => forEachConcurrent([1, 4, 12], 3, landingEnds));
 
 test.each(['proposal.md', 'tasks.md'])('Ctrl-C ends Spool with a FIFO in place of %s', async (name) => {
   const file = `.spool/changes/${change}/${name}`;
@@ -83,7 +83,7 @@ const endsInTime = async (name: string): Promise<void> => {
 };
 
 test('--max-duration and Ctrl-C end Spool with a FIFO in place of a file in .git', () =>
-  fewAtATime(gitFiles, 3, endsInTime));
+  forEachConcurrent(gitFiles, 3, endsInTime));
 
 const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
 

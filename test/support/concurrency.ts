@@ -1,12 +1,12 @@
-/** Does all of them, a few at the same time, each begun as another one ends. */
-export const fewAtATime = async <Item>(
+/** Runs `act` on all items, at most `limit` at a time. */
+export const forEachConcurrent = async <Item>(
   items: readonly Item[],
-  few: number,
+  limit: number,
   act: (item: Item) => Promise<void>,
 ): Promise<void> => {
-  const left = items.values();
+  const queue = items.values();
   const worker = async () => {
-    for (const item of left) await act(item);
+    for (const item of queue) await act(item);
   };
-  await Promise.all(Array.from({ length: few }, worker));
+  await Promise.all(Array.from({ length: limit }, worker));
 };

@@ -9,7 +9,7 @@ const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
 export const precious = 'Precious.\n';
 
-/** A file outside of the project that must stay as it is. */
+/** A file outside the project that must not change. */
 export const createVictim = (project: TestProject) => {
   const file = join(project.home, 'precious.txt');
   writeFileSync(file, precious);
@@ -18,7 +18,7 @@ export const createVictim = (project: TestProject) => {
 
 export const oneLine = (what: string) => expect.stringMatching(new RegExp(`(?:^|\\n)spool: [^\\n]*${what}[^\\n]*\\n$`));
 
-/** What agents can put in the place of a file that Spool writes to. */
+/** What an agent can put in place of a file that Spool writes. */
 const plants = {
   'a link': (path: string) => `rm -rf ${path}; ln -s "$HOME/precious.txt" ${path}`,
   'a hard link': (path: string) => `rm -rf ${path}; ln "$HOME/precious.txt" ${path}`,
@@ -31,14 +31,14 @@ interface Target {
   readonly path: string;
 }
 
-/** Everything in the place of every target, one target after the other. */
+/** Every plant for every target, grouped by target. */
 const onAll = <Case extends Target>(targets: readonly Case[]) =>
   targets.flatMap((target) =>
     Object.entries(plants).map(([plant, script]) => ({ ...target, plant, script: script(target.path) })),
   );
 
-/** For each target the link, and one of the others in turn. */
-export const inTurn = <Case>(all: readonly Case[]): Case[] => {
+/** For each target the link and one of the others, in rotation. */
+export const sampled = <Case>(all: readonly Case[]): Case[] => {
   const each = Object.keys(plants).length;
   return all.filter((_, index) => {
     const [target, plant] = [Math.floor(index / each), index % each];
@@ -46,7 +46,7 @@ export const inTurn = <Case>(all: readonly Case[]): Case[] => {
   });
 };
 
-export const plantsByAgents = onAll([
+export const plantedByAgent = onAll([
   { target: 'history.jsonl', path: `${state}/history.jsonl` },
   { target: 'state.json', path: `${state}/state.json` },
   { target: 'events.jsonl', path: `$(echo ${state}/runs/*)/events.jsonl` },
@@ -60,8 +60,8 @@ export const plantsByAgents = onAll([
   { target: 'the note on the index', path: '.git/spool-index.json' },
 ]);
 
-/** Plants while Spool runs; all outside stays as it was. */
-export const staysByAgent = async ({ script }: { readonly script: string }): Promise<void> => {
+/** Plants during a run, and checks that nothing outside changes. */
+export const checkPlantedByAgent = async ({ script }: { readonly script: string }): Promise<void> => {
   const project = createProject({ agent: [`${script}; echo work >> work.txt; ${promise}`, promise] });
   const victim = createVictim(project);
 
@@ -75,12 +75,12 @@ export const staysByAgent = async ({ script }: { readonly script: string }): Pro
 
   expect(victim.now()).toBe(precious);
   expect(existsSync(join(project.home, 'created.txt'))).toBe(false);
-  // It goes on where it can, and otherwise says what is in the way.
+  // Spool continues if it can, and otherwise names the file.
   if (result.code !== 0) expect(result).toMatchObject({ code: 2, stderr: oneLine('so Spool does not use it') });
   expect(result.stderr).not.toContain('bug in Spool');
 };
 
-/** The first call of Spool, after which something is planted, and the second one, which would write there. */
+/** The first call, after which the file is planted, and the second one, which would write to it. */
 const resumes = { agent: ['kill -9 $PPID', promise], first: run, next: run, mine: 'mine.txt' };
 const setsUp = { ...resumes, first: [...run, '--worktree', '--worktree-setup', 'echo evil'] };
 const lands = {
@@ -90,27 +90,27 @@ const lands = {
   mine: 'mine.txt',
 };
 
-export const plantsLeftBehind = onAll([
+export const plantedBetweenCalls = onAll([
   { target: 'workspace', ...resumes, path: `$(echo ${state}/runs/*)/workspace` },
   { target: 'user-prompt.md', ...resumes, path: `$(echo ${state}/runs/*)/user-prompt.md` },
   { target: 'start.json', ...resumes, path: `$(echo ${state}/runs/*)/start.json` },
   { target: 'the log of a setup', ...setsUp, next: setsUp.first, path: `$(echo ${state}/runs/*)/setup.log` },
   { target: 'the log of a landing', ...lands, path: `${state}/land.log` },
   { target: 'landed.json', ...lands, path: `${state}/landed.json` },
-  // A landing has to make way first for what is uncommitted.
+  // A landing only displaces uncommitted files.
   { target: 'landing.json', ...lands, mine: 'work.txt', path: `${state}/landing.json` },
   { target: 'the copies of a change', ...lands, next: lands.first, path: `${state}/copies` },
   { target: 'the tip of the copies', ...lands, next: lands.first, path: `${state}/copies/tip` },
 ]);
 
-/** Plants between two calls of Spool; all outside stays as it was. */
-export const staysLeftBehind = async ({
+/** Plants between two calls, and checks that nothing outside changes. */
+export const checkPlantedBetweenCalls = async ({
   script,
   agent,
   first,
   next,
   mine,
-}: (typeof plantsLeftBehind)[number]): Promise<void> => {
+}: (typeof plantedBetweenCalls)[number]): Promise<void> => {
   const project = createProject({ files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' }, agent });
   const victim = createVictim(project);
   await project.spool(...first);

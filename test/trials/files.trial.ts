@@ -17,15 +17,15 @@ const damages: Record<string, Damage> = {
   'of other JSON': (_, random) => ['[]', 'null', '{}', '"text"', '{"v":1}', '{"v":"1"}'][Math.floor(random() * 6)]!,
 };
 
-/** Where the state file that was damaged last is kept. */
-const lastAside = (project: TestProject): string => {
+/** The latest saved copy of a damaged state file. */
+const lastSavedCopy = (project: TestProject): string => {
   const numbers = readdirSync(project.stateFile('.')).map((name) =>
     Number(/^state\.json\.damaged-(\d+)$/.exec(name)?.[1] ?? 0),
   );
   return project.stateFile(`state.json.damaged-${Math.max(...numbers)}`);
 };
 
-test(`${trials} damaged files are refused or rebuilt, never destroyed, and never crash`, async () => {
+test(`${trials} damaged files are rejected or rebuilt, never destroyed, and never crash Spool`, async () => {
   const random = createRandom('files');
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
   const codes = new Map<number | null, number>();
@@ -53,7 +53,7 @@ test(`${trials} damaged files are refused or rebuilt, never destroyed, and never
     expect(`${status.stderr}${list.stderr}${run.stderr}`).not.toMatch(/this is a bug|\n {4}at /);
     const after = readFileSync(project.stateFile(file === 'lock' ? 'state.json' : file));
     if (file === 'state.json' && run.code === 0 && run.stderr.includes('is damaged'))
-      expect(readFileSync(lastAside(project))).toEqual(damaged);
+      expect(readFileSync(lastSavedCopy(project))).toEqual(damaged);
     if (run.code === 2) expect(after.equals(file === 'lock' ? whole.get('state.json')! : damaged)).toBe(true);
     if (file === 'history.jsonl') expect(after.subarray(0, damaged.length).equals(damaged)).toBe(true);
     codes.set(run.code, (codes.get(run.code) ?? 0) + 1);
