@@ -50,7 +50,7 @@ test.each([
     expect(durationMs).toBeGreaterThanOrEqual(0);
     expect(durationMs).toBeLessThan(30_000);
   }
-  report({ what: `a clock that jumps ${_}`, trials: 1, found: 'nothing ended early or late, durations right' });
+  report({ what: `a clock that jumps ${_}`, trials: 1, found: 'nothing ended early or late, durations correct' });
 });
 
 test('a clock that jumps ahead ends a wait for a usage limit', async () => {

@@ -10,11 +10,11 @@ const trials = 40;
 type Damage = (whole: Buffer, random: () => number) => Buffer | string;
 
 const damages: Record<string, Damage> = {
-  'cut off': (whole, random) => whole.subarray(0, Math.floor(random() * whole.length)),
+  truncated: (whole, random) => whole.subarray(0, Math.floor(random() * whole.length)),
   empty: () => '',
   garbage: (_, random) => Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256))),
-  'of a version to come': (whole) => whole.toString().replaceAll(/"v": ?1/g, '"v": 99'),
-  'of other JSON': (_, random) => ['[]', 'null', '{}', '"text"', '{"v":1}', '{"v":"1"}'][Math.floor(random() * 6)]!,
+  'of a newer version': (whole) => whole.toString().replaceAll(/"v": ?1/g, '"v": 99'),
+  'other JSON': (_, random) => ['[]', 'null', '{}', '"text"', '{"v":1}', '{"v":"1"}'][Math.floor(random() * 6)]!,
 };
 
 /** The latest saved copy of a damaged state file. */
@@ -59,8 +59,8 @@ test(`${trials} damaged files are rejected or rebuilt, never destroyed, and neve
     codes.set(run.code, (codes.get(run.code) ?? 0) + 1);
   }
   report({
-    what: 'state.json, history.jsonl, context.txt or the lock torn, empty, garbage or of a version to come',
+    what: 'state.json, history.jsonl, context.txt or the lock truncated, empty, garbage or of a newer version',
     trials,
-    found: `0 crashes, 0 destroyed; ${codes.get(0) ?? 0} runs went on, ${codes.get(2) ?? 0} refused with a sentence`,
+    found: `0 crashes, 0 destroyed; ${codes.get(0) ?? 0} runs continued, ${codes.get(2) ?? 0} rejected with one line`,
   });
 });

@@ -166,7 +166,7 @@ test(
         const wrong = await tryOnce(one);
         if (wrong === null) return void tried++;
         if (wrong.startsWith('slow') && tries < mostTries) continue;
-        throw new Error(`${wrong}\nWhat it was given is in ${bench.keep(one)}.`);
+        throw new Error(`${wrong}\nThe input is in ${bench.keep(one)}.`);
       }
     };
 
@@ -181,7 +181,7 @@ test(
     report({
       what: 'config.json, state.json, history.jsonl, tasks.md, proposal.md and output of agents with hostile contents',
       trials: tried,
-      found: `0 crashes, 0 hangs, 0 control sequences, nothing outside touched in ${called} calls (${found.join(', ')})`,
+      found: `0 crashes, 0 hangs, 0 control sequences, nothing outside changed in ${called} calls (${found.join(', ')})`,
     });
   },
   longestMs + 200_000,
@@ -286,7 +286,7 @@ const createBench = async () => {
         ...now.filter((entry) => !before.includes(entry)),
         ...before.filter((entry) => !now.includes(entry)),
       ];
-      return different.length === 0 ? null : `touched what is outside of the project: ${different.join(', ')}`;
+      return different.length === 0 ? null : `changed files outside the project: ${different.join(', ')}`;
     },
     /** Saves the files of a case in a folder that outlives the test. */
     keep: (one: Case): string => {

@@ -8,7 +8,7 @@ const inWorktree = [...run, '--worktree'];
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: every },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 8 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 8 },
   { title: 'a run in a worktree', args: inWorktree, script: hangs, most: every },
 ])('Ctrl-C ends Spool while git hangs in $title', async (hanging) => {
   const trials = await endsBySignal(hanging);
@@ -17,7 +17,7 @@ test.each([
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: 16 },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 8 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 8 },
 ])('--max-duration ends Spool while git hangs in $title', async (hanging) => {
   const trials = await endsByLimit(hanging);
   report({ what: `a git that hangs in ${hanging.title}, with a limit`, trials, found: 'ended, 0 processes left' });

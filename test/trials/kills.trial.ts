@@ -48,7 +48,7 @@ const surroundings: Record<string, Surroundings> = {
       expect(project.git('status', '--porcelain')).toBe('');
     },
   },
-  'while somebody else holds the index': {
+  'while another process holds the index lock': {
     agent: agentWith(''),
     meanwhile: async (project, random) => {
       await delay(random() * longestMs);

@@ -12,7 +12,7 @@ test('a rewind restores exactly the tree of an iteration, for any tree', async (
   report({
     what: 'random files, links and deletions in two to four iterations, then a rewind to each',
     trials: numRuns,
-    found: 'every tree as it was, byte for byte; branch and index unmoved',
+    found: 'every tree restored byte for byte, branch and index unchanged',
   });
 });
 
@@ -20,13 +20,17 @@ test('a stream is redacted wherever it is split', () => {
   const numRuns = 200;
   redactsInAnyChunks({ numRuns, seed });
   report({
-    what: 'output with secrets in it, cut into chunks at random',
+    what: 'output with secrets, split into random chunks',
     trials: numRuns,
-    found: 'no secret left, nothing else touched',
+    found: 'all secrets redacted, nothing else changed',
   });
 });
 
 test('a value of the wrong type anywhere in state.json and history.jsonl does not crash Spool', async () => {
   const trials = (await readsWrongState()) + (await readsWrongHistory());
-  report({ what: 'a value of a wrong type in one place of state.json or history.jsonl', trials, found: '0 crashes' });
+  report({
+    what: 'a value of the wrong type at one position in state.json or history.jsonl',
+    trials,
+    found: '0 crashes',
+  });
 });

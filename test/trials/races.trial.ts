@@ -21,9 +21,9 @@ test(`${writers} concurrent --add-context are all stored, ${rounds} times`, asyn
   const kept = readFileSync(project.stateFile('context.txt'), 'utf8').trimEnd().split('\n');
   expect(kept.toSorted()).toEqual(expected.toSorted());
   report({
-    what: `${writers} writers of context at once`,
+    what: `${writers} concurrent --add-context`,
     trials: rounds,
-    found: `${kept.length} of ${expected.length} texts kept, each whole`,
+    found: `${kept.length} of ${expected.length} texts stored, none truncated`,
   });
 });
 
@@ -66,5 +66,9 @@ test('one of two loops on two changes in one folder runs', async () => {
   );
   expect(await first.result).toMatchObject({ code: 0 });
   expect(await project.spool('ralph', '--change', other)).toMatchObject({ code: 0 });
-  report({ what: 'two loops on two changes in one folder', trials: 1, found: 'one ran, the other was told' });
+  report({
+    what: 'two loops on two changes in one folder',
+    trials: 1,
+    found: 'one ran, the other failed with one line',
+  });
 });

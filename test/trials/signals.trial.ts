@@ -51,7 +51,7 @@ test.each(rows)(
 
 afterAll(() =>
   report({
-    what: 'a signal to the process or the group, with agents that ignore, fork, detach, hold the pipe',
+    what: 'a signal to the process or the group, with agents that ignore it, fork, detach or keep the pipe open',
     trials: rows.length,
     found: `${left} processes left, every record written`,
   }),
