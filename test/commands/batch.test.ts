@@ -105,8 +105,8 @@ test('a limit on total cost ends all runs', async () => {
 });
 
 test.each([
-  ['with the same words', 'accounts', 'Signing in'],
-  ['with other case and spacing', 'Accounts', 'signing  IN'],
+  ['with the same title', 'accounts', 'Signing in'],
+  ['with another case and spacing', 'Accounts', 'signing  IN'],
 ])('two changes that claim the same requirement do not run at the same time: %s', async (_, folder, title) => {
   const spec = '## ADDED Requirements\n\n### Requirement: Signing in\nIt SHALL.\n';
   const script = `${which}; case $change in *third) ;; *) mkdir "$HOME/only-one" || touch "$HOME/both"; esac; sleep 0.3; rmdir "$HOME/only-one"; ${promise}`;

@@ -26,7 +26,7 @@ const commit = (project: TestProject, name: string, text: string) => {
 };
 
 /** Everything that a landing can change. */
-const standing = (project: TestProject) => [
+const snapshot = (project: TestProject) => [
   project.git('for-each-ref', 'refs/heads'),
   project.git('status', '--porcelain', '--ignored'),
 ];
@@ -122,7 +122,7 @@ test('lands a branch that is checked out, after the base has moved', async () =>
 
 describe('untracked files in the work tree of the base', () => {
   /** .spool is not committed, and the agent ticks a task. */
-  const unplanned = async (agent = 'true') => {
+  const withUncommittedChange = async (agent = 'true') => {
     const project = createProject({
       files: { [tasks]: '- [ ] a\n' },
       agent: [`echo '- [x] a' > '${tasks}'; ${agent}; ${promise}`],
@@ -134,7 +134,7 @@ describe('untracked files in the work tree of the base', () => {
   };
 
   test("of the change are merged with the branch, and the user's version can be restored", async () => {
-    const project = await unplanned();
+    const project = await withUncommittedChange();
     project.write(tasks, '- [ ] a\n- [ ] of the user\n');
 
     const result = await project.spool('land', change);
@@ -152,17 +152,17 @@ describe('untracked files in the work tree of the base', () => {
   });
 
   test('are restored if git rejects the merge', async () => {
-    const project = await unplanned('echo x > x.txt');
+    const project = await withUncommittedChange('echo x > x.txt');
     project.write('../project/.git/hooks/reference-transaction', '#!/bin/sh\n! grep -q refs/heads/main\n');
     chmodSync(project.path('.git/hooks/reference-transaction'), 0o755);
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/spool: Cannot work on branch main: .*hook/),
     });
 
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
     expect(project.read(tasks)).toBe('- [ ] a\n');
     expect(project.exists('x.txt')).toBe(false);
     expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
@@ -175,23 +175,23 @@ describe('untracked files in the work tree of the base', () => {
     ['an ignored file', 'echo x > keep.log; git add -f keep.log', 'keep.log', 'keep.log'],
     ['a folder in place of a file', 'echo x > folder', 'folder/mine.txt', 'folder'],
   ])('are kept and named: %s', async (_, agent, file, name) => {
-    const project = await unplanned(agent);
+    const project = await withUncommittedChange(agent);
     project.write('.git/info/exclude', '*.log\n');
     project.write(file, 'of the user\n');
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stderr: `spool: Nothing was landed: uncommitted files on main would be overwritten: ${name}. Commit or move them first.\n`,
     });
 
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
     expect(project.read(file)).toBe('of the user\n');
     expect(project.read(tasks)).toBe('- [ ] a\n');
   });
 
   test('that a killed landing moved away are restored', async () => {
-    const project = await unplanned('echo x > x.txt');
+    const project = await withUncommittedChange('echo x > x.txt');
     const aside = `${tasks}.before-landing-1f0c8bd2-0000-4000-8000-000000000000`;
     renameSync(project.path(tasks), project.path(aside));
     project.write('x.txt', 'of the user\n');
@@ -573,14 +573,14 @@ describe('an incomplete change', () => {
   test.each(Object.entries(stopped))('%s lands only with --force', async (_, { agent, args, why }) => {
     const project = createProject({ files: three, agent: [agent] });
     await project.spool(...run, '--worktree', ...args);
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stdout: '',
       stderr: `spool: ${change} is not complete (${why}). Land it anyway with --force.\n`,
     });
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
 
     expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
     expect(project.read('x.txt')).toBe('x\n');

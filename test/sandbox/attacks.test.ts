@@ -20,7 +20,7 @@ import {
 } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
-const everybody = problem === null ? users() : [];
+const testUsers = problem === null ? users() : [];
 
 test('the sandbox works on this machine, or the skipped tests are reported', () => {
   const isExpected =
@@ -30,7 +30,7 @@ test('the sandbox works on this machine, or the skipped tests are reported', () 
   expect({ problem, isExpected }).toEqual({ problem, isExpected: true });
   const missing =
     problem ??
-    (everybody.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
+    (testUsers.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
   if (missing !== null) process.stderr.write(`\nSKIPPED: attacks on the sandbox (${missing})\n`);
 });
 
@@ -60,7 +60,7 @@ try "rm -f .git/spool.lock; cp .git/config .git/spool.lock; mv .git/config .git/
 exit 0
 `;
 
-describe.each(everybody)('as $title', (user: User) => {
+describe.each(testUsers)('as $title', (user: User) => {
   test('no process inside writes outside, reads a key, or changes what git and Spool run', async () => {
     const project = createSandboxedProject(user, {
       files: { '.spool/config.json': '{ "maxStalled": 5 }\n', '.gitignore': 'tried-*\nlink-*\n' },

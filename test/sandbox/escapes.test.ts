@@ -11,7 +11,7 @@ import { createSandboxedProject, oneUser, sandboxProblem, type User } from '../s
 /** Traps that an agent sets inside the sandbox for Spool outside, in this run or the next. */
 
 const problem = sandboxProblem();
-const everybody = problem === null ? [oneUser()] : [];
+const testUsers = problem === null ? [oneUser()] : [];
 const other = '002-02_other';
 const otherFile = { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' };
 
@@ -29,7 +29,7 @@ const writeAgent = (project: SandboxedProject, ...scripts: string[]) =>
 
 const run = (project: SandboxedProject, ...more: string[]) => project.spool('ralph', 'Go.', '--sandbox', ...more);
 
-describe.each(everybody)('as $title', (user: User) => {
+describe.each(testUsers)('as $title', (user: User) => {
   test.each([
     ['without one around it', false],
     ['below an existing one', true],

@@ -151,7 +151,7 @@ export const startAs = (
   return startProcess(command, words, { cwd: project.folder, env: { ...project.env, ...env } });
 };
 
-/** Works whoever owns the files. */
+/** Runs git in the project, regardless of the owner of its files. */
 export const gitOfAnyone =
   (project: { git: (...args: string[]) => string }) =>
   (...args: string[]) =>

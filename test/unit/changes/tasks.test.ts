@@ -108,7 +108,7 @@ describe('"### Task" sections', () => {
     ['open', '### Task 1.1: Parse\n**Status**: [ ] pending', ['- 1.1: Parse']],
     ['done', '### Task 1.1: Parse\n**Status**: [x] complete', ['x 1.1: Parse']],
     ['done, in capitals', '### Task 1.1: Parse\n**Status**: [X] complete', ['x 1.1: Parse']],
-    ['begun', '### Task 1.1: Parse\n**Status**: [~] in progress', ['- 1.1: Parse']],
+    ['in progress', '### Task 1.1: Parse\n**Status**: [~] in progress', ['- 1.1: Parse']],
     ['the colon in bold', '### Task 2\n**Status:** [x]', ['x 2']],
     ['the status in a list', '### Task 2\n- **Status**: [x] complete', ['x 2']],
     ['CRLF', '### Task 2\r\n**Status**: [x]\r\n', ['x 2']],

@@ -178,7 +178,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
   });
 });
 
-test('a retry of pi that succeeds in the end leaves no error', () => {
+test('a retry of pi that succeeds leaves no error', () => {
   const refused = golden('pi', 'unauthorised')
     .stdout.split('\n')
     .find((line) => line.includes('"message_end"') && line.includes('errorMessage'))!;

@@ -150,7 +150,7 @@ describe('long outputs', () => {
 
   test.each([
     ['dots', '.'],
-    ['blanks', ' '],
+    ['spaces', ' '],
     ['digits', '7'],
     ['words', 'word '],
     ['inline code', '`x` '],
