@@ -46,7 +46,7 @@ test('the record of a run is readable by its owner only', async () => {
     expect([path, statSync(join(kept, path)).mode & 0o077]).toEqual([path, 0]);
 });
 
-test('an agent that changes the redacted command has no effect', async () => {
+test('a run is not resumed if its redacted command was changed', async () => {
   const project = createProject({ agent: [killSpool, promise] });
   const env = { DEPLOY_TOKEN: token };
   await project.start([...run, '--verify', verify], { env }).result;

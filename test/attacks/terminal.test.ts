@@ -177,7 +177,7 @@ test('secrets are redacted on the screen', async () => {
   expect(stdout + stderr).not.toContain(secret);
 });
 
-test('a commit message contains facts only', async () => {
+test('properties of objects are not placeholders of a commit message', async () => {
   const project = createProject({
     files: { '.spool/config.json': JSON.stringify({ commitMessage: '{change} {constructor} {__proto__}' }) },
     agent: ['echo work > work.txt; echo "<promise>COMPLETE</promise>"'],
