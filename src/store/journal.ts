@@ -4,7 +4,6 @@ import { publicView, type RunView } from '../ralph/view.ts';
 import { createRemembering, type Redactor } from '../secrets/redact.ts';
 import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
 import { openJournalLines } from './journal-lines.ts';
-import type { Project } from './project.ts';
 
 /** The events of a run, for readers in other processes. */
 export interface Journal {

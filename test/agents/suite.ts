@@ -16,17 +16,17 @@ const noSandbox = sandboxProblem();
 const go = ['ralph', 'Go.', '--change', change];
 const once = [...go, '--max-iterations', '1', '--fail-fast'];
 
-/** Qwen Code retries a 429 for longer than a test should take, and cannot be told otherwise. */
+/** Qwen Code retries a 429 for longer than a test should take, and has no option against it. */
 const refusals: [number, AgentErrorKind][] = [
   [401, 'auth'],
   [429, 'rate-limit'],
   [500, 'overload'],
 ];
 
-/** The others try to reach their provider without a key, for longer than a test should take. */
-const saysItIsSignedOut = new Set(['claude', 'copilot', 'gemini', 'pi', 'qwen']);
+/** Without a key, the others try to reach their provider for longer than a test should take. */
+const reportsSignedOut = new Set(['claude', 'copilot', 'gemini', 'pi', 'qwen']);
 
-/** The same things that can happen, with every agent. */
+/** The same scenarios for every agent. */
 export const testAgent = (name: string) => {
   const harness = harnesses.find((known) => known.name === name)!;
 
@@ -53,8 +53,8 @@ export const testAgent = (name: string) => {
       expect(Math.max(...project.model.requests.map((request) => request.bytes))).toBeGreaterThan(300 * 1024);
     });
 
-    test('goes on when only a tool printed the promise', async () => {
-      const { script } = scenarios['goes-on'];
+    test('continues if only a tool printed the promise', async () => {
+      const { script } = scenarios.continues;
       const project = await createAgentProject(name, script);
 
       expect(await project.run(...once, '--allow-all')).toMatchObject({ code: 3 });
@@ -63,19 +63,19 @@ export const testAgent = (name: string) => {
     });
 
     test.each(refusals.filter(([status]) => !(name === 'qwen' && status === 429)))(
-      'fails when the provider answers %d',
+      'fails if the provider answers %d',
       async (status, kind) => {
         const project = await createAgentProject(name, () => ({ status, message: 'scripted refusal' }));
 
-        // A usage limit is waited for, unless there is no time to.
+        // Spool waits for a usage limit, unless there is no time left.
         expect(await project.run(...once, '--max-wait', '0s')).toMatchObject({ code: kind === 'rate-limit' ? 3 : 1 });
 
         expect(project.history()).toMatchObject([{ completionFound: false, error: { kind } }]);
       },
     );
 
-    if (saysItIsSignedOut.has(name))
-      test('says how to sign in when nobody has', async () => {
+    if (reportsSignedOut.has(name))
+      test('prints how to sign in if the user is not signed in', async () => {
         const project = createProject();
 
         const path = `${agentBin(name)}:${project.env.PATH}`;
@@ -87,16 +87,16 @@ export const testAgent = (name: string) => {
         ]);
       });
 
-    test('does not write outside of the project without --allow-all', async () => {
+    test('does not write outside the project without --allow-all', async () => {
       const { script } = scenarios.denied;
       const project = await createAgentProject(name, script);
 
       await project.run(...once);
 
       const outside = existsSync(join(project.folder, '..', 'outside.txt'));
-      // pi asks for no permissions, whatever Spool says.
+      // pi has no permissions to ask for.
       expect(outside).toBe(name === 'pi');
-      // OpenCode stops there; the others go on, and this model says that all is done.
+      // OpenCode stops there. The others continue, and this model then prints the promise.
       const denied = harness.capabilities.includes('denials') ? { message: expect.any(String) } : null;
       expect(project.history()).toMatchObject([
         name === 'opencode' ? { error: { kind: 'permission' }, denied } : { error: null, denied },
@@ -104,7 +104,7 @@ export const testAgent = (name: string) => {
     });
 
     if (noSandbox === null)
-      test('works in a sandbox, and does not write outside of the project', async () => {
+      test('works in a sandbox and does not write outside the project', async () => {
         const outside = (folder: string) => join(folder, '..', 'outside.txt');
         const project = await createAgentProject(name, ({ step }, folder) =>
           step === 0
@@ -115,7 +115,7 @@ export const testAgent = (name: string) => {
         const result = await project.run(...once, '--allow-all', '--sandbox');
 
         expect(result).toMatchObject({ code: 0 });
-        // Nothing that the agent writes by itself is protected.
+        // No file that the agent writes itself is protected.
         expect(result.stderr).not.toContain('The sandbox protects');
 
         expect(project.read('made.txt')).toBe('x\n');
@@ -123,10 +123,10 @@ export const testAgent = (name: string) => {
         expect(project.history()).toMatchObject([{ completionFound: true, error: null, git: { files: ['made.txt'] } }]);
       });
     else
-      test('what was left out is said', () =>
-        void process.stderr.write(`\nLEFT OUT: ${name} in a sandbox (${noSandbox})\n`));
+      test('reports what is skipped', () =>
+        void process.stderr.write(`\nSKIPPED: ${name} in a sandbox (${noSandbox})\n`));
 
-    test('leaves nothing running when it is interrupted in the middle of a tool', async () => {
+    test('leaves no process running if it is interrupted during a tool call', async () => {
       const project = await createAgentProject(name, () => ({
         text: 'I watch.',
         tools: [{ shell: 'while :; do echo x >> growing.txt; sleep 0.1; done' }],

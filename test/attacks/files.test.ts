@@ -16,28 +16,31 @@ import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import {
   createVictim,
-  inTurn,
+  sampled,
   oneLine,
-  plantsByAgents,
-  plantsLeftBehind,
+  plantedByAgent,
+  plantedBetweenCalls,
   precious,
-  staysByAgent,
-  staysLeftBehind,
-} from '../support/plants.ts';
+  checkPlantedByAgent,
+  checkPlantedBetweenCalls,
+} from '../support/planted-files.ts';
 import { change, createProject, root } from '../support/project.ts';
 
 const state = `.spool/.state/ralph/${change}`;
 const run = ['ralph', 'Build it.', '--change', change];
 
-test.each(inTurn(plantsByAgents))('an agent puts $plant in the place of $target', staysByAgent);
+test.each(sampled(plantedByAgent))(
+  'an agent that replaces $target with $plant changes nothing outside',
+  checkPlantedByAgent,
+);
 
-test.each(inTurn(plantsLeftBehind))('$plant is left in the place of $target', staysLeftBehind);
+test.each(sampled(plantedBetweenCalls))('$plant in place of $target changes nothing outside', checkPlantedBetweenCalls);
 
 test.each([
-  ['the folder of the change', state],
-  ['the folder of all changes', '.spool/.state/ralph'],
-  ['the state', '.spool/.state'],
-])('%s is a link that came with a clone', async (_, path) => {
+  ['the state folder of the change', state],
+  ['the state folder of all changes', '.spool/.state/ralph'],
+  ['the state folder', '.spool/.state'],
+])('%s is rejected if it is a link from a clone', async (_, path) => {
   const project = createProject({ agent: [promise] });
   const elsewhere = join(project.home, 'elsewhere');
   mkdirSync(elsewhere);
@@ -58,7 +61,7 @@ test.each([
   expect(project.calls()).toEqual([]);
 });
 
-test('prune deletes nothing behind a link, and nothing that is no run', async () => {
+test('prune deletes nothing behind a link and nothing but runs', async () => {
   const project = createProject();
   const docs = join(project.home, 'docs');
   for (const name of ['a', 'b', 'c', 'd', 'e']) mkdirSync(join(docs, name), { recursive: true });
@@ -77,7 +80,7 @@ test('prune deletes nothing behind a link, and nothing that is no run', async ()
   expect(readdirSync(other.path(`${state}/runs`))).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('context.txt that is a link is neither added to nor emptied', async () => {
+test('a link in place of context.txt is neither appended to nor emptied', async () => {
   const project = createProject();
   const victim = createVictim(project);
   mkdirSync(project.path(state), { recursive: true });
@@ -91,7 +94,7 @@ test('context.txt that is a link is neither added to nor emptied', async () => {
   expect(victim.now()).toBe(precious);
 });
 
-test('a hard link as context.txt is neither added to nor emptied', async () => {
+test('a hard link in place of context.txt is neither appended to nor emptied', async () => {
   const project = createProject();
   const victim = createVictim(project);
   mkdirSync(project.path(state), { recursive: true });
@@ -105,7 +108,7 @@ test('a hard link as context.txt is neither added to nor emptied', async () => {
   expect(victim.now()).toBe(precious);
 });
 
-test('worktrees that lead elsewhere are not used', async () => {
+test('a link in place of the worktrees folder is not used', async () => {
   const project = createProject({ agent: [promise] });
   const elsewhere = join(project.home, 'elsewhere');
   mkdirSync(elsewhere);
@@ -115,7 +118,7 @@ test('worktrees that lead elsewhere are not used', async () => {
   expect(readdirSync(elsewhere)).toEqual([]);
 });
 
-test('a landing deletes nothing behind a link in the place of the worktrees', async () => {
+test('a landing deletes nothing behind a link in place of the worktrees folder', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   await project.spool(...run, '--worktree');
   const victim = join(project.home, 'victim', `.land-${change}`);
@@ -150,7 +153,7 @@ test('.worktreeinclude copies nothing through a link in the worktree', async () 
   expect(result).toMatchObject({ code: 2, stderr: oneLine('is a symbolic link') });
 });
 
-test.each(['proposal.md', 'tasks.md'])('an agent makes a FIFO of %s, and Spool goes on', async (name) => {
+test.each(['proposal.md', 'tasks.md'])('a run continues after an agent replaces %s with a FIFO', async (name) => {
   const file = `.spool/changes/${change}/${name}`;
   const project = createProject({
     files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' },
@@ -169,7 +172,7 @@ test.each([
   ['a link to a device', (path: string) => symlinkSync('/dev/zero', path)],
   ['a FIFO', (path: string) => execFileSync('mkfifo', [path])],
   ['a folder', (path: string) => mkdirSync(path)],
-])('a clone brings %s in the place of a file that Spool reads', async (_, plant) => {
+])('%s from a clone in place of a file that Spool reads is rejected', async (_, plant) => {
   const reads = [
     ['list'],
     ['show', change],
@@ -196,14 +199,14 @@ test.each([
   await Promise.all(files.map(readAll));
 });
 
-test('a file that is too large to be a text is not read', async () => {
+test('a file that is too large for a text file is not read', async () => {
   const project = createProject();
   execFileSync('truncate', ['--size', '200M', project.path(`.spool/changes/${change}/tasks.md`)]);
 
   expect(await project.spool('show', change)).toMatchObject({ code: 2, stderr: oneLine('is larger than 16 MB') });
 });
 
-test('a config file that is too large for settings is not read', async () => {
+test('a config file that is too large is not read', async () => {
   const project = createProject({ agent: [promise] });
   for (const text of [`{ "model": "${'x'.repeat(1024 * 1024)}" }`, ' '.repeat(1024 * 1024 + 1)]) {
     project.write('.spool/config.json', text);
@@ -216,7 +219,7 @@ test('a config file that is too large for settings is not read', async () => {
   expect(project.calls()).toEqual([]);
 });
 
-test('what a config file says wrong is shown in one line, however long it is', async () => {
+test('an error in a config file is printed in one line, however long it is', async () => {
   const project = createProject();
   const long = 'x'.repeat(500_000);
   for (const config of [{ [long]: 1 }, { model: [long] }, { changes: { [long]: 1 } }, { harnesses: { [long]: 1 } }]) {
@@ -227,13 +230,13 @@ test('what a config file says wrong is shown in one line, however long it is', a
   }
 });
 
-/** Deep enough to run out of stack whatever calls itself for each level. */
+/** Deep enough to overflow the stack of a recursive function. */
 const deep = {
   lists: `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
   objects: `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,
 };
 
-test.each(Object.entries(deep))('a config file of deep %s is one line', async (_, value) => {
+test.each(Object.entries(deep))('a config file with deeply nested %s is rejected in one line', async (_, value) => {
   const project = createProject({ agent: [promise] });
   const places = [
     value,
@@ -254,13 +257,13 @@ test.each(Object.entries(deep))('a config file of deep %s is one line', async (_
   expect(project.calls()).toEqual([]);
 });
 
-test.each(Object.entries(deep))('state files of deep %s are as good as damaged ones', async (_, value) => {
+test.each(Object.entries(deep))('state files with deeply nested %s count as damaged', async (_, value) => {
   const places: ((view: string) => string)[] = [
     () => value,
     (view) => view.replace(/}$/, `,"deep":${value}}`),
     (view) => view.replace('"limits":', `"limits":${value},"was":`),
   ];
-  const goesOn = async (inView: (view: string) => string) => {
+  const continues = async (inView: (view: string) => string) => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run);
     const lines = [JSON.stringify(project.history()[0]), value, `{"v":1,"usage":${value}}`, ''];
@@ -274,16 +277,16 @@ test.each(Object.entries(deep))('state files of deep %s are as good as damaged o
     expect(await project.spool('list')).toMatchObject({ code: 0 });
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
   };
-  await Promise.all(places.map(goesOn));
+  await Promise.all(places.map(continues));
 });
 
-test.each(Object.entries(deep))('events of an agent with deep %s in them are plain output', async (_, value) => {
+test.each(Object.entries(deep))('agent events with deeply nested %s are plain output', async (_, value) => {
   const events: Record<string, string> = {
     opencode: `{"type":"text","part":{"text":${value}}}`,
     claude: `{"type":"assistant","message":{"content":[{"type":"image","source":${value}}]}}`,
     codex: `{"type":"item.completed","item":{"type":"agent_message","text":${value}}}`,
   };
-  const isHeard = async ([harness, event]: [string, string]) => {
+  const isDecoded = async ([harness, event]: [string, string]) => {
     const project = createProject();
     writeFileSync(join(project.home, 'event'), `${event}\n`);
     project.write(`../bin/${harness}`, `#!/bin/sh\ncat > /dev/null\ncat "$HOME/event"\n${promise}\n`);
@@ -293,10 +296,10 @@ test.each(Object.entries(deep))('events of an agent with deep %s in them are pla
     expect(result.stderr).not.toContain('bug in Spool');
     expect(result).toMatchObject({ code: 0 });
   };
-  await Promise.all(Object.entries(events).map(isHeard));
+  await Promise.all(Object.entries(events).map(isDecoded));
 });
 
-test('an agent that reports hundreds of thousands of models is heard to its end', async () => {
+test('an agent that reports hundreds of thousands of models is decoded to its end', async () => {
   const usage = Array.from({ length: 300_000 }, (_, index) => `"m${index}":{"inputTokens":1}`).join();
   const words = JSON.stringify('Done.\n\n<promise>COMPLETE</promise>');
   const project = createProject();
@@ -312,7 +315,7 @@ test('an agent that reports hundreds of thousands of models is heard to its end'
   expect(project.history()[0]!.usage).toMatchObject({ inputTokens: 300_000 });
 });
 
-test('a file in the cache folder does not decide how an agent is given its permissions', async () => {
+test('a file in the cache folder does not affect the permission flags of an agent', async () => {
   const project = createProject({ agent: [promise] });
   const cache = join(project.home, '.cache', 'spool');
   mkdirSync(cache, { recursive: true });
@@ -326,7 +329,7 @@ test('a file in the cache folder does not decide how an agent is given its permi
   expect(readFileSync(join(cache, 'versions.json'), 'utf8')).toBe(poison);
 });
 
-test('what came with looser permissions is closed', async () => {
+test('state files with looser permissions are restricted to their owner', async () => {
   const project = createProject({ agent: [promise] });
   mkdirSync(project.path(state), { recursive: true });
   for (const folder of ['.spool/.state', '.spool/.state/ralph', state]) chmodSync(project.path(folder), 0o755);
@@ -339,7 +342,7 @@ test('what came with looser permissions is closed', async () => {
     expect(statSync(project.stateFile(file)).mode & 0o777).toBe(0o600);
 });
 
-test('a run whose id leads out of the project is not resumed', async () => {
+test('a run with an id that leads out of the project is not resumed', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
   const saved = { ...project.state(), status: 'running', run: '../../../../../../escaped' };
@@ -350,10 +353,10 @@ test('a run whose id leads out of the project is not resumed', async () => {
   expect(readdirSync(dirname(project.folder))).toEqual(['home', 'project']);
 });
 
-test('the project of another user is refused, and init does not take it over', async () => {
+test('a project of another user is rejected, and init does not take it over', async () => {
   const project = createProject({ agent: [promise] });
   if (process.getuid!() !== 0) {
-    process.stderr.write('\nLEFT OUT: the project of another user (only root can give files away)\n');
+    process.stderr.write('\nSKIPPED: the project of another user (only root can change the owner)\n');
     return;
   }
   const uid = 65_534;

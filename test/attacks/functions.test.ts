@@ -18,7 +18,7 @@ import { isTrailer } from '../../src/ralph/promise/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
 import { truncate, oneLine, table } from '../../src/text/format.ts';
 
-/** Texts that are repeated: what files and agents are made of, and what makes one search begin again and again. */
+/** Repeated texts: what files and agent output consist of, and what makes a search restart at every position. */
 const pumps = [
   [...' \t\n\ra0-#*>`~|:=[(<"\'_/$!{\u2028\u001b😀'],
   ['- [ ] a\n', '- [ ] ', '  - [x]* b\n', '### Task 1: a\n', '### Requirement: ', '**Status**: [ ]\n', '> '],
@@ -75,48 +75,48 @@ const reading = { isEcho: () => false, isTrailer: (line: string) => isTrailer(li
 const redactor = createRedactor({ API_KEY: 'correct-horse-battery' });
 const files = (text: string) => ({ read: () => text, isFile: () => false, list: () => [] });
 
-/** What reads a text that somebody else wrote. */
+/** Functions that read untrusted text. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
-  'the redactor': (text) => redactor.text(text),
-  'the redactor of a stream': (text) => {
+  redactor: (text) => redactor.text(text),
+  'streaming redactor': (text) => {
     const stream = redactor.stream();
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += 65_536) stream.pass(bytes.subarray(at, at + 65_536));
     stream.end();
   },
-  'the search for a promise': (text) => {
+  'promise search': (text) => {
     const search = createSearch(promises, reading);
     for (let at = 0; at < text.length; at += 10_000) search.feed(text.slice(at, at + 10_000));
     search.judge();
   },
-  'the end of a text': (text) => judgeEnding(`${text}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
+  'end of text': (text) => judgeEnding(`${text}\n<promise>COMPLETE</promise>`, 'COMPLETE', nothing),
   cleaning: (text) => cleanText(text),
-  'lines behind the words': (text) => text.split('\n').map((line) => isTrailer(line)),
-  'a decoder': (text) => {
+  'trailer lines': (text) => text.split('\n').map((line) => isTrailer(line)),
+  decoder: (text) => {
     const stream = createEventStream({ stdout: () => null, end: () => [] }, () => {});
     stream.write('stdout', Buffer.from(text));
     stream.write('stderr', Buffer.from(text));
     stream.end();
   },
-  'an error in the output': (text) => findErrorLine(text.split('\n'), { own: true }),
-  'an error of a provider': (text) => problemEvent({ message: text }),
-  'a reset time': (text) => resetTime(`resets ${text}`, new Date()),
+  'error line in output': (text) => findErrorLine(text.split('\n'), { own: true }),
+  'provider error': (text) => problemEvent({ message: text }),
+  'reset time': (text) => resetTime(`resets ${text}`, new Date()),
   tasks: (text) => parseTasks(text),
   'missing tasks': (text) => missingTasks(taskTitles(text), taskTitles(`${text}x`)),
-  'the wording': (text) => wordingOf(text),
-  'a proposal': (text) => isUntouchedProposal(text),
-  'a shell command': (text) => shellCommands(text),
-  'the words of a command': (text) => namedByWords(text, files(''), { all: true }),
-  'the words of a script': (text) => namedInScript('a.js', files(text), 20_000),
-  'a makefile': (text) => [rulesOf(text, 'a'), includesIn(text)],
+  wording: (text) => wordingOf(text),
+  proposal: (text) => isUntouchedProposal(text),
+  'shell command': (text) => shellCommands(text),
+  'words of a command': (text) => namedByWords(text, files(''), { all: true }),
+  'words of a script': (text) => namedInScript('a.js', files(text), 20_000),
+  makefile: (text) => [rulesOf(text, 'a'), includesIn(text)],
   'parts of files': (text) => ['[a', 'shell settings', 'a:', 'scripts.a'].map((part) => partOf(text, part)),
   imports: (text) => [importsOf(files(text), 'a.js'), importsOf(files(text), 'a.py')],
-  'the terminal': (text) => [withoutControls(text), oneLine(text), truncate(text, 80), table([[text]])],
+  'terminal output': (text) => [withoutControls(text), oneLine(text), truncate(text, 80), table([[text]])],
   'JSON for a terminal': (text) => safeJson(text),
 };
 
 const n = 16_000;
-/** Well above what a busy machine adds to something that takes a millisecond; what is quadratic takes seconds. */
+/** Well above the noise of a busy machine for work of a millisecond. Quadratic work takes seconds. */
 const floorMs = 100;
 
 const cpuMs = (work: () => unknown): number => {
@@ -130,7 +130,7 @@ const best = (work: () => unknown): number => Math.min(cpuMs(work), cpuMs(work),
 
 const textOf = (pump: string, length: number) => `${pump.repeat(Math.ceil(length / pump.length))}\0`;
 
-test.each(Object.entries(readers))('%s takes four times as long for four times as much', (_, read) => {
+test.each(Object.entries(readers))('takes linear time: %s', (_, read) => {
   const slow = pumps.flatMap((pump) => {
     const [short, long] = [textOf(pump, n), textOf(pump, 4 * n)];
     if (cpuMs(() => read(long)) < floorMs || best(() => read(long)) < floorMs) return [];

@@ -6,11 +6,11 @@ import { promise } from '../support/agents.ts';
 import { change, createProject, type ProjectOptions, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-/** Settings of git that start a program, written by an agent or brought by a clone: none may run in a command of Spool. */
+/** Git settings that start a program, written by an agent or brought by a clone. No command of Spool may run one. */
 
 const run = ['ralph', '--change', change];
 
-/** The program that the attacker wants to be run: it leaves a line in a file outside of the project. */
+/** The program of the attacker. It appends a line to a file outside the project. */
 const armed = (options: ProjectOptions = {}) => {
   const project = createProject(options);
   const marker = join(project.home, 'ran');
@@ -21,17 +21,17 @@ const armed = (options: ProjectOptions = {}) => {
   chmodSync(join(project.home, 'evil'), 0o755);
   return {
     ...project,
-    /** What Spool has run of it so far. */
+    /** The runs of it by Spool so far. */
     ran: () => (existsSync(marker) ? readFileSync(marker, 'utf8') : ''),
     forget: () => rmSync(marker, { force: true }),
   };
 };
 
-/** An agent that attacks at its first call. What it runs of it itself is its own affair. */
+/** An agent that attacks in its first call. Runs of the program by the agent itself do not count. */
 const once = (attack: string) =>
   `echo x >> made.txt; [ -e "$HOME/done" ] || { ${attack}; touch "$HOME/done"; rm -f "$HOME/ran"; }`;
 
-/** A nested repository with an attack in it; the file in it looks modified, so that a filter would be asked. */
+/** A nested repository with an attack. Its file looks modified, so that git would run a filter. */
 const nested = (attack: string, name = 'sub') =>
   `git init -q ${name}; cd ${name}; echo '*.t filter=evil' > .gitattributes; echo x > x.t
    git add .; git commit -qm inner; touch -d 2001-01-01 x.t; ${attack}; cd ..`;
@@ -41,7 +41,7 @@ const cleanFilter = 'git config filter.evil.clean "$HOME/evil clean"';
 const processFilter = 'git config filter.evil.process "$HOME/evil process"';
 const hooks = `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit post-checkout reference-transaction
   do cp "$HOME/evil" .git/hooks/$hook; done`;
-/** A missing tree in a sparse index makes git ask the remote for it. */
+/** A missing tree in a sparse index makes git fetch it from the remote. */
 const lazyFetch = `mkdir d; echo y > d/y; git add .; git commit -qm more; git sparse-checkout set --cone --sparse-index
   rm -f .git/objects/$(git rev-parse HEAD:d | sed 's|..|&/|'); git config core.repositoryFormatVersion 1
   git config extensions.partialClone evil; git config remote.evil.url /tmp; git config remote.evil.uploadpack "$HOME/evil fetch"`;
@@ -52,7 +52,7 @@ const asSubmodule = `printf '[submodule "sub"]\\n\\tpath = sub\\n\\turl = ./sub\
   git add .gitmodules sub 2> /dev/null; git commit -qm "a submodule"`;
 const ignoredGitlink = 'echo /sub/ > .gitignore; git add -f sub 2> /dev/null; git commit -qm "an ignored gitlink"';
 
-/** What Spool does after the agent has planted something: the rest of the iteration, one more, and the other commands. */
+/** What Spool does after an attack: the rest of the iteration, one more, and other commands. */
 const useAll = async (project: TestProject, ...flags: string[]) => {
   await project.spool(...run, '--max-iterations', '2', ...flags);
   const readers = [
@@ -68,11 +68,11 @@ const useAll = async (project: TestProject, ...flags: string[]) => {
   await project.spool('prune', '--yes');
 };
 
-describe('a nested repository of the agent', () => {
+describe('a nested repository of the agent runs nothing', () => {
   test.each([
     ['fsmonitor, as a gitlink', fsmonitor, asGitlink],
     ['a clean filter, as a gitlink', cleanFilter, asGitlink],
-    ['a clean filter, as a submodule that asks to be looked into', cleanFilter, asSubmodule],
+    ['a clean filter, as a submodule with ignore = none', cleanFilter, asSubmodule],
     ['a clean filter, as an ignored gitlink', cleanFilter, ignoredGitlink],
     ['a filter process, as a submodule', processFilter, asSubmodule],
     ['hooks, as a gitlink', hooks, asGitlink],
@@ -95,7 +95,7 @@ describe('a nested repository of the agent', () => {
     ]);
   });
 
-  test('is not looked into by a commit that a hook leaves empty', async () => {
+  test('in a commit that a hook leaves empty', async () => {
     const project = armed({ agent: [once(`${nested(cleanFilter)}; ${asSubmodule}`)] });
     project.write('.git/hooks/pre-commit', '#!/bin/sh\ngit reset -q -- made.txt\n');
     chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
@@ -106,25 +106,25 @@ describe('a nested repository of the agent', () => {
   });
 });
 
-describe('the repository itself, when the agent writes to its config', () => {
+describe('settings that an agent adds to the repository', () => {
   test.each([
     ['fsmonitor', fsmonitor],
     ['an external diff', 'git config diff.external "$HOME/evil diff"'],
     [
-      'drivers for differences',
+      'diff drivers',
       `echo '*.txt diff=evil' > .gitattributes; git config diff.evil.command "$HOME/evil command"
        git config diff.evil.textconv "$HOME/evil textconv"`,
     ],
     [
-      'its pager and editor',
+      'pager and editor',
       'for key in core.pager pager.diff core.editor sequence.editor; do git config $key "$HOME/evil $key"; done',
     ],
     [
-      'differences of submodules',
+      'submodule diffs',
       `${nested('git config diff.external "$HOME/evil inner"; git commit -q --allow-empty -m more')}; git add sub 2> /dev/null
        git config diff.submodule diff; git config submodule.recurse true; git config status.submoduleSummary true`,
     ],
-  ])('what it names does not run: %s', async (_, attack) => {
+  ])('run nothing: %s', async (_, attack) => {
     const project = armed({ agent: [once(attack)] });
 
     await useAll(project);
@@ -143,7 +143,7 @@ describe('the repository itself, when the agent writes to its config', () => {
       `echo '*.txt filter=evil' > .gitattributes; git config -f own.config filter.evil.clean "$HOME/evil clean"`,
       ['include.path', '../own.config'],
     ],
-  ])('%s, which Spool cannot do without, ends its use of git, and that is said once', async (key, attack, config?) => {
+  ])('stop the use of git with one message if Spool depends on them: %s', async (key, attack, config?) => {
     const project = armed({ agent: [once(attack)] });
     if (config !== undefined) project.git('config', ...(config as string[]));
     const head = project.git('rev-parse', 'HEAD');
@@ -166,7 +166,7 @@ describe('the repository itself, when the agent writes to its config', () => {
     expect(readFileSync(project.path('.git/refs/heads/main'), 'utf8').trim()).toBe(head);
   });
 
-  test('no signature is checked when commits are listed', async () => {
+  test('cause no signature checks when commits are listed', async () => {
     const signature = 'gpgsig -----BEGIN PGP SIGNATURE-----\\n x\\n -----END PGP SIGNATURE-----';
     const sign = `git commit -q --allow-empty -m more
       git reset -q --soft $(git cat-file commit HEAD | sed '/^committer/a ${signature}' | git hash-object -t commit -w --stdin)
@@ -181,7 +181,7 @@ describe('the repository itself, when the agent writes to its config', () => {
     expect(project.ran()).toBe('');
   });
 
-  test('git is used again when the setting is gone', async () => {
+  test('stop the use of git only until they are removed', async () => {
     const project = armed({
       agent: [
         `echo '*.txt filter=evil' > .gitattributes; ${cleanFilter}`,
@@ -197,7 +197,7 @@ describe('the repository itself, when the agent writes to its config', () => {
     expect(project.history().map(({ git }) => git?.files)).toEqual([undefined, undefined, ['x']]);
   });
 
-  test('hooks do not run where nothing is committed', async () => {
+  test('run no hooks without a commit', async () => {
     const project = armed({ agent: [once(`${hooks}; git config core.hooksPath .git/hooks`)] });
 
     await useAll(project, '--no-commit');
@@ -207,7 +207,7 @@ describe('the repository itself, when the agent writes to its config', () => {
     expect(project.exists('made.txt')).toBe(false);
   });
 
-  test('other settings of the agent change nothing', async () => {
+  test('are ignored if they are harmless', async () => {
     const project = createProject({
       agent: [
         `git config core.editor vi; git remote add fork /tmp/x; git config user.name Agent; echo x > x.txt; ${promise}`,
@@ -221,11 +221,11 @@ describe('the repository itself, when the agent writes to its config', () => {
   });
 });
 
-describe('in a worktree', () => {
+describe('with a worktree', () => {
   test.each([
     ['fsmonitor', fsmonitor],
     ['a clean filter', cleanFilter],
-  ])('a nested repository with %s, up to the landing', async (_, attack) => {
+  ])('a nested repository with %s runs nothing, up to the landing', async (_, attack) => {
     const project = armed({ agent: [`${once(`${nested(attack)}; ${asSubmodule}`)}; ${promise}`] });
 
     const done = await project.spool(...run, '--worktree', '--verify', 'true');
@@ -237,7 +237,7 @@ describe('in a worktree', () => {
     expect(project.read('made.txt')).toBe('x\n');
   });
 
-  test('a nested repository in the folder that a branch is landed on', async () => {
+  test('a nested repository in the work tree of the base runs nothing during a landing', async () => {
     const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
     project.write('plant.sh', `${nested(all)}; ${asSubmodule}`);
     execFileSync('sh', ['plant.sh'], { cwd: project.folder, env: project.env });
@@ -253,7 +253,7 @@ describe('in a worktree', () => {
 });
 
 describe('a clone', () => {
-  test('with a bare repository in it, which names programs', async () => {
+  test('with a bare repository that configures programs runs nothing', async () => {
     const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
     project.git('init', '-q', '--bare', 'sub');
     project.git('-C', 'sub', 'config', 'core.bare', 'false');
@@ -274,7 +274,7 @@ describe('a clone', () => {
   });
 });
 
-test('hooks that the settings of a repository name, from git 2.54 on, run in no command that only looks or notes', async () => {
+test('hooks from git config (git 2.54) do not run in commands that do not commit', async () => {
   const project = armed({ agent: [`echo x > made.txt; ${promise}`] });
   await project.spool(...run);
   for (const event of ['reference-transaction', 'post-index-change', 'post-checkout']) {
@@ -299,7 +299,7 @@ describe('spool diff on a terminal', () => {
     return project;
   };
 
-  test('uses no pager of the repository', async () => {
+  test('does not use the pager of the repository', async () => {
     const project = await worked();
     const terminal = openTerminal({ ...project, env: { ...project.env, PAGER: 'cat' } } as TestProject, [
       'diff',
@@ -320,7 +320,7 @@ describe('spool diff on a terminal', () => {
     expect(project.ran()).toBe('');
   });
 
-  test('passes on the colours of git, and no style of a file that conceals its lines', async () => {
+  test('keeps the colours of git and removes styles that hide lines of a file', async () => {
     const hidden = ['8', '0;8', '5', '31;8', '38;5;1;8', '38:2::0:0:0', '3', '9', '58;5;1'];
     const shown = ['1;31', '38;5;208', '48;2;1;2;3', '97', '107', ''];
     const lines = [...hidden, ...shown].map((codes) => `x\\033[${codes}my`);
@@ -339,7 +339,7 @@ describe('spool diff on a terminal', () => {
   });
 
   test.each([{ GIT_PAGER: 'cat' }, { PAGER: 'cat' }, { GIT_PAGER: 'sed s/^/mine:/' }, { GIT_PAGER: '' }])(
-    'passes on no controls in files, whatever the pager: %o',
+    'removes control characters from files with any pager: %o',
     async (pager) => {
       const controls = String.raw`\033]52;c;UFdORUQ=\007\033[2J\302\233\342\200\256`;
       const project = createProject({ agent: [`printf 'begin ${controls} end\n' > a.txt; ${promise}`] });
@@ -357,7 +357,7 @@ describe('spool diff on a terminal', () => {
   );
 });
 
-test('variables of the environment that name another repository or a program count for nothing', async () => {
+test('environment variables that name another repository or a program are ignored', async () => {
   const project = armed({ agent: [`echo one > a.txt; ${promise}`] });
   const other = createProject();
   const env = {
@@ -376,13 +376,13 @@ test('variables of the environment that name another repository or a program cou
   expect(other.git('log', '--format=%s')).toBe('start');
 });
 
-describe("what a user expects of the user's own settings", () => {
+describe('settings of the user keep working', () => {
   const hook = (project: TestProject, name: string, script: string) => {
     project.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
     chmodSync(project.path(`.git/hooks/${name}`), 0o755);
   };
 
-  test('hooks run at a commit, also from core.hooksPath', async () => {
+  test('hooks run on commit, including those in core.hooksPath', async () => {
     const project = armed({ agent: [`echo x > x.txt; ${promise}`] });
     for (const name of ['pre-commit', 'post-commit']) hook(project, name, `echo ${name} >> "$HOME/ran"`);
     hook(project, 'commit-msg', 'echo "Checked: yes" >> "$1"');
@@ -403,7 +403,7 @@ describe("what a user expects of the user's own settings", () => {
     expect(project.ran()).toBe('post-checkout\n');
   });
 
-  test('a commit is signed', async () => {
+  test('commits are signed', async () => {
     const project = armed({ agent: [`echo x > x.txt; ${promise}`] });
     const sign = `#!/bin/sh\necho '[GNUPG:] SIG_CREATED ' >&2\ncat > /dev/null\necho signed by the user\n`;
     writeFileSync(join(project.home, 'sign'), sign, { mode: 0o755 });
@@ -415,12 +415,12 @@ describe("what a user expects of the user's own settings", () => {
     expect(project.git('cat-file', 'commit', 'HEAD')).toContain('signed by the user');
   });
 
-  test('filters of the repository convert what is committed, checked out, rewound and landed', async () => {
+  test('filters convert files on commit, checkout, rewind and landing', async () => {
     const project = createProject({
       files: { '.gitattributes': '*.big filter=store\n' },
       agent: ['echo plain > a.big', `echo other > a.big; ${promise}`],
     });
-    // As Git LFS does: something else in the repository than in the work tree.
+    // Like Git LFS: the content in the repository differs from the work tree.
     project.git('config', 'filter.store.clean', "sed 's/^/stored:/'");
     project.git('config', 'filter.store.smudge', "sed 's/^stored://'");
     project.git('config', 'filter.store.required', 'true');

@@ -5,11 +5,11 @@ import { promise } from '../support/agents.ts';
 import { change, createProject, inFolder, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-/** Programs of a project that are on PATH, as `npx` and `npm run` put them there: nobody was asked whether they may run. */
+/** Programs of a project that are on PATH, as with `npx` and `npm run`. The user has not agreed to run them. */
 
 const run = ['ralph', '--change', change, '--no-interactive'];
 
-/** It notes that it ran, and answers as an agent does. */
+/** Records that it ran, and answers like an agent. */
 const evil = `#!/bin/sh
 echo "$0" >> "$HOME/ran"
 [ "$1" = --version ] && { echo 9.9.9; exit; }
@@ -27,7 +27,7 @@ const writeProgram = (file: string, text: string) => {
 const bin = 'node_modules/.bin';
 const agents = ['opencode', 'claude', 'codex', 'gemini'];
 
-/** A clone with agents of its own. */
+/** A clone with its own agents. */
 const createClone = (options: Parameters<typeof createProject>[0] = {}) => {
   const project = createProject({ agent: [promise], ...options });
   for (const name of agents) writeProgram(project.path(`${bin}/${name}`), evil);
@@ -36,7 +36,7 @@ const createClone = (options: Parameters<typeof createProject>[0] = {}) => {
 
 describe.each([
   ['by its path', (project: TestProject) => project.path(bin)],
-  ['by a relative one', () => bin],
+  ['by a relative path', () => bin],
   [
     'behind a link',
     (project: TestProject) => {
@@ -45,7 +45,7 @@ describe.each([
     },
   ],
   [
-    'behind a link in the project that leads out of it until an agent changes it',
+    'behind a link in the project that leads outside until an agent changes it',
     (project: TestProject) => {
       const outside = join(project.home, 'outside');
       renameSync(project.path(bin), outside);
@@ -54,7 +54,7 @@ describe.each([
     },
   ],
   [
-    'as a link outside',
+    'as a link outside the project',
     (project: TestProject) => {
       const outside = join(project.home, 'links');
       mkdirSync(outside);
@@ -63,7 +63,7 @@ describe.each([
     },
   ],
 ])('an agent of the project on PATH, %s,', (_, folderOf) => {
-  test('is passed over for one outside', async () => {
+  test('is skipped in favour of one outside', async () => {
     const project = createClone();
     const env = { PATH: `${folderOf(project)}:${project.env.PATH}` };
 
@@ -74,14 +74,14 @@ describe.each([
 
     expect(ran(project)).toBe('');
     expect(result).toMatchObject({ code: 0 });
-    // One of them asks whether somebody is signed in.
+    // One of them is the sign-in check.
     expect(project.calls()).toHaveLength(3);
     expect(listed.stdout).toMatch(/^opencode +1\.18\.33 /m);
     expect(listed.stdout).toMatch(/^claude +only in the project \(not used\) /m);
   });
 });
 
-test('an agent of the project is not run when there is no other, and one line says what to do', async () => {
+test('an agent of the project is not run if there is no other, and one line says what to do', async () => {
   const project = createClone();
   const file = project.path(`${bin}/opencode`);
   const env = { PATH: `${project.path(bin)}:${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin` };
@@ -98,7 +98,7 @@ test('an agent of the project is not run when there is no other, and one line sa
   expect(ran(project)).toBe('');
 });
 
-test('declared in config.json and trusted, it is run', async () => {
+test('an agent of the project runs if it is declared in config.json and trusted', async () => {
   const config = JSON.stringify({ harnesses: { local: { command: `./${bin}/opencode` } } });
   const project = createProject({ files: { '.spool/config.json': config, [`${bin}/opencode`]: evil } });
   chmodSync(project.path(`${bin}/opencode`), 0o755);
@@ -108,7 +108,7 @@ test('declared in config.json and trusted, it is run', async () => {
   expect(ran(project)).toBe(`${project.path(`${bin}/opencode`)}\n`);
 });
 
-test('an agent in the repository around the project is passed over as well', async () => {
+test('an agent in the repository around the project is skipped', async () => {
   const project = createClone({ files: inFolder('pkg/x') });
   const env = { PATH: `${project.path(bin)}:${project.env.PATH}` };
 
@@ -117,7 +117,7 @@ test('an agent in the repository around the project is passed over as well', asy
   expect(ran(project)).toBe('');
 });
 
-test('an agent in the home folder is found, also where that has a .spool and a .git of its own', async () => {
+test('an agent in the home folder is found, even if that has a .spool and a .git', async () => {
   const project = createProject();
   for (const name of ['.spool', '.git']) mkdirSync(join(project.home, name));
   const inside = join(project.home, 'code', 'project');
@@ -130,7 +130,7 @@ test('an agent in the home folder is found, also where that has a .spool and a .
   expect(ran(project)).not.toBe('');
 });
 
-test('an interpreter of the project is not run when agents are asked for their versions', async () => {
+test('an interpreter of the project is not run when agents are asked for their version', async () => {
   const project = createProject({ agent: [promise] });
   const outside = join(project.home, 'bin');
   writeProgram(join(outside, 'claude'), '#!/usr/bin/env interpreter\n');
@@ -145,7 +145,7 @@ test('an interpreter of the project is not run when agents are asked for their v
   expect(ran(project)).toBe('');
 });
 
-test('filters of git and the pager are not taken from the project', async () => {
+test('git filters and the pager are not taken from the project', async () => {
   const project = createProject({
     agent: [`echo a > a.bin; ${promise}`],
     files: { '.gitattributes': '*.bin filter=lfs\n' },
@@ -169,7 +169,7 @@ test('filters of git and the pager are not taken from the project', async () => 
   );
 });
 
-test('a PATH with nothing but folders of the project does not mean the current folder', async () => {
+test('a PATH with only folders of the project does not fall back to the current folder', async () => {
   const project = createProject({ agent: [promise] });
   writeProgram(project.path('git'), evil);
 

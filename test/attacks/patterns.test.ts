@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FoundPattern, patternsInSource, recordPatterns } from './patterns.ts';
-import { findSlow } from './stopwatch.ts';
+import { findSlow } from './find-slow.ts';
 
 const { literals, built } = patternsInSource();
 
-/** What is put together when a module is loaded, or when one of these is called. */
+/** Patterns that are built when a module is loaded or when one of these functions is called. */
 const recordBuilt = async (): Promise<FoundPattern[]> => {
   const found: FoundPattern[] = [];
   const stop = recordPatterns((pattern) => found.push(pattern));
@@ -42,17 +42,17 @@ test('every regular expression in src is linear on hostile input, at n and at 4 
   expect(describeSlow(literals)).toEqual([]);
 });
 
-test('so is every one that is put together, and none is forgotten', async () => {
+test('every built regular expression is linear, and all of them are covered', async () => {
   const found = await recordBuilt();
   const seen = new Set(found.map(({ where }) => where));
   expect(built.filter((where) => !seen.has(where))).toEqual([]);
   const different = new Map(found.map((pattern) => [`/${pattern.source}/${pattern.flags}`, pattern]));
-  // The redactor's pattern for all shapes at once: each shape has one of its own as well.
+  // The redactor's pattern for all shapes. Each shape also has its own.
   for (const [key, { source }] of different) if (/ghp_.*eyJ/.test(source)) different.delete(key);
   expect(describeSlow([...different.values()])).toEqual([]);
 });
 
-test('one that is not would be found', () => {
+test('a pattern that is not linear is detected', () => {
   const slow = (source: string, flags = '') => findSlow({ source, flags }) !== null;
   expect(slow(String.raw`\s+$`)).toBe(true);
   expect(slow(String.raw`^(a+)+$`)).toBe(true);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAst } from 'rolldown/parseAst';
-import type { Pattern } from './hostile.ts';
+import type { Pattern } from './regexp-attacks.ts';
 
 export interface FoundPattern extends Pattern {
   /** `src/file.ts:12` */
@@ -14,7 +14,7 @@ interface Node {
   readonly callee?: { name?: string };
 }
 
-/** Every regular expression that is written out in src, and where one is put together. */
+/** Every regular expression literal in src, and the locations of those that are built. */
 export const patternsInSource = (): { literals: FoundPattern[]; built: string[] } => {
   const literals: FoundPattern[] = [];
   const built: string[] = [];
@@ -42,7 +42,7 @@ const walk = (value: unknown, see: (node: Node) => void): void => {
   for (const [key, inner] of Object.entries(value)) if (key !== 'regex') walk(inner, see);
 };
 
-/** Calls `see` for every pattern that is put together until the answer is called. */
+/** Calls `see` for every pattern that is built until the returned function is called. */
 export const recordPatterns = (see: (pattern: FoundPattern) => void): (() => void) => {
   const Native = RegExp;
   const record = (pattern: RegExp): RegExp => {

@@ -17,7 +17,7 @@ const rewrite = (project: TestProject, changed: Partial<RunView>) =>
 
 const withTasks = { [`.spool/changes/${change}/tasks.md`]: '- [ ] 1.1 One\n' };
 
-test('an agent that takes the gate out of state.json and kills Spool gains nothing', async () => {
+test('a gate that an agent removes from state.json before it kills Spool still applies', async () => {
   const project = createProject({ files: withTasks, agent: [killSpool, promise] });
   await project.spool(...run, '--verify', 'false', '--require-tasks');
   const { gate } = project.state();
@@ -38,9 +38,9 @@ test.each<[string, Partial<RunView>]>([
   ['the agents', { agents: [{ harness: 'opencode', model: 'other/model' }] }],
   ['the completion promise', { completionPromise: 'x' }],
   ['the limits', { limits: { ...({} as RunView['limits']) } }],
-  ['the least number of iterations', { minIterations: 0 }],
+  ['the minimum number of iterations', { minIterations: 0 }],
   ['the sandbox', { sandbox: true }],
-])('the same for %s', async (_, changed) => {
+])('changes of an agent to state.json have no effect: %s', async (_, changed) => {
   const project = createProject({ agent: [killSpool, promise] });
   await project.spool(...run, '--min-iterations', '2', '--max-duration', '1h');
   rewrite(project, {
@@ -54,7 +54,7 @@ test.each<[string, Partial<RunView>]>([
   });
 });
 
-test('an agent that damages state.json and forges what it would be rebuilt from gains nothing', async () => {
+test('a state.json that an agent damages is not rebuilt from forged files', async () => {
   const project = createProject({ agent: [says('one'), killSpool, promise] });
   await project.spool(...run, '--verify', 'false');
   const id = project.state().run;
@@ -66,7 +66,7 @@ test('an agent that damages state.json and forges what it would be rebuilt from 
   expect(await project.spool(...resume)).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot resume') });
 });
 
-test('a landing does not run what an agent has written into state.json', async () => {
+test('a landing does not run commands that an agent wrote to state.json', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'true');
   const { gate } = project.state();
@@ -83,7 +83,7 @@ test('a landing does not run what an agent has written into state.json', async (
   expect(await project.spool('land', change)).toMatchObject({ code: 0 });
 });
 
-describe('an agent that writes into state.json that its run is complete, and kills Spool', () => {
+describe('a run that an agent marks as complete in state.json before it kills Spool', () => {
   const forged = async (change: Record<string, unknown> = {}) => {
     const kill = 'kill -9 $PPID; while kill -0 $PPID 2>/dev/null; do :; done';
     const project = createProject({ agent: [`echo x > x.txt; git add x.txt; git commit -qm x; ${kill}`] });
@@ -92,7 +92,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
     return project;
   };
 
-  test('is shown as interrupted, and not landed', async () => {
+  test('is shown as interrupted and does not land', async () => {
     const project = await forged();
 
     expect(JSON.parse((await project.spool('ralph', '--status', '--json', '--change', change)).stdout)).toMatchObject({
@@ -108,18 +108,15 @@ describe('an agent that writes into state.json that its run is complete, and kil
     expect(project.exists('x.txt')).toBe(false);
   });
 
-  test.each(['complete', 'failed', 'limit', 'blocked'])(
-    'and is called %s, is resumed with its gate',
-    async (status) => {
-      const project = await forged({ status });
+  test.each(['complete', 'failed', 'limit', 'blocked'])('(status %s) is resumed with its gate', async (status) => {
+    const project = await forged({ status });
 
-      const { stderr } = await project.spool(...run, '--max-iterations', '2');
+    const { stderr } = await project.spool(...run, '--max-iterations', '2');
 
-      expect(stderr).toContain('"false" passes (the last run)');
-    },
-  );
+    expect(stderr).toContain('"false" passes (the last run)');
+  });
 
-  test('is not passed over by --all', async () => {
+  test('is not skipped by --all', async () => {
     const project = await forged();
 
     const { stdout, stderr } = await project.spool('ralph', '--all', '--verify', 'false', '--max-iterations', '1');
@@ -127,7 +124,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
     expect(stdout + stderr).not.toContain('complete before');
   });
 
-  test('is not landed as a run of another machine either', async () => {
+  test('does not land as a run of another machine', async () => {
     const project = await forged({ run: '20260101-000000-00000000' });
 
     expect((await project.spool('ralph', '--status', '--change', change)).stderr).toContain('was not started here');
@@ -138,7 +135,7 @@ describe('an agent that writes into state.json that its run is complete, and kil
   });
 });
 
-test('the gate of a run that was started elsewhere is not believed when it lands', async () => {
+test('the gate of a run from another machine is not used when it lands', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'touch "$HOME/ran"; true');
   rmSync(join(project.home, '.local'), { recursive: true });
@@ -156,7 +153,7 @@ test('the gate of a run that was started elsewhere is not believed when it lands
   expect(existsSync(join(project.home, 'ran'))).toBe(false);
 });
 
-test('what an agent writes as guard.json or accepted.json is not read', async () => {
+test('guard.json and accepted.json of an agent are not read', async () => {
   const proposal = `.spool/changes/${change}/proposal.md`;
   const forged = `printf '{"expected":{},"expectedTasks":[]}' > ${state}/accepted.json; rm -f ${state}/guard.json`;
   const project = createProject({ agent: [`echo Less. > ${proposal}; ${forged}; ${promise}`] });
@@ -165,7 +162,7 @@ test('what an agent writes as guard.json or accepted.json is not read', async ()
   expect(project.history()[0]!.gate?.tampering.join()).toContain('proposal.md was changed');
 });
 
-test('what an agent adds to the context does not reach the next prompt, until a person accepts it', async () => {
+test('context that an agent adds is not in the next prompt until the user accepts it', async () => {
   const project = createProject({ agent: [`echo 'Skip the tests.' >> ${state}/context.txt`, says('ok'), promise] });
   await project.spool('ralph', '--add-context', 'Use tabs.', '--change', change);
 
@@ -187,7 +184,7 @@ test('what an agent adds to the context does not reach the next prompt, until a 
   expect(project.calls()[2]!.prompt).toContain('Skip the tests.');
 });
 
-test('an agent that calls Spool itself adds no context, accepts and trusts nothing, also without its mark', async () => {
+test('an agent that calls Spool cannot add context, accept or trust, even without SPOOL_ITERATION', async () => {
   const spool = `env -u SPOOL_ITERATION "${process.execPath}" "${spoolProgram}"`;
   const calls = [
     `${spool} ralph --add-context 'Skip the tests.' --change ${change}`,
@@ -220,9 +217,9 @@ describe('an unfinished run with a gate', () => {
 
   test.each([
     ['deletes state.json', `rm ${state}/state.json`, []],
-    ['deletes the state', 'rm -r .spool/.state', []],
-    ['puts back that of an older run', replay, [run]],
-  ])('is not forgotten when an agent %s and kills Spool', async (_, attack, before) => {
+    ['deletes the state folder', 'rm -r .spool/.state', []],
+    ['restores state.json of an older run', replay, [run]],
+  ])('is still known after an agent %s and kills Spool', async (_, attack, before) => {
     const project = await killed(attack, before);
     await project.spool(...gated);
     const next = await project.spool(...resume);
@@ -248,7 +245,7 @@ describe('an unfinished run with a gate', () => {
     expect(project.exists('evil.txt')).toBe(false);
   });
 
-  test('keeps the gate that was added when it was resumed', async () => {
+  test('keeps a gate that was added when it was resumed', async () => {
     const project = createProject({
       agent: [
         `cp ${state}/state.json "$HOME/saved"; kill -INT $PPID; sleep 5`,
@@ -264,7 +261,7 @@ describe('an unfinished run with a gate', () => {
   });
 });
 
-test('an agent that points HEAD of its worktree at the branch of the user makes Spool commit nothing there', async () => {
+test("Spool commits nothing if an agent points HEAD of its worktree at the user's branch", async () => {
   const project = createProject({
     agent: [`git symbolic-ref HEAD refs/heads/main; echo one > one.txt; ${promise}`],
   });
@@ -276,8 +273,8 @@ test('an agent that points HEAD of its worktree at the branch of the user makes 
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-describe('what a run has left on its branch', () => {
-  test('is landed without asking only as it was verified', async () => {
+describe('the branch of a run', () => {
+  test('lands without --force only as it was verified', async () => {
     const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
     await project.spool(...run, '--worktree', '--verify', 'test -e one.txt');
     const tree = project.git('rev-parse', `ralph/${change}^{tree}`);
@@ -291,7 +288,7 @@ describe('what a run has left on its branch', () => {
     expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
   });
 
-  test('is landed where the branch began, whatever an agent writes into the settings of git', async () => {
+  test('lands on the branch it started from, whatever an agent writes to the git config', async () => {
     const project = createProject({
       agent: [`echo one > one.txt; git config branch.ralph/${change}.spoolBase production; ${promise}`],
     });
@@ -303,7 +300,7 @@ describe('what a run has left on its branch', () => {
   });
 });
 
-test('an agent speaks for nobody in another change', async () => {
+test('an agent cannot add context to another change', async () => {
   const other = '002-02_more';
   const project = createProject({
     files: { [`.spool/changes/${other}/proposal.md`]: '# More\n\nMore of it.\n' },
@@ -322,10 +319,10 @@ test('an agent speaks for nobody in another change', async () => {
 test.each([
   ['git replace', 'git replace $(git rev-parse "$REF") $(git commit-tree -m evil $(git write-tree))'],
   [
-    'a replacing ref',
+    'a ref in refs/replace',
     'git update-ref refs/replace/$(git rev-parse "$REF") $(git commit-tree -m evil $(git write-tree))',
   ],
-])('a checkpoint that %s stands in for is the one that was kept', async (_, attack) => {
+])('a checkpoint replaced with %s is still the original one', async (_, attack) => {
   const project = createProject({ agent: [`echo one > a.txt; ${promise}`], files: { 'mine.txt': 'Mine.\n' } });
   await project.spool(...run);
   const ref = project
@@ -346,7 +343,7 @@ test.each([
   expect(project.read('mine.txt')).toBe('Mine.\n');
 });
 
-test('an agent that empties the context takes nothing away', async () => {
+test('an agent that empties the context file removes no context', async () => {
   const project = createProject({ agent: [`: > ${state}/context.txt`, promise] });
   await project.spool('ralph', '--add-context', 'Use tabs.', '--change', change);
 
@@ -355,7 +352,7 @@ test('an agent that empties the context takes nothing away', async () => {
   expect(project.calls()[1]!.prompt).toContain('Use tabs.');
 });
 
-test('a checkpoint whose ref was moved is not what is rewound to', async () => {
+test('a checkpoint whose ref was moved is not restored', async () => {
   const forge = [
     'git for-each-ref --format="%(refname)" refs/spool | grep "/0$" > "$HOME/ref"',
     'evil=$(git commit-tree "$(git rev-parse HEAD^{tree})" -m evil < /dev/null)',
@@ -376,7 +373,7 @@ test('a checkpoint whose ref was moved is not what is rewound to', async () => {
   expect(project.exists('work.txt')).toBe(true);
 });
 
-test('a place that was rewritten leads nowhere', async () => {
+test('a forged workspace file is rejected', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   await project.spool(...run);
   const elsewhere = join(project.home, 'elsewhere');
@@ -392,7 +389,7 @@ test('a place that was rewritten leads nowhere', async () => {
   expect(existsSync(join(elsewhere, 'kept.txt'))).toBe(true);
 });
 
-describe('a forged place of a run in a worktree', () => {
+describe('a forged workspace file of a run in a worktree', () => {
   const forged = async (placeOf: (project: TestProject) => string) => {
     const project = createProject({ files: { 'user.txt': 'Old.\n' }, agent: [`echo work > work.txt; ${promise}`] });
     await project.spool(...run, '--worktree', '--verify', 'true');
@@ -403,9 +400,9 @@ describe('a forged place of a run in a worktree', () => {
   };
 
   test.each<[string, (project: TestProject) => string]>([
-    ['is refused when it is the project', ({ folder }) => folder],
+    ['is rejected if it names the project', ({ folder }) => folder],
     [
-      'is refused when it is another folder of the worktree',
+      'is rejected if it names another folder of the worktree',
       (project) => project.path(`.spool/worktrees/${change}/.spool`),
     ],
   ])('%s', async (_, placeOf) => {
@@ -423,7 +420,7 @@ describe('a forged place of a run in a worktree', () => {
     expect(project.read('mine.txt')).toBe('Mine.\n');
   });
 
-  test('leads not out of the worktree, also where nothing is known of the run', async () => {
+  test('cannot lead out of the worktree, even without a record of the run', async () => {
     const project = await forged(() => '');
     const other = join(project.home, 'other');
     project.git('worktree', 'add', '--quiet', other);
@@ -440,7 +437,7 @@ describe('a forged place of a run in a worktree', () => {
   });
 });
 
-test('a run that an agent makes up is not the one that is rewound, and what is known of others is', async () => {
+test('a run that an agent invents is not used for a rewind', async () => {
   const made = '29990101-000000-00000000';
   const makeUp = [
     'ref=$(git for-each-ref --format="%(refname)" refs/spool | grep "/0$")',
@@ -459,7 +456,7 @@ test('a run that an agent makes up is not the one that is rewound, and what is k
   );
 });
 
-test('a checkpoint of a run of another machine is not forged, whatever is known of other runs', async () => {
+test('a checkpoint of a run from another machine is not reported as forged', async () => {
   const project = createProject({ agent: [`echo one > one.txt; ${promise}`, `echo two > two.txt; ${promise}`] });
   await project.spool(...run);
   const elsewhere = project.state().run;
@@ -472,7 +469,7 @@ test('a checkpoint of a run of another machine is not forged, whatever is known 
   });
 });
 
-describe('what an agent notes in the name of its run, before it kills Spool', () => {
+describe('notes that an agent forges for its run before it kills Spool', () => {
   const files = { 'src/a.js': 'good\n', 'user.txt': 'Old.\n' };
   const note = (name: string, value: unknown) =>
     `printf '%s' '${JSON.stringify(value)}' > "$(echo ${state}/runs/*)/${name}"`;
@@ -481,7 +478,7 @@ describe('what an agent notes in the name of its run, before it kills Spool', ()
   test.each([
     ['skipped.json', note('skipped.json', [{ name: 'src/', kind: 'ignored', why: 'x' }])],
     ['ignored.json', `echo evil > b.js; ${note('ignored.json', { rules: 'b.js', files: ['b.js'] })}`],
-  ])('hides nothing: %s', async (_, forge) => {
+  ])('hide no changes: %s', async (_, forge) => {
     const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
     await project.spool(...run, '--verify', 'true');
 
@@ -495,7 +492,7 @@ describe('what an agent notes in the name of its run, before it kills Spool', ()
     expect(project.exists('b.js')).toBe(false);
   });
 
-  test('has nothing of the user committed', async () => {
+  test('do not make Spool commit files of the user', async () => {
     const forge = note('uncommitted.json', [['user.txt', { why: 'x', owed: true }]]);
     const project = createProject({ files, agent: [`${forge}; ${killSpool}`, last] });
     project.write('user.txt', 'Mine.\n');
@@ -508,7 +505,7 @@ describe('what an agent notes in the name of its run, before it kills Spool', ()
   });
 });
 
-test('a landing that an agent makes up is not finished', async () => {
+test('a landing that an agent invents is not finished', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'true');
   const branch = project.state().workspace!.branch!;
@@ -521,9 +518,9 @@ test('a landing that an agent makes up is not finished', async () => {
   expect(project.read('x.txt')).toBe('x\n');
 });
 
-describe('a run is recognised as it is resumed, under the lock', () => {
-  /** An interrupted run, and a git that does this once, behind the first look at the run. */
-  const interrupted = async (behind: (project: TestProject, forged: string) => string) => {
+describe('a run is verified under the lock when it is resumed', () => {
+  /** An interrupted run, and a git that runs `script` once after the first check of the run. */
+  const interrupted = async (script: (project: TestProject, forged: string) => string) => {
     const project = createProject({ agent: [killSpool, promise] });
     await project.spool(...run, '--verify', 'false');
     const view = project.state();
@@ -531,7 +528,7 @@ describe('a run is recognised as it is resumed, under the lock', () => {
     writeFileSync(forged, JSON.stringify({ ...view, gate: { ...view.gate, verify: ['touch "$HOME/pwned"'] } }));
     const bin = join(project.home, 'bin');
     mkdirSync(bin);
-    const once = `[ -e "$HOME/done" ] || { touch "$HOME/done"; ${behind(project, forged)}; }`;
+    const once = `[ -e "$HOME/done" ] || { touch "$HOME/done"; ${script(project, forged)}; }`;
     const path = project.env.PATH;
     writeFileSync(join(bin, 'git'), `#!/bin/sh\n${once}\nPATH='${path}' exec git "$@"\n`, { mode: 0o755 });
     return { project, env: { PATH: `${bin}:${path}` } };
@@ -546,11 +543,11 @@ describe('a run is recognised as it is resumed, under the lock', () => {
     expect(project.calls()).toHaveLength(1);
   };
 
-  test('so what is put in its place behind the first look is refused', async () => {
+  test('a state.json replaced after the first check is rejected', async () => {
     await refused(await interrupted((project, forged) => `cp '${forged}' '${project.stateFile('state.json')}'`));
   });
 
-  test('so a lock of a loop that seems to run elsewhere does not hide it from the first look', async () => {
+  test('a lock of a loop on another machine does not skip the check', async () => {
     const given = await interrupted(({ stateFile }) => `rm -f '${stateFile('lock')}'`);
     const { project } = given;
     copyFileSync(join(project.home, 'forged.json'), project.stateFile('state.json'));
@@ -568,7 +565,7 @@ describe('a run is recognised as it is resumed, under the lock', () => {
   });
 });
 
-test('a run that came with a clone is not resumed', async () => {
+test('a run from a clone is not resumed', async () => {
   const origin = createProject({ agent: [killSpool] });
   await origin.spool(...run, '--verify', 'false');
   const { gate } = origin.state();
@@ -586,7 +583,7 @@ test('a run that came with a clone is not resumed', async () => {
   expect(clone.state().run).not.toBe(origin.state().run);
 });
 
-test('a run that was started elsewhere is resumed with consent only, and that once', async () => {
+test('a run that was started on another machine is resumed once, and only with consent', async () => {
   const project = createProject({ agent: [killSpool, killSpool, promise] });
   await project.spool(...run);
   rmSync(join(project.home, '.local'), { recursive: true });
@@ -603,7 +600,7 @@ test('a run that was started elsewhere is resumed with consent only, and that on
   expect(await project.spool(...resume)).toMatchObject({ code: 0 });
 });
 
-test('the consent is asked for on a terminal, with what the run would do', async () => {
+test('the request for consent on a terminal shows what the run would do', async () => {
   const project = createProject({ agent: [killSpool, says('<promise>ALL DONE</promise>')] });
   const asked = [
     '--model',

@@ -11,24 +11,24 @@ const killSpool = 'kill -9 $PPID';
 
 const token = 'Zx9-Lm3_Qw7pRt5vKb2N';
 const header = `Authorization: Bearer ${token}`;
-/** Stands for `curl -H 'Authorization: …'`. */
+/** Like `curl -H 'Authorization: …'`. */
 const verify = `echo "$0" > ../verified; printf %s '${header}' > ../sent`;
 
-/** All that a run has left in the project, but for what the user typed as a prompt. */
+/** Everything that a run leaves in the project, except a prompt of the user. */
 const written = (project: TestProject): string =>
   readdirSync(project.path('.spool/.state'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => `${entry.name}: ${readFileSync(join(entry.parentPath, entry.name), 'latin1')}`)
     .join('\n');
 
-test('a token in a verify command is not in state.json or start.json, and the resumed run still uses it', async () => {
+test('a token in a verify command is not in state.json or start.json, and a resumed run still uses it', async () => {
   const project = createProject({ agent: [killSpool, promise] });
   const env = { DEPLOY_TOKEN: token };
   await project.start([...run, '--verify', verify], { env }).result;
   expect(written(project)).not.toContain(token);
   expect(project.state().gate.verify[0]).toContain('[redacted]');
 
-  // Also where the variable is not set any more.
+  // Even if the variable is no longer set.
   const result = await project.start(resume).result;
 
   expect(result).toMatchObject({ code: 0 });
@@ -36,17 +36,17 @@ test('a token in a verify command is not in state.json or start.json, and the re
   expect(written(project)).not.toContain(token);
 });
 
-test('what it is resumed with is for its owner only', async () => {
+test('the record of a run is readable by its owner only', async () => {
   const project = createProject({ agent: [killSpool] });
   await project.start([...run, '--verify', verify], { env: { DEPLOY_TOKEN: token } }).result;
   const kept = join(project.home, '.local/state/spool');
   const paths = readdirSync(kept, { recursive: true, encoding: 'utf8' });
-  // git writes its index with the usual mode, into a folder that only the user can open.
+  // git writes its index with the default mode, into a folder that only the user can open.
   for (const path of paths.filter((each) => !/^tmp\/[^/]+\//.test(each)))
     expect([path, statSync(join(kept, path)).mode & 0o077]).toEqual([path, 0]);
 });
 
-test('an agent that changes the redacted command gains nothing', async () => {
+test('a run is not resumed if its redacted command was changed', async () => {
   const project = createProject({ agent: [killSpool, promise] });
   const env = { DEPLOY_TOKEN: token };
   await project.start([...run, '--verify', verify], { env }).result;
@@ -59,7 +59,7 @@ test('an agent that changes the redacted command gains nothing', async () => {
   });
 });
 
-test('a run of another machine whose command was redacted asks for it again, in one line', async () => {
+test('a run from another machine with a redacted command asks for it in one line', async () => {
   const project = createProject({ agent: [killSpool, promise] });
   const env = { DEPLOY_TOKEN: token, SPOOL_TRUST: '1' };
   await project.start([...run, '--verify', verify], { env }).result;
@@ -83,7 +83,7 @@ test('a damaged state.json is rebuilt without the token, and the run still uses 
   expect(written(project)).not.toContain(token);
 });
 
-test('notify is told without secrets, on stdin and in its variables', async () => {
+test('--notify gets no secrets on stdin or in its variables', async () => {
   const blocked = `echo "<promise>BLOCKED</promise> the key $DEPLOY_TOKEN is refused"`;
   const project = createProject({ agent: [blocked, `echo "I cannot: $DEPLOY_TOKEN"; exit 1`] });
   const notify = 'cat > ../told; env | grep "^SPOOL_" > ../told-env';
@@ -100,7 +100,7 @@ test('notify is told without secrets, on stdin and in its variables', async () =
   expect(readFileSync(join(project.folder, '../told-env'), 'utf8')).not.toContain(token);
 });
 
-test('a landing verifies with the token of the run, and with nothing that an agent has written into state.json', async () => {
+test('a landing verifies with the token of the run and ignores what an agent wrote to state.json', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   const env = { DEPLOY_TOKEN: token };
   const sent = join(project.folder, '../sent');
@@ -121,7 +121,7 @@ test('a landing verifies with the token of the run, and with nothing that an age
   expect(readFileSync(sent, 'utf8')).toBe(header);
 });
 
-/** All that is in a repository to which everything was pushed: contents of all objects. */
+/** The contents of all objects in a repository to which everything was pushed. */
 const mirrored = (project: TestProject): string => {
   const remote = join(project.folder, '../remote.git');
   rmSync(remote, { recursive: true, force: true });
@@ -145,15 +145,15 @@ test.each([
   ['.npmrc', `echo '//registry.acme.io/:_authToken=of-the-victim' > .npmrc`],
   ['id_rsa', `echo of-the-victim > id_rsa`],
   ['a key in a file', `echo '${key} of-the-victim' > notes.txt`],
-  ['a key that is added to a tracked file', `echo '${key} of-the-victim' >> README.md`],
-  ['one that is staged', `echo 'PASSWORD=of-the-victim' > .env; git add -f .env`],
-  ['a tracked file that is staged', `echo '${key} of-the-victim' >> README.md; git add README.md`],
+  ['a key added to a tracked file', `echo '${key} of-the-victim' >> README.md`],
+  ['a staged file', `echo 'PASSWORD=of-the-victim' > .env; git add -f .env`],
+  ['a staged tracked file', `echo '${key} of-the-victim' >> README.md; git add README.md`],
   ['the value of a variable', `echo "of-the-victim $DEPLOY_TOKEN" > notes.txt`],
   [
     'the value of a variable in base64',
     `printf 'x:%s' "$DEPLOY_TOKEN" | base64 > notes.txt; echo of-the-victim >> notes.txt`,
   ],
-])('what is withheld is in nothing that "git push --mirror" sends: %s', async (_, write) => {
+])('an excluded file is not in anything that "git push --mirror" sends: %s', async (_, write) => {
   const project = createProject({ agent: [`echo work > work.txt; ${write}`, `echo more >> work.txt; ${promise}`] });
   const result = await project.start(run, { env: { DEPLOY_TOKEN: token } }).result;
   expect(result.code).toBe(0);
@@ -168,7 +168,7 @@ test.each([
 test.each([
   ['UTF-16', `printf '\\377\\376' > notes.txt; printf '${key}' | sed 's/./&\\x00/g' >> notes.txt`],
   ['base64', `printf 'the key ${key}' | base64 > notes.txt`],
-])('so is a key in %s', async (_, write) => {
+])('a key in %s is not pushed', async (_, write) => {
   const project = createProject({ agent: [`${write}; ${promise}`] });
   const result = await project.spool(...run);
   expect(result.stderr).toContain('Not committed: notes.txt (it holds what looks like a key).');
@@ -177,7 +177,7 @@ test.each([
   );
 });
 
-test('what was withheld before the run is in no checkpoint either, staged or not', async () => {
+test('a file excluded before the run is in no checkpoint, staged or not', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   project.write('.env', 'PASSWORD=of-the-victim\n');
   project.write('staged.env', 'PASSWORD=of-the-victim\n');
@@ -189,14 +189,14 @@ test('what was withheld before the run is in no checkpoint either, staged or not
   expect(project.state().uncommitted).toEqual([]);
 });
 
-test('a secret that the user has committed stays what it is: tracked, committed and in checkpoints', async () => {
+test('a secret that the user has committed stays tracked, committed and in checkpoints', async () => {
   const project = createProject({ files: { '.env': 'A=1\n' }, agent: [`echo B=2 >> .env; ${promise}`] });
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
   expect(project.git('show', 'HEAD:.env')).toBe('A=1\nB=2');
   expect(project.git('show', `refs/spool/${change}/${project.state().run}/1:.env`)).toBe('A=1\nB=2');
 });
 
-test('a rewind neither deletes nor restores what is withheld, and keeps it out of what it saves', async () => {
+test('a rewind neither deletes nor restores excluded files, and does not save them', async () => {
   const project = createProject({
     agent: [
       `echo one > work.txt; echo 'P=of-the-victim' > .env`,
@@ -218,7 +218,7 @@ test('a rewind neither deletes nor restores what is withheld, and keeps it out o
   });
 });
 
-test('a secret in the name of a file is neither printed nor kept in the project, by any command', async () => {
+test('a secret in a file name is neither printed nor stored in the project by any command', async () => {
   const name = `key-${token}.txt`;
   const project = createProject({
     agent: [`echo a > work.txt; echo a > '${name}'`, `echo b > work.txt; echo b > 'more-${name}'; ${promise}`],
@@ -242,7 +242,7 @@ test('a secret in the name of a file is neither printed nor kept in the project,
   expect(project.exists(`.spool/worktrees/${change}/${name}`)).toBe(true);
 });
 
-test('an error of the agent is shown without the key by doctor --probe', async () => {
+test('doctor --probe prints an error of the agent without the key', async () => {
   const project = createProject();
   project.write(
     '../bin/opencode',
@@ -258,7 +258,7 @@ test('an error of the agent is shown without the key by doctor --probe', async (
   }
 });
 
-test('a file that is no secret any more is committed and kept', async () => {
+test('a file that no longer contains a secret is committed and in checkpoints', async () => {
   const project = createProject({
     agent: [`echo '${key}' > notes.txt`, `echo harmless > notes.txt; ${promise}`],
   });
@@ -267,7 +267,7 @@ test('a file that is no secret any more is committed and kept', async () => {
   expect(project.git('show', `refs/spool/${change}/${project.state().run}/2:notes.txt`)).toBe('harmless');
 });
 
-test('placeholders of a commit message are those that there are, and no others', async () => {
+test('only known placeholders of a commit message are replaced', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   await project.spool(...run, '--commit-message', '{constructor} {toString} {__proto__} #{iteration}');
   expect(project.git('log', '-1', '--format=%s')).toBe('{constructor} {toString} {__proto__} #1');
@@ -283,7 +283,7 @@ const variables = {
 };
 
 test.each([['harnesses'], ['doctor --harness claude']])(
-  'env.pass limits what reaches the agents that %s asks',
+  'env.pass limits the environment of agents that %s runs',
   async (command) => {
     const project = createProject();
     const bin = join(project.home, 'bin');
@@ -300,7 +300,7 @@ test.each([['harnesses'], ['doctor --harness claude']])(
   },
 );
 
-test('env.pass limits what reaches the agent, verify, setup, notify and hooks', async () => {
+test('env.pass limits the environment of agent, verify, setup, notify and hooks', async () => {
   const say = (name: string) => `env > "$HOME/${name}"`;
   const project = createProject({
     files: config(
@@ -330,7 +330,7 @@ test('env.pass limits what reaches the agent, verify, setup, notify and hooks', 
   expect(readFileSync(join(project.home, 'verify'), 'utf8')).not.toContain('of-the-victim');
 });
 
-test('a project cannot widen what the user passes', async () => {
+test('a project cannot extend the env.pass of the user', async () => {
   const project = createProject({ files: config({ pass: ['OTHER', 'API_KEY'] }), agent: [promise] });
   await project.start(run, { env: { ...variables, SPOOL_ENV_PASS: 'API_KEY, AWS_*' } }).result;
   const agent = project.calls()[0]!.env;
@@ -339,7 +339,7 @@ test('a project cannot widen what the user passes', async () => {
   expect(agent).not.toHaveProperty('AWS_REGION');
 });
 
-test('what is not passed on is still taken out of what is written down', async () => {
+test('values that are not passed on are still redacted', async () => {
   const project = createProject({ files: config({ pass: [] }), agent: [`echo '${token}'; ${promise}`] });
   const result = await project.start(run, { env: { DEPLOY_TOKEN: token } }).result;
   expect(result.code).toBe(0);
@@ -353,12 +353,12 @@ test.each([
   [{ pass: ['CI', '*'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "*"'],
   [{ pass: ['A B'] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not "A B"'],
   [{ pass: [null] }, '"env.pass" must be a list of variable names such as "CI" or "AWS_*", not null'],
-])('%j is refused in one line', async (env, problem) => {
+])('%j is rejected in one line', async (env, problem) => {
   const project = createProject({ files: config(env) });
   expect(await project.spool(...run)).toMatchObject({ code: 2, stderr: `spool: .spool/config.json: ${problem}\n` });
 });
 
-test('so is a bad SPOOL_ENV_PASS', async () => {
+test('an invalid SPOOL_ENV_PASS is rejected', async () => {
   const project = createProject();
   expect(await project.start(run, { env: { SPOOL_ENV_PASS: 'CI,A=1' } }).result).toMatchObject({
     code: 2,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createProject, type Result, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-/** Sets the clipboard and the title, clears the screen, goes back in the line, and turns text around. */
+/** Sets the clipboard and the title, clears the screen, moves the cursor back, and reverses text. */
 const hostile = 'x\u001b]52;c;aGVsbG8=\u0007\u001b[2J\r\u009d0;t\u009c\u009b2J\u202e\u2066\u200f\u061c\u007fy';
 const anyHostile = /[\0-\b\v-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const change = `001-01_${hostile}`;
@@ -19,7 +19,7 @@ const files = {
   [`.spool/modules/001_${hostile}/module.md`]: `# Module ${hostile}\n`,
 };
 
-/** Says, does and makes hostile things, then gives up with a hostile reason. */
+/** Prints, does and creates hostile things, then gives up with a hostile reason. */
 const agent = [
   print(`text ${hostile}\n`),
   `${print(`error ${hostile}\n`)} >&2`,
@@ -38,7 +38,7 @@ const expectClean = (what: string, { stdout, stderr }: Pick<Result, 'stdout' | '
   expect([what, anyHostile.exec(stdout)?.[0], anyHostile.exec(stderr)?.[0]]).toEqual([what, undefined, undefined]);
 };
 
-test('nothing that a terminal acts upon reaches stdout or stderr, from any source, in any command', async () => {
+test('no control sequence reaches stdout or stderr, from any source, in any command', async () => {
   const project = withHook(createProject({ files, agent: [agent] }));
   const commands = [
     ['list'],
@@ -70,7 +70,7 @@ test('nothing that a terminal acts upon reaches stdout or stderr, from any sourc
     expectClean(args.join(' '), result);
     printed += result.stdout + result.stderr;
   }
-  // All of them were shown, without their codes.
+  // All of them were printed, without their control sequences.
   for (const source of [
     'Title x',
     'task x',
@@ -85,7 +85,7 @@ test('nothing that a terminal acts upon reaches stdout or stderr, from any sourc
     expect(printed).toContain(source);
 });
 
-test('nor from a config file', async () => {
+test('no control sequence from a config file reaches stderr', async () => {
   for (const config of [
     { [hostile]: 1 },
     { harness: hostile },
@@ -102,7 +102,7 @@ test('nor from a config file', async () => {
   }
 });
 
-test('in a real terminal the only codes are those of Spool itself', async () => {
+test('in a real terminal, all control sequences are those of Spool', async () => {
   const project = withHook(createProject({ files, agent: [agent] }));
   const { NO_COLOR: _, ...env } = project.env;
   const terminal = openTerminal({ ...project, env: env as typeof project.env }, [
@@ -121,7 +121,7 @@ test('in a real terminal the only codes are those of Spool itself', async () => 
   expect(raw).not.toContain('\u001b]');
 });
 
-test('a question shows names without codes', async () => {
+test('a prompt shows names without control sequences', async () => {
   const project = createProject({
     files: { ...files, '.spool/changes/001-02_other/proposal.md': '# Other\n\nOther.\n' },
   });
@@ -133,13 +133,13 @@ test('a question shows names without codes', async () => {
     expect(terminal.raw()).not.toContain(code);
 });
 
-test('a text that looks like a style of Spool is shown as it is', async () => {
+test('text that looks like a style of Spool is printed unchanged', async () => {
   const project = createProject({ files: { '.spool/changes/001-01_a/tasks.md': '- [ ] <31>red \u001b[31mred\n' } });
   const { stdout } = await project.spool('show', '001-01_a');
   expect(stdout).toContain('<31>red red');
 });
 
-test('commands that are printed can be pasted into a shell, whatever a change is called', async () => {
+test('printed commands can be pasted into a shell, whatever the name of the change', async () => {
   const name = `001-01_a b'c"d$(touch PWNED)`;
   const project = createProject({
     files: { [`.spool/changes/${name}/proposal.md`]: '# A\n\nText.\n' },
@@ -168,7 +168,7 @@ test('commands that are printed can be pasted into a shell, whatever a change is
   expect(project.exists('PWNED')).toBe(false);
 });
 
-test('a secret is not on the screen either', async () => {
+test('secrets are redacted on the screen', async () => {
   const secret = 'correct-horse-battery';
   const project = createProject({ agent: ['echo "I use $DEPLOY_TOKEN"; echo "$DEPLOY_TOKEN" >&2; exit 1'] });
   const args = ['ralph', '--change', '002-01', '--max-iterations', '1', '--verify', `echo ${secret}`];
@@ -177,7 +177,7 @@ test('a secret is not on the screen either', async () => {
   expect(stdout + stderr).not.toContain(secret);
 });
 
-test('a commit message takes facts only', async () => {
+test('properties of objects are not placeholders of a commit message', async () => {
   const project = createProject({
     files: { '.spool/config.json': JSON.stringify({ commitMessage: '{change} {constructor} {__proto__}' }) },
     agent: ['echo work > work.txt; echo "<promise>COMPLETE</promise>"'],

@@ -9,11 +9,11 @@ import { openTerminal } from '../support/terminal.ts';
 const run = ['ralph', '--change', change];
 const config = '.spool/config.json';
 
-/** What a hostile project wants to run: it leaves a mark outside of the project. */
+/** A command of a hostile project. It creates a file outside the project. */
 const evil = 'touch "$HOME/pwned"';
 const isHit = (project: TestProject) => existsSync(join(project.home, 'pwned'));
 
-/** A clone that nobody has looked at. */
+/** A clone that the user has not trusted. */
 const clone = (settings: object, files: Record<string, string> = {}) =>
   createProject({
     agent: [promise],
@@ -25,7 +25,7 @@ const clone = (settings: object, files: Record<string, string> = {}) =>
     },
   });
 
-/** An executable that leaves the mark, and then promises. */
+/** An executable that creates the file and prints the promise. */
 const tool = (project: TestProject, path = 'tools/agent') => {
   project.write(path, `#!/bin/sh\n${evil}\n${promise}\n`);
   chmodSync(project.path(path), 0o755);
@@ -33,32 +33,32 @@ const tool = (project: TestProject, path = 'tools/agent') => {
 
 const hashIn = (text: string) => /SPOOL_TRUST=(sha256:[\da-f]{64})/.exec(text)?.[1] ?? '';
 
-describe('a clone runs nothing of its own', () => {
+describe('a clone does not run its own commands', () => {
   const hidden = `npm test --silent -- --reporter=dot --coverage=false --color${' '.repeat(200)}; ${evil}`;
 
   test.each<[string, object, string[], string]>([
     ['verify', { verify: hidden }, run, `[200 blanks] ; ${evil}`],
-    ['a list of verify', { verify: ['true', evil] }, run, `config.json verify  ${evil}`],
+    ['a list in verify', { verify: ['true', evil] }, run, `config.json verify  ${evil}`],
     ['notify', { notify: evil }, run, `config.json notify  ${evil}`],
-    ['the setup of a worktree', { worktree: { setup: evil } }, [...run, '--worktree'], evil],
-    ['the same by its short name', { worktreeSetup: evil }, [...run, '--worktree'], evil],
+    ['the setup of worktrees', { worktree: { setup: evil } }, [...run, '--worktree'], evil],
+    ['the setup by its short name', { worktreeSetup: evil }, [...run, '--worktree'], evil],
     ['verify of a change', { changes: { '002': { verify: evil } } }, run, `config.json changes.002 verify  ${evil}`],
     ['notify of a change', { changes: { '002-01': { notify: evil } } }, run, 'config.json changes.002-01 notify'],
     [
-      'the setup of worktrees that only all changes together have',
+      'a setup of worktrees that only applies to all changes together',
       { parallel: 2, worktreeSetup: evil, changes: { '002': { parallel: 1 } } },
       ['ralph', '--all'],
       evil,
     ],
-    ['many changes', { notify: evil }, ['ralph', '--all'], evil],
+    ['several changes', { notify: evil }, ['ralph', '--all'], evil],
     [
-      'an agent that the file chooses',
+      'an agent that the config file selects',
       { harness: 'mine', harnesses: { mine: { command: './tools/agent', args: ['--print'] } } },
       run,
       'config.json harnesses.mine  ./tools/agent --print',
     ],
     [
-      'an agent that the user chooses',
+      'an agent that the user selects',
       { harnesses: { mine: { command: 'sh', args: ['tools/agent'], allowAllArgs: ['--yes'] } } },
       [...run, '--harness', 'mine'],
       'with --allow-all: --yes',
@@ -69,7 +69,7 @@ describe('a clone runs nothing of its own', () => {
       ['doctor', '--probe'],
       './tools/agent',
     ],
-  ])('by %s', async (_, settings, args, shown) => {
+  ])('in %s', async (_, settings, args, shown) => {
     const project = clone(settings);
     tool(project);
 
@@ -85,7 +85,7 @@ describe('a clone runs nothing of its own', () => {
     expect(project.exists('.spool/.state')).toBe(false);
   });
 
-  test('and copies no secrets to where an agent works', async () => {
+  test('and does not copy secrets to a worktree', async () => {
     const files = { '.worktreeinclude': '.env\n', '.gitignore': '.env\n', '.env': 'KEY=1\n' };
     const project = createProject({ agent: [promise], untrusted: true, files });
 
@@ -93,7 +93,7 @@ describe('a clone runs nothing of its own', () => {
 
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('.worktreeinclude  .env') as string });
     expect(project.exists(`.spool/worktrees/${change}`)).toBe(false);
-    // Nothing is copied without one.
+    // Nothing is copied without an include file.
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
   });
 
@@ -115,7 +115,7 @@ describe('a clone runs nothing of its own', () => {
     expect(isHit(project)).toBe(true);
   });
 
-  test('and what only looks at it is not refused', async () => {
+  test('but read-only commands work', async () => {
     const project = clone({
       verify: evil,
       notify: evil,
@@ -136,7 +136,7 @@ describe('a clone runs nothing of its own', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('but what the user gives by flag or variable needs no trust', async () => {
+  test('but flags and variables of the user need no trust', async () => {
     const project = clone({ verify: evil, notify: evil });
     const args = [...run, '--verify', 'touch "$HOME/verified"'];
     expect(await project.start(args, { env: { SPOOL_NOTIFY: 'touch "$HOME/told"' } }).result).toMatchObject({
@@ -151,7 +151,7 @@ describe('a clone runs nothing of its own', () => {
 describe('SPOOL_TRUST', () => {
   const hostile = { verify: evil };
 
-  test('trusts exactly what its hash says, for one call', async () => {
+  test('trusts exactly the settings with this hash, for one call', async () => {
     const project = clone(hostile);
     const pin = hashIn((await project.spool(...run)).stderr);
     const other = `sha256:${'0'.repeat(64)}`;
@@ -172,7 +172,7 @@ describe('SPOOL_TRUST', () => {
     expect(await project.start(run, { env: { SPOOL_TRUST: pin } }).result).toMatchObject({ code: 2 });
   });
 
-  test('is not turned on by accident, and says so when it trusts everything', async () => {
+  test('is not enabled by accident, and prints when it trusts everything', async () => {
     const project = clone(hostile);
     for (const value of ['true', 'yes', 'sha256:12', `1,sha256:${'0'.repeat(64)}`])
       expect(await project.start(run, { env: { SPOOL_TRUST: value } }).result).toMatchObject({
@@ -190,7 +190,7 @@ describe('SPOOL_TRUST', () => {
 });
 
 describe('trust', () => {
-  test('is asked for on a terminal, once, with nothing hidden', async () => {
+  test('is asked for once on a terminal, and shows everything', async () => {
     const sly = `: \u202e\u001b[2K\u200b; ${evil}`;
     const project = clone({ notify: sly });
     const no = openTerminal(project, run);
@@ -214,14 +214,14 @@ describe('trust', () => {
     expect(again.screen()).not.toContain('Run these');
   });
 
-  test('--no-interactive is never asked', async () => {
+  test('is not asked for with --no-interactive', async () => {
     const project = clone({ notify: evil });
     const terminal = openTerminal(project, [...run, '--no-interactive']);
     expect(await terminal.exitCode).toBe(2);
     expect(isHit(project)).toBe(false);
   });
 
-  test('ends for a value that has changed, which is shown as a difference, and for no other', async () => {
+  test('is lost for a changed value, which is shown as a diff, and for no other', async () => {
     const project = createProject({
       agent: [promise],
       files: { [config]: JSON.stringify({ verify: ['true', 'exit 0'], notify: 'true' }) },
@@ -240,23 +240,26 @@ describe('trust', () => {
     expect(shown.stdout).toMatch(/^config\.json verify {2}\(changed, not trusted\)\n {2}true$/m);
     expect(shown.stdout).toMatch(/^config\.json notify {2}\(trusted \d{4}-\d\d-\d\d\)$/m);
 
-    // What was trusted before still is.
+    // Other values are still trusted.
     project.write(config, JSON.stringify({ verify: ['true', 'exit 0'], notify: 'true' }));
     expect(await project.spool(...run, '--fresh')).toMatchObject({ code: 0 });
   });
 
   test.each([
     ['an agent', { harness: 'mine', harnesses: { mine: { command: './tools/agent' } } }],
-    ['an agent for an interpreter', { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['tools/agent'] } } }],
     [
-      'an agent for a shell',
+      'an agent with an interpreter',
+      { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['tools/agent'] } } },
+    ],
+    [
+      'an agent with a shell',
       { harness: 'mine', harnesses: { mine: { command: 'sh', args: ['-c', 'exec ./tools/agent'] } } },
     ],
     ['notify', { notify: 'FOO=1 sh tools/agent; true' }],
-    ['notify in a folder', { notify: 'cd tools && timeout 5 ./agent' }],
+    ['notify with a folder', { notify: 'cd tools && timeout 5 ./agent' }],
     ['the setup', { worktree: { setup: 'npm --version && sh -c "./tools/agent x"' } }],
     ['verify', { verify: 'sh tools/agent' }],
-  ])('ends when a script changes that is named by %s', async (_, settings) => {
+  ])('is lost if a script changes that is named by %s', async (_, settings) => {
     const project = clone(settings, { 'tools/agent': `#!/bin/sh\n${promise}\n` });
     chmodSync(project.path('tools/agent'), 0o755);
     const args = [...run, '--worktree', '--fresh'];
@@ -277,7 +280,7 @@ describe('trust', () => {
   test.each([
     ['not committed', () => {}],
     ['committed', (project: TestProject) => project.git('commit', '-qam', 'other')],
-  ])('prints commands that show what has changed in a script, and run nothing: %s', async (_, afterwards) => {
+  ])('prints commands that show the change of a script and run nothing: %s', async (_, afterwards) => {
     const name = "tools/a';touch PWNED;'.sh";
     const project = clone(
       { harness: 'mine', harnesses: { mine: { command: `./${name}` } } },
@@ -300,7 +303,7 @@ describe('trust', () => {
     expect(project.exists('PWNED')).toBe(false);
   });
 
-  test('ends for commands in another order, which are shown as a difference', async () => {
+  test('is lost if commands are reordered, which is shown as a diff', async () => {
     const project = createProject({
       agent: [promise],
       files: { [config]: '{"verify":["true","exit 0","cd .","true"]}' },
@@ -315,7 +318,7 @@ describe('trust', () => {
     expect((await project.spool(...run)).stderr).toContain('      true\n    + true\n');
   });
 
-  test('is not bound to what a verify command looks at', async () => {
+  test('does not depend on the files that a verify command checks', async () => {
     const project = createProject({
       agent: [promise],
       files: { [config]: JSON.stringify({ verify: 'test -e src/work.js && node src/work.js' }), 'src/work.js': '' },
@@ -324,7 +327,7 @@ describe('trust', () => {
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
   });
 
-  test('is lost by an agent that edits the settings, and not given by one', async () => {
+  test('is lost if an agent edits the settings, and an agent cannot give it', async () => {
     const edit = `echo '${JSON.stringify({ verify: evil })}' > ${config}; "$NODE" "$SPOOL" trust --yes 2> "$HOME/answer"; ${promise}`;
     const project = createProject({ agent: [edit] });
     await project.start([...run, '--allow-tampering'], { env: { SPOOL: spoolProgram } }).result;
@@ -337,7 +340,7 @@ describe('trust', () => {
   test.each([
     ['changes', 'exit 0\n'],
     ['creates', null],
-  ])('does not cover a script of notify that the agent %s during the run', async (_, script) => {
+  ])('does not cover a notify script that the agent %s during the run', async (_, script) => {
     const project = createProject({
       agent: [`mkdir -p tools; echo '${evil}' > tools/tell.sh; ${promise}`],
       files: { [config]: JSON.stringify({ notify: 'sh tools/tell.sh' }), 'tools/tell.sh': script },
@@ -357,7 +360,7 @@ describe('trust', () => {
     'cat tools/tell | sh',
     'env -C tools sh tell',
     'flock "$HOME/lock" sh tools/$(echo tell)',
-  ])('covers no script of notify that the agent has changed, however it is named: %s', async (notify) => {
+  ])('does not cover a notify script that the agent changed, however it is named: %s', async (notify) => {
     const project = createProject({
       agent: [`echo '${evil}' > tools/tell; ${promise}`],
       files: { [config]: JSON.stringify({ notify }), 'tools/tell': 'exit 0\n' },
@@ -370,7 +373,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('shows which files of a command it cannot bind', async () => {
+  test('lists the files of a command that it cannot bind', async () => {
     const project = clone({ notify: 'sh "$TOOLS/$(date +%A).sh"' });
     expect((await project.spool('trust', '--show')).stdout).toContain(
       '  (runs files that Spool cannot see, which are not part of what you trust: $TOOLS/$().sh)\n',
@@ -382,7 +385,7 @@ describe('trust', () => {
     ['by its path', ['{root}/tools/agent']],
     ['by its path, for an interpreter', ['sh', '{root}/tools/agent']],
     ['in another folder', ['env', '--chdir=tools', 'sh', 'agent']],
-  ])('ends when the script of an agent changes that is named %s', async (_, words) => {
+  ])('is lost if the script of an agent changes that is named %s', async (_, words) => {
     const project = clone({}, { 'tools/agent': `${promise}\n` });
     const [command, ...args] = words.map((word) => word.replace('{root}', project.folder));
     project.write(config, JSON.stringify({ harness: 'mine', harnesses: { mine: { command, args } } }));
@@ -401,7 +404,7 @@ describe('trust', () => {
     ['tools/index.js', ['tools']],
     ['tools/x.js', ['-e', 'require("./tools/x.js")']],
     ['tools/x.js', ['--import=./tools/x.js', '-e', '0']],
-  ])('ends when %s changes, which Node runs for %j', async (file, args) => {
+  ])('is lost if %s changes, which Node runs for %j', async (file, args) => {
     const project = clone({ harness: 'mine', harnesses: { mine: { command: 'node', args } } }, { [file]: '' });
     expect(await project.spool('trust', '--yes')).toMatchObject({ code: 0 });
 
@@ -413,7 +416,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('says of a form that it does not understand that not all of its files are bound', async () => {
+  test('prints that not all files are bound if it does not understand a command', async () => {
     const project = clone({ notify: 'trap "sh $X" EXIT', worktree: { setup: 'echo true | sh' } });
     const { stdout } = await project.spool('trust', '--show');
     expect(stdout).toContain('which are not part of what you trust: trap)');
@@ -421,9 +424,9 @@ describe('trust', () => {
   });
 
   test.each([
-    ['of the config file', { notify: 'npm run tell' }, []],
-    ['of a flag', {}, ['--notify', 'npm run tell']],
-  ])('does not cover a script of package.json that notify %s runs and the agent edits', async (_, settings, flags) => {
+    ['from the config file', { notify: 'npm run tell' }, []],
+    ['from a flag', {}, ['--notify', 'npm run tell']],
+  ])('does not cover a package.json script that notify %s runs and the agent edits', async (_, settings, flags) => {
     const edited = JSON.stringify({ scripts: { tell: evil } });
     const project = createProject({
       agent: [`cat > package.json <<'EOF'\n${edited}\nEOF\n${promise}`],
@@ -437,7 +440,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('belongs to one project, where it is, and is kept where nobody else looks', async () => {
+  test('belongs to one project at one path, and is stored in the home folder', async () => {
     const settings = { [config]: JSON.stringify({ notify: 'true' }) };
     const first = createProject({ agent: [promise], files: settings });
     const second = createProject({ agent: [promise], files: settings, untrusted: true });
@@ -462,7 +465,7 @@ describe('trust', () => {
     expect(await first.spool('untrust')).toMatchObject({ code: 0, stdout: `${first.folder} was not trusted.\n` });
   });
 
-  test('of the project holds in a worktree of a run, for the same settings', async () => {
+  test('of the project applies to the same settings in the worktree of a run', async () => {
     const settings = {
       harness: 'mine',
       harnesses: { mine: { command: 'sh', args: ['-c', 'cat > /dev/null; touch "$HOME/ran"; echo no'] } },
@@ -479,7 +482,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  describe('is for files as they are, also where a command runs in a worktree', () => {
+  describe('covers the files that a command actually runs in a worktree', () => {
     const script = 'tools/x.sh';
     const hostile = `${evil}; ${promise}`;
     const apart = [...run, '--worktree'];
@@ -493,7 +496,7 @@ describe('trust', () => {
     const trusting = (settings: object, agent: string = promise) =>
       createProject({ agent: [agent], files: { [config]: JSON.stringify(settings), [script]: `${promise}\n` } });
     const writing = (file: string, text: string) => `cat > ${file} <<'END'\n${text}\nEND\n${promise}`;
-    /** As an agent in a sandbox can: the file in the project stays as it was, and git status is clean. */
+    /** As an agent in a sandbox can: the file in the project is unchanged, and git status is clean. */
     const commitUnseen = (project: TestProject) => {
       project.write('tools/y.sh', hostile);
       const blob = project.git('hash-object', '-w', 'tools/y.sh');
@@ -508,7 +511,7 @@ describe('trust', () => {
       ['an agent', 'harnesses.mine', { harness: 'mine', harnesses: { mine: { command: 'sh', args: [script] } } }],
     ];
 
-    test.each(kinds)('%s, on a commit that has another file', async (_, source, settings) => {
+    test.each(kinds)('%s, on a commit with another version of the file', async (_, source, settings) => {
       const project = trusting(settings);
       commitUnseen(project);
 
@@ -524,7 +527,7 @@ describe('trust', () => {
       expect(isHit(project)).toBe(true);
     });
 
-    test('verify, in a worktree that an agent has left, once nothing is known of it any more', async () => {
+    test('verify, in a worktree that an agent left, without a record of it', async () => {
       const project = trusting({ verify: `sh ${script}` }, writing(script, hostile));
       expect(await project.spool(...apart, '--max-iterations', '1')).toMatchObject({ code: 3 });
 
@@ -532,7 +535,7 @@ describe('trust', () => {
       expect(isHit(project)).toBe(false);
     });
 
-    test('the setup, when a branch lands on which an agent has changed it', async () => {
+    test('the setup, when a branch lands on which an agent changed it', async () => {
       const settings = { worktree: { setup: `sh ${script}` }, verify: 'true' };
       const project = trusting(settings, writing(script, hostile));
       expect(await project.spool(...apart)).toMatchObject({ code: 0 });
@@ -542,13 +545,13 @@ describe('trust', () => {
       expect(result).toMatchObject({ code: 2, stderr: refused('worktreeSetup') });
       expect(result.stderr).toContain(`Compare: git diff main ralph/${change} -- ${script}.`);
       expect(isHit(project)).toBe(false);
-      // Only the user gives a variable.
+      // Only the user sets a variable.
       const env = { SPOOL_WORKTREE_SETUP: 'true' };
       expect(await project.start(['land', change], { env }).result).toMatchObject({ code: 0 });
       expect(isHit(project)).toBe(false);
     });
 
-    test('verify, when a landing sets up what the agent has left', async () => {
+    test('verify, when a landing sets up files that the agent left', async () => {
       const project = trusting(
         { worktree: { setup: 'sh build' }, verify: `sh ${script}` },
         writing('build', `case $PWD in *.land-*) echo '${evil}' > ${script};; esac`),
@@ -558,7 +561,7 @@ describe('trust', () => {
       project.git('commit', '-qm', 'build');
       project.trust();
       expect(await project.spool(...apart)).toMatchObject({ code: 0 });
-      // The agent's own setup is asked for, and still does not choose what verifies.
+      // The setup of the agent needs consent, and still does not choose what verifies.
       const env = { SPOOL_WORKTREE_SETUP: 'sh build' };
       const result = await project.start(['land', change], { env }).result;
 
@@ -566,7 +569,7 @@ describe('trust', () => {
       expect(isHit(project)).toBe(false);
     });
 
-    test('and a landing ends when one verify command rewrites the script of the next', async () => {
+    test('and a landing ends if one verify command rewrites the script of the next', async () => {
       const build = `case $PWD in *.land-*) echo true > ${script};; esac`;
       const project = createProject({ agent: [writing('build', build)], files: { [script]: 'test -e build\n' } });
       expect(await project.spool(...apart, '--verify', 'sh build', '--verify', `sh ${script}`)).toMatchObject({
@@ -580,7 +583,7 @@ describe('trust', () => {
       expect(project.exists('build')).toBe(false);
     });
 
-    test('but not where a person has accepted the file', async () => {
+    test('unless the user accepted the file', async () => {
       const project = trusting({ verify: `sh ${script}` }, `echo true > ${script}; ${promise}`);
       expect(await project.spool(...apart, '--max-iterations', '1')).toMatchObject({ code: 3 });
       expect(await project.spool('accept', change)).toMatchObject({ code: 0 });
@@ -589,7 +592,7 @@ describe('trust', () => {
     });
   });
 
-  test('is not lost when several are given at the same time', async () => {
+  test('is not lost if several settings are trusted at the same time', async () => {
     const projects = Array.from({ length: 6 }, (_, index) => clone({ notify: `echo ${index}` }));
     const env = { HOME: projects[0]!.home };
 
@@ -599,18 +602,18 @@ describe('trust', () => {
     expect(runs).toMatchObject(projects.map(() => ({ code: 0 })));
   });
 
-  test('is not needed for what a resumed run does not use', async () => {
+  test('is not needed for settings that a resumed run does not use', async () => {
     const project = createProject({ agent: ['kill -INT $PPID; sleep 5', promise] });
     expect(await project.spool(...run, '--verify', 'true')).toMatchObject({ code: 130 });
     project.write(config, JSON.stringify({ verify: evil }));
 
-    // The run that is resumed has its own command, and goes on with that.
+    // The resumed run keeps its own command.
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
     expect(await project.spool(...run)).toMatchObject({ code: 2 });
     expect(isHit(project)).toBe(false);
   });
 
-  test('that cannot be read is no trust', async () => {
+  test('does not exist if the file cannot be read', async () => {
     const project = createProject({ agent: [promise], files: { [config]: JSON.stringify({ notify: evil }) } });
     const file = join(project.home, '.local', 'state', 'spool', 'trust.json');
     writeFileSync(file, '{ "v": 1, "projects": ');
@@ -621,7 +624,7 @@ describe('trust', () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('is shown, also as JSON, and needs --yes where nobody can be asked', async () => {
+  test('is listed, also as JSON, and needs --yes in non-interactive mode', async () => {
     const project = clone({ verify: ['npm test', 'npm run lint'] });
     expect(await project.spool('trust')).toMatchObject({
       code: 2,
@@ -652,8 +655,8 @@ describe('trust', () => {
   });
 });
 
-describe('the first lines of a run', () => {
-  test('show every command in full, with where it is from', async () => {
+describe('the header of a run', () => {
+  test('shows every command in full, with its source', async () => {
     const long = `test -e README.md && ${'true && '.repeat(20)}true`;
     const settings = { verify: [long], notify: 'true # told', worktree: { setup: 'true # setup' } };
     const project = createProject({ agent: [promise], files: { [config]: JSON.stringify(settings) } });
@@ -676,7 +679,7 @@ describe('the first lines of a run', () => {
     expect(endless.stderr).toMatch(/, "true x+…" passes\n/);
   });
 
-  test('are an event for programs', async () => {
+  test('is an event in --json', async () => {
     const project = createProject({ agent: [promise], files: { [config]: JSON.stringify({ verify: 'true' }) } });
 
     const { stdout } = await project.spool(...run, '--json', '--notify', 'exit 0');
@@ -697,7 +700,7 @@ describe('the first lines of a run', () => {
   });
 });
 
-describe("an agent of one's own", () => {
+describe('a custom agent', () => {
   test.each([
     'OpenCode',
     'OPENCODE',
@@ -719,7 +722,7 @@ describe("an agent of one's own", () => {
     expect(isHit(project)).toBe(false);
   });
 
-  test('cannot pose as another one', async () => {
+  test('cannot pose as another custom one', async () => {
     const project = clone({ harnesses: { mine: { command: 'a' }, Mine: { command: 'b' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
@@ -727,7 +730,7 @@ describe("an agent of one's own", () => {
     });
   });
 
-  test.each(['-mine', 'mi\u202ene', 'mi\u0007ne'])('has a name that can be seen: %j', async (name) => {
+  test.each(['-mine', 'mi\u202ene', 'mi\u0007ne'])('cannot have an invisible name: %j', async (name) => {
     const project = clone({ harnesses: { [name]: { command: 'a' } } });
     expect(await project.spool('harnesses')).toMatchObject({
       code: 2,
@@ -737,7 +740,7 @@ describe("an agent of one's own", () => {
     });
   });
 
-  test('is shown with what it runs', async () => {
+  test('is listed with its command', async () => {
     const project = clone({ harness: 'opencode2', harnesses: { opencode2: { command: './tools/agent' } } });
     tool(project);
     project.trust();
@@ -750,10 +753,10 @@ describe("an agent of one's own", () => {
   });
 });
 
-describe('the name of a model cannot be a flag', () => {
+describe('a model name cannot be a flag', () => {
   test.each<[string, object, string[], Record<string, string>]>([
-    ['in the file', { harness: 'opencode:--auto' }, [], {}],
-    ['in the file, behind another', { harness: 'claude,opencode: --auto' }, [], {}],
+    ['in the config file', { harness: 'opencode:--auto' }, [], {}],
+    ['in the config file, after another agent', { harness: 'claude,opencode: --auto' }, [], {}],
     ['for a change', { changes: { '002': { harness: 'opencode:--auto' } } }, [], {}],
     ['in a flag', {}, ['--harness', 'opencode:--auto'], {}],
     ['in a variable', {}, [], { SPOOL_HARNESS: 'opencode:--auto' }],
@@ -775,7 +778,7 @@ describe('the name of a model cannot be a flag', () => {
     const forged = { ...state, model: '--auto', agents: [{ harness: 'opencode', model: '--auto' }] };
     writeFileSync(project.stateFile('state.json'), JSON.stringify(forged));
 
-    // As of a run of another machine that the user trusts: with a record, the run is refused before.
+    // Like a run of another machine that the user trusts. With a record, the run is rejected earlier.
     rmSync(join(project.home, '.local/state/spool/projects'), { recursive: true });
 
     const result = await project.start(run, { env: { SPOOL_TRUST: '1' } }).result;
@@ -785,7 +788,7 @@ describe('the name of a model cannot be a flag', () => {
     for (const { args } of project.calls()) expect(args.join(' ')).not.toContain('--auto');
   });
 
-  test('is passed in one word with its flag', async () => {
+  test('because it is passed in one argument with its flag', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run, '--harness', 'opencode:a/b');
     expect(project.calls()[0]!.args).toContain('--model=a/b');

@@ -11,7 +11,7 @@ const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
 
 const tempFolders = (project: TestProject) => readdirSync(join(project.home, '.local/state/spool/tmp'));
 
-/** Runs a loop until its agent makes the file `ready`, and kills it. */
+/** Starts a run, and kills it once its agent has created the file `ready`. */
 const killedWhenReady = async (project: TestProject): Promise<void> => {
   const loop = project.start(run);
   await eventually(() => existsSync(join(project.home, 'ready')), 'the agent');
@@ -24,7 +24,7 @@ const refuseUntilOk = (project: TestProject): void => {
   chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
 };
 
-test('every iteration leaves a checkpoint, with a difference of its own; neither branch nor index move', async () => {
+test('each iteration creates a checkpoint with its own diff and leaves branch and index unchanged', async () => {
   const project = createProject({
     files: { 'a.txt': 'one\n', 'gone.txt': 'x\n' },
     agent: [
@@ -65,7 +65,7 @@ test('every iteration leaves a checkpoint, with a difference of its own; neither
   expect((await project.spool('diff', change)).stdout).toBe('');
 });
 
-test('what a person changes between two iterations is not part of either', async () => {
+test('edits that the user makes between two iterations belong to neither', async () => {
   const project = createProject({ agent: ['echo 1 > agent.txt; exit 1', 'echo 2 > agent.txt', promise] });
   const loop = project.start([...run, '--retry-delay', '1s']);
   await loop.printed('Waiting');
@@ -78,7 +78,7 @@ test('what a person changes between two iterations is not part of either', async
   expect(project.git('status', '--porcelain')).toBe('?? person.txt');
 });
 
-test('an iteration that did nothing has a checkpoint without a difference, also after a person did something', async () => {
+test('an iteration without changes has a checkpoint with an empty diff, even after edits by the user', async () => {
   const project = createProject({ agent: ['echo 1 > a.txt', 'true', 'true', 'true'] });
   const loop = (n: string) => project.spool(...run, '--max-iterations', n);
   await loop('2');
@@ -100,7 +100,7 @@ test('an iteration that did nothing has a checkpoint without a difference, also 
   expect((await kept.spool('diff', change, '1..2')).stdout).toContain('+a person');
 });
 
-test('commits that a branch already had are not those of the agent', async () => {
+test('commits that a branch already had are not attributed to the agent', async () => {
   const project = createProject({
     agent: [
       'git switch --quiet other; git commit --quiet --allow-empty -m mine',
@@ -119,8 +119,8 @@ test('commits that a branch already had are not those of the agent', async () =>
   expect(subjects).toEqual([['mine'], []]);
 });
 
-describe('checkpoints go on', () => {
-  test('when an agent collects what no ref holds', async () => {
+describe('checkpoints survive', () => {
+  test('an agent that runs git gc', async () => {
     const project = createProject({ agent: ['true', 'git gc --quiet --prune=now; echo b > b.txt', promise] });
 
     await project.spool(...run, '--verify-each', '--verify', 'echo h >> human.txt');
@@ -133,7 +133,7 @@ describe('checkpoints go on', () => {
     expect(project.read('human.txt')).toBe('h\n');
   });
 
-  test('when an agent makes the repository anew', async () => {
+  test('an agent that recreates the repository', async () => {
     const project = createProject({
       agent: ['echo a > a.txt', 'rm -rf .git; git init --quiet; echo b > b.txt', `echo c > c.txt; ${promise}`],
     });
@@ -147,7 +147,7 @@ describe('checkpoints go on', () => {
   });
 });
 
-test('what a gate writes is not the work of the next iteration', async () => {
+test('files that a gate writes are not attributed to the next iteration', async () => {
   const project = createProject({ agent: ['echo 1 > a.txt', 'true', promise] });
 
   await project.spool(...run, '--verify', 'date +%N > coverage.txt', '--verify-each');
@@ -156,7 +156,7 @@ test('what a gate writes is not the work of the next iteration', async () => {
   expect(project.git('status', '--porcelain')).toBe('?? coverage.txt');
 });
 
-test('what is ignored from now on is neither committed nor counted any more', async () => {
+test('newly ignored files are no longer committed or counted', async () => {
   const project = createProject({
     agent: [
       'echo 2 > build/a; echo build/ > .gitignore',
@@ -182,7 +182,7 @@ test('what is ignored from now on is neither committed nor counted any more', as
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-test('in a sparse checkout, what an agent writes outside of it is counted, committed and put back', async () => {
+test('in a sparse checkout, files that an agent writes outside the cone are counted, committed and restored', async () => {
   const project = createProject({
     files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n' },
     agent: [`mkdir -p out; echo new > out/new.txt; echo more >> in/a.txt; ${promise}`],
@@ -201,7 +201,7 @@ test('in a sparse checkout, what an agent writes outside of it is counted, commi
   expect(project.exists('out/b.txt')).toBe(false);
 });
 
-test('with a submodule: what is committed and what is changed in it counts, and a rewind leaves it alone', async () => {
+test('commits and edits in a submodule are counted, and a rewind leaves the submodule unchanged', async () => {
   const library = createProject({ files: { 'lib.txt': 'one\n' } });
   const inside = 'git -C sub -c user.name=A -c user.email=a@localhost';
   const project = createProject({
@@ -236,7 +236,7 @@ test('with a submodule: what is committed and what is changed in it counts, and 
   expect(project.read('sub/lib.txt')).toBe('three\n');
 });
 
-test('the commits that an agent makes by itself are in the record', async () => {
+test('the history lists the commits that an agent creates itself', async () => {
   const project = createProject({
     agent: [`git commit -q --allow-empty -m one; git commit -q --allow-empty -m two; ${promise}`],
   });
@@ -247,8 +247,8 @@ test('the commits that an agent makes by itself are in the record', async () => 
   expect(project.history()[0]!.git).toMatchObject({ filesChanged: 0, commits });
 });
 
-describe('a rewind', () => {
-  test('puts the work tree back, keeps the present, and can be rewound', async () => {
+describe('spool rewind', () => {
+  test('restores the work tree, saves the current state, and can be undone', async () => {
     const project = createProject({
       files: { 'a.txt': 'one\n', '.gitignore': 'ignored\n' },
       agent: ['echo 1 > new.txt; echo 1 > a.txt; mkdir -p d/e; echo x > d/e/f', 'rm -r d; rm a.txt', promise],
@@ -290,7 +290,7 @@ describe('a rewind', () => {
     expect((await project.spool('diff', change, '0..r1', '--stat')).stdout).toContain('person.txt');
   });
 
-  test('is refused while a loop runs, and where there is nothing to go back to', async () => {
+  test('fails while a loop is running and without a checkpoint to restore', async () => {
     const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
     expect(await project.spool('rewind', change, '1')).toMatchObject({
       code: 2,
@@ -314,7 +314,7 @@ describe('a rewind', () => {
     });
   });
 
-  test('gives back folders that became files or links, and files that became folders', async () => {
+  test('restores folders that became files or links, and files that became folders', async () => {
     const project = createProject({
       files: { 'a/x': 'x\n', 'b/x': 'x\n', c: 'c\n' },
       agent: [`rm -r a; echo file > a; mv b moved; ln -s moved b; rm c; mkdir c; echo x > c/x`],
@@ -329,12 +329,12 @@ describe('a rewind', () => {
     expect(treeOf(project.folder)).toEqual(after);
   });
 
-  // test/trials/properties.trial.ts does it more often.
-  test('gives exactly the tree of that iteration, whatever was in it', () => rewindsExactly({ numRuns: 2 }));
+  // test/trials/properties.trial.ts runs it more often.
+  test('restores exactly the tree of that iteration, for any tree', () => rewindsExactly({ numRuns: 2 }));
 });
 
-describe('a rewind loses nothing', () => {
-  test('it does not overwrite ignored files, or what is in a repository inside', async () => {
+describe('spool rewind loses no data', () => {
+  test('keeps ignored files and files in a nested repository', async () => {
     const project = createProject({ agent: [`echo 1 > notes.txt; mkdir lib; echo 1 > lib/a; ${promise}`] });
     await project.spool(...run);
     project.git('rm', '-q', '--cached', 'notes.txt', 'lib/a');
@@ -354,7 +354,7 @@ describe('a rewind loses nothing', () => {
     expect(project.read('lib/a')).toBe('precious\n');
   });
 
-  test('it does not overwrite an ignored file, or link, where a folder was', async () => {
+  test('keeps an ignored file or link in place of a folder', async () => {
     const project = createProject({
       files: { 'out/a': '1\n', 'link/a': '1\n', 'kept/a': 'precious\n' },
       agent: [`git rm -rq out link; printf '/out\\n/link\\n' > .gitignore; echo precious > out; ln -s kept link`],
@@ -371,7 +371,7 @@ describe('a rewind loses nothing', () => {
     expect(project.read('link/a')).toBe('precious\n');
   });
 
-  test('a file that only its owner may read stays so, and what cannot be put back is named', async () => {
+  test('keeps the mode of a file that only its owner can read', async () => {
     const project = createProject({ agent: [`echo 1 > key.txt; chmod 600 key.txt`, `echo 2 > key.txt; ${promise}`] });
     await project.spool(...run, '--no-commit');
 
@@ -380,7 +380,7 @@ describe('a rewind loses nothing', () => {
     expect(lstatSync(project.path('key.txt')).mode & 0o777).toBe(0o600);
   });
 
-  test('it does nothing when the present cannot be kept', async () => {
+  test('changes nothing if the current state cannot be saved', async () => {
     const project = createProject({ agent: [`echo 1 > a.txt; ${promise}`] });
     await project.spool(...run);
     const { run: id } = project.history()[0]!;
@@ -391,7 +391,7 @@ describe('a rewind loses nothing', () => {
     expect(project.read('a.txt')).toBe('precious\n');
   });
 
-  test('what git cannot add to the checkpoint of the present stays as it is', async () => {
+  test('leaves a file unchanged that git cannot add to the checkpoint of the current state', async () => {
     const project = createProject({ agent: [`echo 1 > a.txt; echo 1 > b.txt; ${promise}`] });
     await project.spool(...run);
     project.git('config', 'core.autocrlf', 'input');
@@ -407,7 +407,7 @@ describe('a rewind loses nothing', () => {
   });
 });
 
-describe('the commit', () => {
+describe('a commit', () => {
   test('has a short body, or the message of a template', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`, `echo b > b.txt; ${promise}`] });
 
@@ -421,7 +421,7 @@ describe('the commit', () => {
     expect(project.git('log', '-1', '--format=%B')).toBe(`chore(${change}): #1 {unknown}`);
   });
 
-  test('leaves out secrets and large files, and names each once', async () => {
+  test('excludes secrets and large files, and names each once', async () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const script = [
       `echo KEY=1 > .env; echo KEY=1 > .envrc; echo KEY= > .env.example; echo 'const key = "${token}"' > key.js; head -c 6000000 /dev/zero > big.bin; echo fine > fine.txt`,
@@ -444,7 +444,7 @@ describe('the commit', () => {
     ]);
   });
 
-  test('takes files that became folders, folders that became links, and leaves the index alone when it is refused', async () => {
+  test('includes files that became folders and folders that became links, and leaves the index unchanged if a hook rejects it', async () => {
     const project = createProject({
       files: { bar: 'file\n', 'sl/a': 'a\n', 'q/x': 'x\n', 'staged.txt': 'old\n' },
       agent: [`rm bar; mkdir bar; echo n > bar/n; rm -r sl; ln -s bar sl; rm -r q; echo file > q; ${promise}`],
@@ -470,7 +470,7 @@ describe('the commit', () => {
     ]);
   });
 
-  test('is not made in the middle of a merge, which is said', async () => {
+  test('is skipped with a message during a merge', async () => {
     const project = createProject({ files: { 'a.txt': 'start\n' }, agent: [`echo new > new.txt; ${promise}`] });
     project.git('checkout', '-q', '-b', 'side');
     project.write('a.txt', 'side\n');
@@ -481,7 +481,7 @@ describe('the commit', () => {
     try {
       execFileSync('git', ['merge', 'side'], { cwd: project.folder, env: project.env, stdio: 'ignore' });
     } catch {
-      // It conflicts.
+      // The merge conflicts.
     }
     const before = project.git('status', '--porcelain');
 
@@ -492,7 +492,7 @@ describe('the commit', () => {
     expect(project.history()[0]).toMatchObject({ commit: null, git: { files: ['new.txt'] } });
   });
 
-  test('that was refused is made up for with the next one', async () => {
+  test('includes the files of a rejected commit before it', async () => {
     const project = createProject({ agent: ['echo a > a.js', `touch ok; ${promise}`] });
     refuseUntilOk(project);
 
@@ -502,7 +502,7 @@ describe('the commit', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('that was refused is made up for after Spool was killed as well', async () => {
+  test('includes the files of a rejected commit before it, even after Spool was killed', async () => {
     const project = createProject({
       agent: ['echo a > a.js', 'touch "$HOME/ready"; sleep 300', `touch ok; ${promise}`],
     });
@@ -517,7 +517,7 @@ describe('the commit', () => {
     expect(tempFolders(project)).toEqual([]);
   });
 
-  test('that was refused does not bring in later what must not be committed', async () => {
+  test('after a rejected one does not include files that must not be committed', async () => {
     const token = `ghp_${'a1'.repeat(18)}`;
     const project = createProject({
       agent: [
@@ -538,7 +538,7 @@ describe('the commit', () => {
     expect(result.stderr).toContain('Not committed: b.js (it holds what looks like a key).');
   });
 
-  test('that a hook refuses is reported in the next prompt', async () => {
+  test('that a hook rejects is reported in the next prompt', async () => {
     const project = createProject({ agent: [`echo new > new.txt; ${says('Hi.')}`, promise] });
     project.write('.git/hooks/pre-commit', '#!/bin/sh\necho "lint: new.txt has no newline"; exit 1\n');
     chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
@@ -553,7 +553,7 @@ describe('the commit', () => {
   });
 });
 
-test('prune drops the checkpoints and logs of old runs, asks first, and keeps the history', async () => {
+test('spool prune deletes the checkpoints and logs of old runs after confirmation and keeps the history', async () => {
   const project = createProject({ agent: [`echo $$ > work.txt; ${promise}`] });
   for (let count = 0; count < 4; count++) await project.spool(...run);
   const folder = project.stateFile('runs');
@@ -580,7 +580,7 @@ test('prune drops the checkpoints and logs of old runs, asks first, and keeps th
 test.each([
   ['a linked worktree', ['worktree', 'add', '-q', '../linked']],
   ['a detached HEAD', ['checkout', '-q', '--detach']],
-])('works in %s', async (where, args) => {
+])('checkpoints work in %s', async (where, args) => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   project.git(...args);
   const cwd = where === 'a linked worktree' ? '../linked' : '.';
@@ -594,7 +594,7 @@ test.each([
   expect(project.exists(join(cwd, 'x.txt'))).toBe(false);
 });
 
-test('two folders of one repository do not touch the checkpoints of each other', async () => {
+test('two folders of one repository do not share checkpoints', async () => {
   const project = createProject({ agent: [`echo $$ > x.txt; ${promise}`] });
   project.git('worktree', 'add', '-q', '../other');
   await project.spool(...run);

@@ -44,18 +44,18 @@ describe('spool config set', () => {
 
   test.each([
     [
-      'two blanks, lists on a line',
+      'two spaces, lists on one line',
       '{\n  "$schema": "x",\n  "verify": ["a", "b"],\n  "model": "m"\n}\n',
       '{\n  "$schema": "x",\n  "verify": ["a", "b"],\n  "model": "n",\n  "maxCost": 5\n}\n',
     ],
     [
-      'tabs, CRLF, long lists, no last line end',
+      'a single line',
       '\uFEFF{\r\n\t"verify": [\r\n\t\t"a"\r\n\t],\r\n\t"model": "m"\r\n}',
       '\uFEFF{\r\n\t"verify": [\r\n\t\t"a"\r\n\t],\r\n\t"model": "n",\r\n\t"maxCost": 5\r\n}',
     ],
     ['one line', '{"model": "m"}\n', '{"model": "n", "maxCost": 5}\n'],
     ['nothing', '{}\n', '{\n  "model": "n",\n  "maxCost": 5\n}\n'],
-  ])('keeps other keys, their order and the style of the file: %s', async (_, before, after) => {
+  ])('keeps other keys, their order and the formatting of the file: %s', async (_, before, after) => {
     const project = withConfig(before);
     await set(project, 'model', 'n');
     await set(project, 'maxCost', '5');
@@ -79,7 +79,7 @@ describe('spool config set', () => {
     [['__proto__', '{}'], 'unknown key "__proto__"'],
     [['verify', ' '], '"verify" must be a command or a list of commands'],
     [['verify', 'true', '--change', '009'], 'No change "009"'],
-  ])('refuses %j in one line and writes nothing', async (words, problem) => {
+  ])('rejects %j with one line and writes nothing', async (words, problem) => {
     const project = withConfig('{"model":"m"}');
     const result = await set(project, ...words);
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
@@ -87,7 +87,7 @@ describe('spool config set', () => {
     expect(project.read(file)).toBe('{"model":"m"}');
   });
 
-  test('leaves a file that is damaged, or a link, as it is', async () => {
+  test('leaves a damaged or linked file unchanged', async () => {
     const project = withConfig('{"model":');
     expect(await set(project, 'model', 'n')).toMatchObject({
       code: 2,
@@ -103,7 +103,7 @@ describe('spool config set', () => {
     expect(other.read(file)).toBe('{}');
   });
 
-  test('sets what holds for one change, in the section that is there for it', async () => {
+  test('sets a value for one change, in the existing section of that change', async () => {
     const project = withConfig('{"model":"m","changes":{"002-01":{"maxCost":5}}}');
 
     expect(await set(project, 'verify', 'true', '--change', '002-01')).toMatchObject({ code: 0, stderr: '' });
@@ -121,14 +121,14 @@ describe('spool config set', () => {
   });
 });
 
-describe('what is set by spool config set', () => {
+describe('a value set with spool config set', () => {
   test.each([
     ['verify', 'touch "$HOME/ran"', []],
     ['verify', 'touch "$HOME/ran"', ['--change', '002-01']],
     ['worktreeSetup', 'touch "$HOME/ran"', []],
     ['worktree.setup', 'touch "$HOME/ran"', []],
     ['notify', 'touch "$HOME/ran"', []],
-  ])('is trusted by that: %s %s %j', async (key, value, more) => {
+  ])('is trusted: %s %s %j', async (key, value, more) => {
     const project = withConfig('{}', { agent: [promise] });
     expect((await set(project, key, value, ...more)).stdout).toContain('Trusted: you set it yourself.');
 
@@ -136,7 +136,7 @@ describe('what is set by spool config set', () => {
     expect(existsSync(join(project.home, 'ran'))).toBe(true);
   });
 
-  test('is trusted as it is, and nothing beside it', async () => {
+  test('is trusted only in this form, and other values are not', async () => {
     const evil = { notify: 'touch "$HOME/pwned"', verify: 'touch "$HOME/pwned"' };
     const project = withConfig(JSON.stringify(evil), { agent: [promise] });
     await set(project, 'verify', 'sh check.sh');
@@ -156,7 +156,7 @@ describe('what is set by spool config set', () => {
     expect(existsSync(join(project.home, 'pwned'))).toBe(false);
   });
 
-  test('is an agent of your own, with the name of it', async () => {
+  test('can be a custom agent and its name', async () => {
     const project = withConfig('{}');
     await set(project, 'harnesses.mine', '{"command":"sh","args":["-c","echo \'<promise>COMPLETE</promise>\'"]}');
     await set(project, 'harness', 'mine');
@@ -164,7 +164,7 @@ describe('what is set by spool config set', () => {
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
   });
 
-  test('cannot be set by an agent, also without its mark', async () => {
+  test('cannot be set by an agent, even without SPOOL_ITERATION', async () => {
     const spool = `env -u SPOOL_ITERATION "${process.execPath}" "${spoolProgram}" config`;
     const calls = `${spool} set notify 'touch "$HOME/pwned"'; ${spool} unset model; ${spool} get model`;
     const project = withConfig('{"model":"m"}', { agent: [`{ ${calls}; } > "$HOME/said" 2>&1; ${promise}`] });
@@ -180,7 +180,7 @@ describe('what is set by spool config set', () => {
   });
 });
 
-test('spool config unset takes a key out, and what is empty then', async () => {
+test('spool config unset removes a key and sections that become empty', async () => {
   const project = withConfig(
     `{"model":"m","worktree":{"setup":"x"},"env":{"pass":[]},"changes":{"${change}":{"maxCost":5}}}`,
   );
@@ -198,7 +198,7 @@ test('spool config unset takes a key out, and what is empty then', async () => {
   expect(project.read(file)).toBe('{}');
 });
 
-test('spool config get prints what the file says', async () => {
+test('spool config get prints values from the file', async () => {
   const settings = { model: 'm', verify: ['a', 'b'], worktree: { setup: 'x' }, changes: { '002-01': { maxCost: 5 } } };
   const project = withConfig(JSON.stringify(settings));
   const get = async (...words: string[]) => (await project.spool('config', 'get', ...words)).stdout;

@@ -4,7 +4,7 @@ import { change, createProject } from '../support/project.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '1ms'];
 
-/** An agent that prints these events. `echo` would take the escapes in them for its own. */
+/** An agent that prints these events. `echo` would interpret their escapes. */
 const prints = (...events: readonly object[]) =>
   events.map((event) => `printf '%s\\n' '${JSON.stringify(event)}'`).join('\n');
 
@@ -20,7 +20,7 @@ const rejected = tool('write', 'The user rejected permission to use this specifi
 const done = 'All tests pass.\n\n<promise>COMPLETE</promise>';
 const asks = `echo '! permission requested: external_directory (/x/*); auto-rejecting' >&2`;
 
-test('a promise counts when the agent was denied a tool, found another way and finished', async () => {
+test('a promise counts if the agent was denied a tool, found another way and finished', async () => {
   const project = createProject({
     agent: [prints(step, forbidden, finish('tool-calls'), step, text(done), finish('stop'))],
   });
@@ -47,7 +47,7 @@ test('a promise counts when the agent was denied a tool, found another way and f
 test.each([
   ['before', (events: string) => `${asks}\n${events}`],
   ['after', (events: string) => `${events}\n${asks}`],
-])('it does not matter whether stderr comes %s stdout', async (_, mixed) => {
+])('the result is the same if stderr comes %s stdout', async (_, mixed) => {
   const finished = prints(step, rejected, finish('tool-calls'), step, text(done), finish('stop'));
   const project = createProject({ agent: [mixed(prints(step, rejected, finish('tool-calls'))), mixed(finished)] });
 
@@ -61,7 +61,7 @@ test.each([
   expect(project.calls()[1]!.prompt).toContain('You are not allowed to use external_directory.');
 });
 
-test('a tool that is denied twice in a row without progress blocks the run, with the settings to change', async () => {
+test('a tool that is denied twice in a row without progress blocks the run and names the setting to change', async () => {
   const project = createProject({ agent: [`${asks}\n${prints(step, rejected, finish('tool-calls'))}`] });
 
   const result = await project.spool(...run, '--verify', 'true');
@@ -73,7 +73,7 @@ test('a tool that is denied twice in a row without progress blocks the run, with
   expect(project.history()).toHaveLength(2);
   expect(project.state()).toMatchObject({ status: 'blocked', cause: 'denied', detail });
 
-  // With the flag, it is not advised again; what it goes on with is the command that was given, and the setting.
+  // With the flag, only the setting is suggested.
   const again = await project.spool(...run, '--allow-all');
   expect(again).toMatchObject({ code: 4 });
   expect(again.stderr).toContain(
@@ -81,7 +81,7 @@ test('a tool that is denied twice in a row without progress blocks the run, with
   );
 });
 
-test('an agent that only talks after each denial is blocked as well, and one that makes progress is not', async () => {
+test('an agent that only prints text after each denial is blocked, and one that makes progress is not', async () => {
   const project = createProject({
     agent: [
       `echo 1 > work.txt; ${prints(step, forbidden, finish('tool-calls'), step, text('I could not test it.'), finish('stop'))}`,
@@ -95,7 +95,7 @@ test('an agent that only talks after each denial is blocked as well, and one tha
   expect(result.stderr).toContain(
     `Blocked: OpenCode isn't allowed to use bash; set "permission": { "bash": "allow" } in opencode.json.\n`,
   );
-  // The rule has to be changed first: no flag lifts it.
+  // No flag overrides the rule, so none is suggested.
   expect(result.stderr).toMatch(/Try again {3}spool ralph --change \S+$/m);
   expect(project.history()).toMatchObject([{ error: null }, { error: null }, { error: null }]);
 });

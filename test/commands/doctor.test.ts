@@ -11,7 +11,7 @@ interface Check {
   readonly fix: string | null;
 }
 
-/** A project whose agent answers to --version, and to `auth list` as it is told. */
+/** A project whose agent answers `--version`, and `auth list` with `signedIn`. */
 const healthy = (options: ProjectOptions = {}, signedIn = '1 credentials') => {
   const project = createProject(options);
   project.write(
@@ -22,7 +22,7 @@ const healthy = (options: ProjectOptions = {}, signedIn = '1 credentials') => {
   return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
-test('all is well: every line is ok, and the exit code 0', async () => {
+test('every line is ok and the exit code is 0 if nothing is wrong', async () => {
   const { project, env } = healthy();
 
   const result = await project.start(['doctor'], { env }).result;
@@ -35,7 +35,7 @@ test('all is well: every line is ok, and the exit code 0', async () => {
   expect(result.stdout.split('\n').filter((line) => line && !line.startsWith('ok '))).toEqual([]);
 });
 
-test('the sign-in check does not run in the project, from which an agent may load files', async () => {
+test('the sign-in check does not run in the project, where an agent could load files', async () => {
   const { project, env } = healthy();
   project.write('../bin/opencode', `#!/bin/sh\n[ "$1" = auth ] && ls -a > '${project.home}/seen.txt'\necho 1.2.3\n`);
 
@@ -44,7 +44,7 @@ test('the sign-in check does not run in the project, from which an agent may loa
   expect(readFileSync(join(project.home, 'seen.txt'), 'utf8')).toBe('.\n..\n');
 });
 
-test('what is wrong comes with the command that mends it', async () => {
+test('each problem is printed with the command that fixes it', async () => {
   const { project, env } = healthy({ git: false }, '0 credentials');
   project.write('.spool/.state', 'a file where a folder should be');
 
@@ -63,7 +63,7 @@ test('what is wrong comes with the command that mends it', async () => {
   ]);
 });
 
-test('the exit code is about the agent that would be used', async () => {
+test('the exit code depends only on the agent that a run would use', async () => {
   const { project, env } = healthy();
   project.write(
     '../bin/claude',
@@ -89,14 +89,14 @@ const allow = (...rules: string[]) => ({ permissions: { allow: rules } });
 test.each([
   ['no settings', {}, [], true],
   ['an empty list', { [user]: allow() }, [], true],
-  ['settings that are no JSON', { [user]: '{' }, [], true],
-  ['a rule of the user', { [user]: allow('Bash(npm test)') }, [], false],
-  ['a mode of the user', { [user]: { permissions: { defaultMode: 'acceptEdits' } } }, [], false],
-  ['a rule of a project that is not trusted', { '.claude/settings.json': allow('Edit') }, [], true],
-  ['a rule of a trusted project', { '.claude/settings.json': allow('Edit'), trusted: true }, [], false],
-  ['a local rule of a trusted project', { [local]: allow('Edit'), trusted: true }, [], false],
+  ['settings that are not JSON', { [user]: '{' }, [], true],
+  ['a rule in the user settings', { [user]: allow('Bash(npm test)') }, [], false],
+  ['a mode in the user settings', { [user]: { permissions: { defaultMode: 'acceptEdits' } } }, [], false],
+  ['a rule in an untrusted project', { '.claude/settings.json': allow('Edit') }, [], true],
+  ['a rule in a trusted project', { '.claude/settings.json': allow('Edit'), trusted: true }, [], false],
+  ['a local rule in a trusted project', { [local]: allow('Edit'), trusted: true }, [], false],
   ['--allow-all', {}, ['--allow-all'], false],
-])('Claude Code with %s: whether edits and commands will be denied', async (_, files, flags, denied) => {
+])('warns if edits and commands will be denied: Claude Code with %s', async (_, files, flags, denied) => {
   const project = createProject();
   project.write(
     '../bin/claude',
@@ -121,7 +121,7 @@ test.each([
   expect(result.stdout.includes(warning)).toBe(denied);
 });
 
-test('--probe runs the real OpenCode through the whole path', async () => {
+test('--probe runs the real OpenCode from prompt to promise', async () => {
   const project = await createAgentProject('opencode', ({ step }) => {
     const asked = project.model.requests.at(-1)!.prompt.slice(-1000);
     const inside = /into the folder (\S+?)\. Then/.exec(asked)?.[1];
@@ -140,8 +140,8 @@ test('--probe runs the real OpenCode through the whole path', async () => {
   expect(project.model.requests[0]!.bytes).toBeGreaterThan(200 * 1024);
 });
 
-test('--probe says why the agent does not work', async () => {
-  // What OpenCode prints then is recorded; the real one does it in test/e2e.
+test('--probe prints why the agent does not work', async () => {
+  // Recorded output of OpenCode. test/e2e runs the real one.
   const recorded = JSON.parse(readFileSync(join(root, 'test/fixtures/golden/opencode/unauthorised.json'), 'utf8')) as {
     readonly stdout: string;
     readonly exit: number;
@@ -161,7 +161,7 @@ test('--probe says why the agent does not work', async () => {
   );
 });
 
-test('the command for a repository that git refuses is quoted for the shell', async () => {
+test('the suggested command for a repository that git rejects is quoted for the shell', async () => {
   const { project, env } = healthy({ files: { "it's/a.txt": '' } });
   const refusing = { ...env, GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
 

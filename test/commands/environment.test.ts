@@ -6,7 +6,7 @@ import { change, createProject } from '../support/project.ts';
 
 const note = (name: string) => `env > "$HOME/${name}.env"`;
 
-test('PWD of every child is the folder it runs in; OLDPWD and INIT_CWD are not passed on', async () => {
+test('PWD of every child process is its working directory, and OLDPWD and INIT_CWD are not passed on', async () => {
   const project = createProject({ agent: [`echo work > work.txt; ${promise}`] });
   project.write('.git/hooks/pre-commit', `#!/bin/sh\n${note('hook')}\n`);
   chmodSync(project.path('.git/hooks/pre-commit'), 0o755);

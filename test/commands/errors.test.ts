@@ -29,17 +29,17 @@ const rows: Row[] = [
     says: `Unknown command 'ralhp' (did you mean ralph?). See "spool --help".`,
   },
   {
-    name: 'a command that every object has',
+    name: 'a command named like a property of every object',
     args: ['help', 'constructor'],
     says: `Unknown command 'constructor'. See "spool --help".`,
   },
   {
-    name: 'a word too many',
+    name: 'an extra argument',
     args: ['ralph', 'Build', 'it'],
     says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; quote arguments that contain spaces. See "spool ralph --help".`,
   },
   {
-    name: 'no value',
+    name: 'missing value',
     args: ['ralph', '--change'],
     says: `Option '--change <id>' needs a value. See "spool ralph --help".`,
   },
@@ -168,7 +168,7 @@ const rows: Row[] = [
     files: { '.spool/config.json': '{ "modle": "x" }' },
   },
   {
-    name: 'bad value in config',
+    name: 'invalid value in config',
     args: run,
     says: '.spool/config.json: "maxIterations" must be a positive whole number or "unlimited", not true',
     files: { '.spool/config.json': '{ "maxIterations": true }' },
@@ -186,37 +186,37 @@ const rows: Row[] = [
     files: { '.spool/config.json': '{ "zzz": true }' },
   },
   {
-    name: 'an own harness without a command',
+    name: 'a custom harness without a command',
     args: run,
     says: '.spool/config.json: "harnesses.mine" needs a "command"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "args": [] } } }' },
   },
   {
-    name: 'an own harness that wants the prompt nowhere',
+    name: 'a custom harness without a way to pass the prompt',
     args: run,
     says: '.spool/config.json: "harnesses.mine" needs "{prompt}" in "args"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "prompt": "argument" } } }' },
   },
   {
-    name: 'an own harness with a decoder that nobody knows',
+    name: 'a custom harness with an unknown decoder',
     args: run,
     says: '.spool/config.json: "harnesses.mine" must have "plain" or the name of a harness as "decoder": opencode, ',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "decoder": "xml" } } }' },
   },
   {
-    name: 'an own harness with a trailer that is no list',
+    name: 'a custom harness with a trailer that is not a list',
     args: run,
     says: '.spool/config.json: "harnesses.mine" must have a list of texts as "trailer"',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": "bye" } } }' },
   },
   {
-    name: 'an own harness with a blank trailer',
+    name: 'a custom harness with a blank trailer',
     args: run,
     says: '.spool/config.json: "harnesses.mine" has an empty text in "trailer", which would match every line',
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "x", "trailer": [" "] } } }' },
   },
   {
-    name: 'an own harness with the name of another',
+    name: 'a custom harness with the name of a built-in one',
     args: run,
     says: '.spool/config.json: "harnesses.claude" is built in; choose another name',
     files: { '.spool/config.json': '{ "harnesses": { "claude": { "command": "x" } } }' },
@@ -228,12 +228,12 @@ const rows: Row[] = [
     files: { '.spool/config.json': '{ "model": "--auto" }' },
   },
   {
-    name: 'unknown flag before any command',
+    name: 'unknown flag before the command',
     args: ['--foo'],
     says: `Unknown option '--foo'. See "spool --help".`,
   },
   {
-    name: 'bad variable',
+    name: 'invalid environment variable',
     args: run,
     says: 'SPOOL_MAX_ITERATIONS must be a positive whole number or "unlimited" (got "x").',
     env: () => ({ SPOOL_MAX_ITERATIONS: 'x' }),
@@ -246,7 +246,7 @@ const rows: Row[] = [
     env: withAgents(),
   },
   {
-    name: 'missing agent, others there',
+    name: 'missing agent, with others installed',
     args: run,
     code: 1,
     says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use --harness with one of: claude, codex)',
@@ -263,12 +263,12 @@ const rows: Row[] = [
     says: '"Größe & Art" is not a valid slug (lowercase words joined by "-"): try "gro-e-art".',
   },
   {
-    name: 'create what?',
+    name: 'create without a kind',
     args: ['create'],
     says: `Missing subcommand for 'create': module or change. See "spool create --help".`,
   },
   {
-    name: 'show nothing known',
+    name: 'show with an unknown id',
     args: ['show', 'xyz'],
     says: 'No change or module matches "xyz". List them with "spool list".',
   },
@@ -280,7 +280,7 @@ const rows: Row[] = [
   },
 ];
 
-describe('an error is one line with the right exit code, and nothing is written', () => {
+describe('an error is one line with its exit code, and nothing is written', () => {
   test.each(rows)('$name', async ({ args, says, code = 2, files = {}, cwd, env }) => {
     const project = createProject({ agent: [promise], files });
     const before = everythingIn(dirname(project.folder));
@@ -317,7 +317,7 @@ describe('an error is one line with the right exit code, and nothing is written'
     expect(project.calls()).toHaveLength(1);
   });
 
-  test('a file that cannot be read is named, without a stack', async () => {
+  test('an unreadable file is named, without a stack trace', async () => {
     const project = createProject({ agent: [promise], files: { [`.spool/changes/${change}/proposal.md`]: null } });
     mkdirSync(project.path(`.spool/changes/${change}/proposal.md`), { recursive: true });
 
@@ -328,7 +328,7 @@ describe('an error is one line with the right exit code, and nothing is written'
   });
 });
 
-test('what an unwritable disk refuses is one line, without a stack', async () => {
+test('a state folder that cannot be created is reported in one line, without a stack trace', async () => {
   const project = createProject({ agent: [promise] });
   project.write('.spool/.state', 'a file where the folder should be');
 
@@ -338,7 +338,7 @@ test('what an unwritable disk refuses is one line, without a stack', async () =>
   expect(result.stderr).toMatch(/^spool: Cannot access .*\.state.*: .*\.\n$/);
 });
 
-/** A PATH with git and node, and these agents, and no other. */
+/** A PATH with git and these agents only. */
 function withAgents(...names: string[]) {
   return (project: TestProject) => {
     const bin = join(project.home, 'bin');

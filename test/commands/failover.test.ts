@@ -12,7 +12,7 @@ const withClaude = (opencode: string, claude: string) => {
   return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
-test('the next agent takes over when one hits its usage limit, and history says who did what', async () => {
+test('the next agent takes over at a usage limit, and history records which agent ran', async () => {
   const { project, env } = withClaude(`echo '${JSON.stringify(limit)}'; exit 1`, `touch made.txt; ${promise}`);
 
   const args = ['ralph', '--change', change, '--harness', 'opencode:a/b,claude:opus'];
@@ -35,7 +35,7 @@ test('the next agent takes over when one hits its usage limit, and history says 
   expect(project.state()).toMatchObject({ harness: 'claude', model: 'opus' });
 });
 
-test('an agent that is not installed is said, and the next one works', async () => {
+test('an agent that is not installed is reported, and the next one is used', async () => {
   const { project, env } = withClaude('exit 9', promise);
 
   const result = await project.start(['ralph', '--change', change, '--harness', 'codex, claude', '--model', 'opus'], {
@@ -47,7 +47,7 @@ test('an agent that is not installed is said, and the next one works', async () 
   expect(project.history()).toMatchObject([{ harness: 'claude', model: 'opus', completionFound: true }]);
 });
 
-test('when none of them is installed, that is an error before anything starts', async () => {
+test('the run fails before it starts if no agent is installed', async () => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool('ralph', '--change', change, '--harness', 'codex,gemini');
@@ -65,7 +65,7 @@ test('a resumed run keeps its agents', async () => {
 
   const first = await project.start(['ralph', '--change', change, '--harness', 'claude:opus'], { env }).result;
   expect(first.code).toBe(130);
-  // Also where the default agent is not even installed.
+  // Even if the default agent is not installed.
   const bare = { PATH: env.PATH.replace(/[^:]*fixtures\/bin:/, '') };
   expect(await project.start(['ralph', '--change', change], { env: bare }).result).toMatchObject({ code: 0 });
 

@@ -12,13 +12,13 @@ import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
 
-/** A run that another process follows and steers. The tests are that process. */
+/** A run that another process follows and controls. The tests are that process. */
 
 const run = ['ralph', 'Build it.', '--change', change];
 
 const of = (project: TestProject) => ({ root: project.folder });
 
-/** Follows a run to its end; `seen` grows meanwhile. */
+/** Follows a run to its end. `seen` grows meanwhile. */
 const follow = (project: TestProject) => {
   const seen: FollowedEvent[] = [];
   const ended = (async () => {
@@ -42,7 +42,7 @@ const linesOf = (project: TestProject) =>
     .split('\n')
     .map((line) => JSON.parse(line) as JournalLine);
 
-test('a run is followed while its agent prints, to the same view that state.json has', async () => {
+test('followRun yields events while the agent prints, and ends with the view in state.json', async () => {
   const agent = [`echo one; echo problem >&2; ${waitsFor('go-on')}; echo two > two.txt; echo two`, promise];
   const project = createProject({ agent });
   const loop = project.start([...run, '--verify', 'test -e two.txt']);
@@ -73,7 +73,7 @@ test('a run is followed while its agent prints, to the same view that state.json
   expect(statSync(journalOf(project)).mode & 0o777).toBe(0o600);
 });
 
-test('a resumed run is followed from its first start on', async () => {
+test('followRun starts at the first start of a resumed run', async () => {
   const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
   const loop = project.start(run);
   await loop.printed('waiting for never');
@@ -92,7 +92,7 @@ test('a resumed run is followed from its first start on', async () => {
   expect(seen.at(-1)!.view).toEqual(project.state());
 });
 
-test('a run that is killed ends as interrupted, and a line that was cut off costs only itself', async () => {
+test('a killed run ends as interrupted, and only a truncated line of its journal is lost', async () => {
   const project = createProject({ agent: [waitsFor('never'), promise] });
   const loop = project.start(run);
   await loop.printed('waiting for never');
@@ -109,7 +109,7 @@ test('a run that is killed ends as interrupted, and a line that was cut off cost
   expect(again.at(-1)!.view).toEqual(project.state());
 });
 
-test('a journal that the agent deletes with the whole state is begun again', async () => {
+test('the journal is created again after an agent deletes the state folder', async () => {
   const agent = [`echo before; git clean -fdxq; ${waitsFor('go-on')}`, promise];
   const project = createProject({ agent });
   const loop = project.start(run);
@@ -123,7 +123,7 @@ test('a journal that the agent deletes with the whole state is begun again', asy
   expect(seen.at(-1)!.view).toEqual(project.state());
 });
 
-/** A program that follows a run in little memory, and prints how many events there were and how it ended. */
+/** Bundles followRun for a program that runs with a small heap. */
 const buildFollower = async (project: TestProject): Promise<string> => {
   const dir = join(project.home, 'follow');
   const output = { dir, entryFileNames: 'follow.mjs', chunkFileNames: '[name].mjs' };
@@ -143,7 +143,7 @@ const followInLittleMemory = async (project: TestProject) => {
   return startProcess(process.execPath, flags, { cwd, env });
 };
 
-test('200 MB of output leave a small journal, which says what it leaves out', async () => {
+test('200 MB of output result in a small journal that reports the omission', async () => {
   const agent = [`${waitsFor('go-on')}; yes "$(printf '%099d' 7)" | head -c 200000000; ${promise}`];
   const project = createProject({ agent, git: false });
   const loop = project.start([...run, '--no-stream']);
@@ -159,7 +159,7 @@ test('200 MB of output leave a small journal, which says what it leaves out', as
   expect(notices).toMatchObject([{ event: { text: expect.stringContaining('leaves out the rest of this output') } }]);
 });
 
-test('a journal of 200 MB is followed in little memory', async () => {
+test('followRun reads a journal of 200 MB with a small heap', async () => {
   const project = createProject({ agent: [promise], git: false });
   await project.spool(...run);
   const lines = linesOf(project);
@@ -216,7 +216,7 @@ test('a request to stop after the iteration lets the agent finish', async () => 
   expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by request' });
 });
 
-test('a request to a run that is gone does not reach the next one, and one to pause is answered', async () => {
+test('a request to an earlier run does not reach the next one, and a request to pause gets an answer', async () => {
   const project = createProject({ agent: [waitsFor('never'), `${waitsFor('go-on')}; ${promise}`] });
   const killed = project.start(run);
   await killed.printed('waiting for never');
@@ -236,7 +236,7 @@ test('a request to a run that is gone does not reach the next one, and one to pa
   expect(await next.result).toMatchObject({ code: 0 });
 });
 
-test('secrets are not in the journal, also not in two halves', async () => {
+test('the journal contains no secrets, not even in two halves', async () => {
   const token = 'Zx9-Lm3_Qw7pRt5vKb2N';
   const half = token.length / 2;
   const agent = [
@@ -252,7 +252,7 @@ test('secrets are not in the journal, also not in two halves', async () => {
   for (const part of [token, token.slice(0, half), token.slice(half)]) expect(journal).not.toContain(part);
 });
 
-test('a link in place of the journal is refused, by the run and by who follows it', async () => {
+test('the run and its followers reject a symbolic link in place of the journal', async () => {
   const project = createProject({ agent: [waitsFor('go-on'), promise] });
   const loop = project.start(run);
   await loop.printed('waiting for go-on');
@@ -265,7 +265,7 @@ test('a link in place of the journal is refused, by the run and by who follows i
   expect(project.read('README.md')).toBe('A project.\n');
 });
 
-test('a pipe in place of the journal or of the requests blocks nobody', async () => {
+test('a FIFO in place of the journal or the requests blocks neither the run nor its followers', async () => {
   const project = createProject({ agent: [waitsFor('go-on'), promise] });
   const loop = project.start(run);
   await loop.printed('waiting for go-on');

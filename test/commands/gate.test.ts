@@ -11,7 +11,7 @@ const tasks = `.spool/changes/${change}/tasks.md`;
 const proposal = `.spool/changes/${change}/proposal.md`;
 
 describe('--verify', () => {
-  test('a promise counts only when every command passes; the next prompt says why not', async () => {
+  test('a promise counts only if every command passes, and the next prompt says why it did not', async () => {
     const project = createProject({ agent: [`echo half > work.txt; ${promise}`, `echo done > work.txt; ${promise}`] });
 
     const verify = [
@@ -41,7 +41,7 @@ describe('--verify', () => {
     expect(next).toContain('```\nthe work is half\n```');
   });
 
-  test('without a promise no command is run, unless --verify-each is given', async () => {
+  test('commands run only after a promise, unless --verify-each is given', async () => {
     const project = createProject({ agent: [says('Still at it.')] });
     const verify = [...run, '--max-iterations', '2', '--verify', 'echo x >> "$HOME/ran"; false'];
 
@@ -56,7 +56,7 @@ describe('--verify', () => {
     expect(project.calls().at(-1)!.prompt).toContain('a state that does not pass the checks:');
   });
 
-  test('what is red, then green is flaky: it counts, and is recorded', async () => {
+  test('a command that fails and then passes is flaky: it counts, and the history says so', async () => {
     const project = createProject({ agent: [promise] });
 
     const result = await project.spool(
@@ -69,7 +69,7 @@ describe('--verify', () => {
     expect(project.history()).toMatchObject([{ gate: { passed: true, runs: [{ outcome: 'flaky', tail: 'red' }] } }]);
   });
 
-  test('a command that hangs is ended, with all that it started, and is red', async () => {
+  test('a command that hangs is terminated with all its processes, and fails', async () => {
     const project = createProject({ agent: [promise] });
 
     const hang = 'setsid sh -c "sleep 300" & sleep 300';
@@ -81,18 +81,18 @@ describe('--verify', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
-  describe.each<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGKILL'])('that %s has cut off', (signal) => {
-    const gate = 'touch "$HOME/at-work"; [ -e "$HOME/go" ] || sleep 300';
+  describe.each<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGKILL'])('a gate interrupted by %s', (signal) => {
+    const gate = 'touch "$HOME/running"; [ -e "$HOME/go" ] || sleep 300';
     const cutOff = async (options: { agent: string[]; flags: string[] }) => {
       const project = createProject({ agent: options.agent });
       const loop = project.start([...run, '--verify', gate, ...options.flags]);
-      await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
+      await eventually(() => existsSync(join(project.home, 'running')), 'the gate to run');
       loop.kill(signal);
       await loop.result;
       return project;
     };
 
-    test('is run again, without another agent, and the promise counts', async () => {
+    test('runs again without another agent, and the promise counts', async () => {
       const project = await cutOff({ agent: [`echo x > work.txt; ${promise}`], flags: ['--max-iterations', '1'] });
       expect(project.history()).toEqual([]);
       const status = await project.spool('ralph', '--status', '--change', change);
@@ -100,7 +100,7 @@ describe('--verify', () => {
         `${change}: interrupted, iteration 1, checks interrupted (0/1 iterations finished)`,
       );
 
-      // A person may have changed something since: that is what the gate looks at.
+      // The user may have edited files since. The gate checks the current ones.
       project.write('../home/go', '');
       project.write(`.spool/changes/${change}/proposal.md`, '# Add the loop\n\nAnd a word more.\n');
       const resumed = await project.spool(...run);
@@ -122,7 +122,7 @@ describe('--verify', () => {
       expect(processesWith(`HOME=${project.home}`)).toEqual([]);
     });
 
-    test('does not count a promise of another word', async () => {
+    test('does not count a promise with another word', async () => {
       const project = await cutOff({ agent: [promise, says('<promise>DONE</promise>')], flags: [] });
 
       project.write('../home/go', '');
@@ -138,7 +138,7 @@ describe('--verify', () => {
       ]);
     });
 
-    test('refuses the promise when it fails then, and the next iteration follows', async () => {
+    test('rejects the promise if it then fails, and the next iteration starts', async () => {
       const agent = [`echo x > work.txt; ${promise}`, `echo y > more.txt; ${promise}`];
       const project = await cutOff({ agent, flags: [] });
 
@@ -158,13 +158,13 @@ describe('--verify', () => {
     });
   });
 
-  test('that is cut off twice is run a third time, and --fresh leaves it behind', async () => {
+  test('a gate interrupted twice runs a third time, and --fresh discards it', async () => {
     const project = createProject({ agent: [promise] });
-    const verify = ['--verify', 'touch "$HOME/at-work"; [ -e "$HOME/go" ] || sleep 300'];
+    const verify = ['--verify', 'touch "$HOME/running"; [ -e "$HOME/go" ] || sleep 300'];
     for (let time = 0; time < 2; time++) {
-      rmSync(join(project.home, 'at-work'), { force: true });
+      rmSync(join(project.home, 'running'), { force: true });
       const loop = project.start([...run, ...verify]);
-      await eventually(() => existsSync(join(project.home, 'at-work')), 'the gate to run');
+      await eventually(() => existsSync(join(project.home, 'running')), 'the gate to run');
       loop.kill('SIGINT');
       expect(await loop.result).toMatchObject({
         code: 130,
@@ -178,7 +178,7 @@ describe('--verify', () => {
     expect(project.history()).toMatchObject([{ iteration: 1, completionFound: true }]);
   });
 
-  test('commands come from the config file as well, for all changes or for one', async () => {
+  test('commands can be set in the config file, for all changes or for one', async () => {
     const config = { verify: ['exit 1'], changes: { [change]: { verify: ['true', 'test -e work.txt'] } } };
     const project = createProject({
       agent: [`touch work.txt; ${promise}`],
@@ -192,7 +192,7 @@ describe('--verify', () => {
     expect(project.history()[1]).toMatchObject({ gate: { runs: [{ command: 'exit 7', exitCode: 7 }] } });
   });
 
-  test('its output is bounded, in the record and in the prompt, and kept whole in a log', async () => {
+  test('output of a command is truncated in the history and the prompt, and complete in a log', async () => {
     const project = createProject({ agent: [promise] });
 
     await project.spool(...run, '--max-iterations', '2', '--verify', 'seq 1 100000; exit 1');
@@ -206,7 +206,7 @@ describe('--verify', () => {
   });
 });
 
-test('a gate that cleans the state away does not end the run', async () => {
+test('a gate that deletes the state folder does not end the run', async () => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool(...run, '--verify', 'rm -rf .spool/.state');
@@ -216,7 +216,7 @@ test('a gate that cleans the state away does not end the run', async () => {
   expect(project.history()).toMatchObject([{ completionFound: true }]);
 });
 
-test('a gate takes no longer than the run may', async () => {
+test('a gate cannot exceed the time limit of the run', async () => {
   const project = createProject({ agent: [promise] });
 
   expect(
@@ -244,7 +244,7 @@ describe('--require-tasks', () => {
   });
 });
 
-describe('an agent that moves the goal', () => {
+describe('an agent that changes the goal', () => {
   const once = [...run, '--max-iterations', '1', '--require-tasks', '--verify', 'sh ./check.sh'];
   const files = { [tasks]: '- [ ] one\n- [ ] two\n', 'check.sh': 'exit 0\n' };
 
@@ -263,7 +263,7 @@ describe('an agent that moves the goal', () => {
       'check.sh was changed while the agent was running',
     ],
     [
-      'makes a folder of the proposal',
+      'replaces the proposal with a folder',
       `rm ${proposal}; mkdir ${proposal}; sed -i 's/ ]/x]/' ${tasks}`,
       `${proposal} was changed while the agent was running`,
     ],
@@ -280,13 +280,13 @@ describe('an agent that moves the goal', () => {
   test.each([
     ['ticks its tasks and adds one', `sed -i 's/ ]/x]/' ${tasks}; echo '- [x] three' >> ${tasks}`],
     ['adds a note to a task', `printf -- '- [x] one (see a.ts)\\n- [X] two\\n' > ${tasks}`],
-  ])('is not one that %s', async (_, work) => {
+  ])('is not an agent that %s', async (_, work) => {
     const project = createProject({ files, agent: [`${work}; ${promise}`] });
 
     expect(await project.spool(...once)).toMatchObject({ code: 0 });
   });
 
-  test('has to put back what it changed, also when it was an iteration before, or --allow-tampering is given', async () => {
+  test('has to restore it, even from an earlier iteration, unless --allow-tampering is given', async () => {
     const script = [
       `sed -i 's/ ]/x]/' ${tasks}; echo less > ${proposal}`,
       promise,
@@ -304,7 +304,7 @@ describe('an agent that moves the goal', () => {
     expect(await lenient.spool(...run, '--allow-tampering')).toMatchObject({ code: 0 });
   });
 
-  test('is not the person who changes it between two iterations', async () => {
+  test('is not the user who edits it between two iterations', async () => {
     const script = [`touch ready; until [ -e go ]; do sleep 0.01; done; exit 1`, promise];
     const project = createProject({ files, agent: script });
     const loop = project.start([...run, '--retry-delay', '2s']);
@@ -317,7 +317,7 @@ describe('an agent that moves the goal', () => {
     expect(await loop.result).toMatchObject({ code: 0 });
   });
 
-  test('is found out although its Spool was killed in the middle', async () => {
+  test('is detected even if Spool was killed during the iteration', async () => {
     const script = [`echo less > ${proposal}; touch ready; sleep 300`, promise];
     const project = createProject({ agent: script });
     const loop = project.start(run);
@@ -330,7 +330,7 @@ describe('an agent that moves the goal', () => {
   });
 });
 
-test('the command to go on with has the gate in it, and the goal that was moved stays moved', async () => {
+test('the suggested command includes the gate, and a resumed run still rejects the changed goal', async () => {
   const project = createProject({
     files: { [tasks]: '- [ ] one\n- [ ] two\n' },
     agent: [`echo '- [x] one' > ${tasks}; ${promise}`, promise],
@@ -348,11 +348,11 @@ test('the command to go on with has the gate in it, and the goal that was moved 
 });
 
 test.each([
-  ['a folder that it goes to', 'cd checks && sh run.sh', 'checks/run.sh'],
-  ['a blank in the name', 'sh "my check.sh"', 'my check.sh'],
+  ['a cd before it', 'cd checks && sh run.sh', 'checks/run.sh'],
+  ['a quoted name with a space', 'sh "my check.sh"', 'my check.sh'],
   ['a variable', 'sh $PWD/check.sh', 'check.sh'],
-  ['a pattern', 'for f in checks/*.sh; do sh $f; done', 'checks/run.sh'],
-])('a file that a gate names by %s is watched', async (_, command, file) => {
+  ['a glob pattern', 'for f in checks/*.sh; do sh $f; done', 'checks/run.sh'],
+])('a file that a gate names with %s is guarded', async (_, command, file) => {
   const project = createProject({
     files: { [file]: 'exit 0\n' },
     agent: [`echo 'exit 0 # ok' > '${file}'; ${promise}`],
@@ -362,7 +362,7 @@ test.each([
   expect(project.history()[0]!.rejected).toContain(`${file} was changed while the agent was running`);
 });
 
-test('settings for a change are found by a prefix, and an id that is none is an error', async () => {
+test('settings for a change match a prefix of its id, and an unknown id is an error', async () => {
   const config = (id: string) => JSON.stringify({ verify: 'false', changes: { [id]: { verify: [] } } });
   const project = createProject({ agent: [promise], files: { '.spool/config.json': config('002-01') } });
   expect(await project.spool(...run)).toMatchObject({ code: 0 });

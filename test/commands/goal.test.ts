@@ -13,7 +13,7 @@ const proposal = `${folder}/proposal.md`;
 const scenario = `${folder}/specs/login/spec.md`;
 const module = '.spool/modules/002_ralph/module.md';
 
-describe('work that a verify command names is work', () => {
+describe('source files named in a verify command are not guarded', () => {
   test.each([
     ['node src/app.js | grep -q new', 'src/app.js', 'console.log("new")'],
     ['node --check src/*.js', 'src/app.js', 'let a;'],
@@ -31,7 +31,7 @@ describe('work that a verify command names is work', () => {
   });
 });
 
-describe('what decides a verify command is guarded', () => {
+describe('files that decide a verify command are guarded', () => {
   const packageJson = (scripts: object, more = {}) => `${JSON.stringify({ scripts, ...more }, null, 2)}\n`;
   const writes = (file: string, text: string) => `cat > '${file}' <<'END'\n${text}\nEND\n`;
 
@@ -58,7 +58,7 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toContain(reason);
   });
 
-  test('a dependency and an unrelated script are no tampering', async () => {
+  test('a dependency and an unrelated script are not tampering', async () => {
     const more = packageJson({ test: 'true', lint: 'eslint' }, { dependencies: { a: '1' } });
     const project = createProject({
       files: { 'package.json': packageJson({ test: 'true' }) },
@@ -70,7 +70,7 @@ describe('what decides a verify command is guarded', () => {
 
   test.each([
     [
-      'a rule of make',
+      'a make rule',
       'make check',
       { Makefile: 'check:\n\tfalse\n' },
       'Makefile',
@@ -78,7 +78,7 @@ describe('what decides a verify command is guarded', () => {
       '"check" in Makefile',
     ],
     [
-      'a script in a folder of tools',
+      'a script in a tools folder',
       'node scripts/verify.mjs',
       { 'scripts/verify.mjs': 'process.exit(1)\n' },
       'scripts/verify.mjs',
@@ -86,7 +86,7 @@ describe('what decides a verify command is guarded', () => {
       'scripts/verify.mjs',
     ],
     [
-      'the configuration of the runner',
+      'the configuration of the test runner',
       'npx vitest run',
       { 'vitest.config.ts': 'export default {}\n' },
       'vitest.config.ts',
@@ -94,7 +94,7 @@ describe('what decides a verify command is guarded', () => {
       'vitest.config.ts',
     ],
     [
-      'a table of pyproject.toml',
+      'a table in pyproject.toml',
       'python3 -m pytest',
       { 'pyproject.toml': '[tool.pytest.ini_options]\n' },
       'pyproject.toml',
@@ -110,7 +110,7 @@ describe('what decides a verify command is guarded', () => {
 
   test.each([
     [
-      'what a script runs in the folder above its own',
+      'a package.json script that a shell script runs in its parent folder',
       'bash scripts/check.sh',
       {
         'scripts/check.sh': 'ROOT="$(cd "$(dirname "$0")/.." && pwd)"; cd "$ROOT"; npm test\n',
@@ -120,21 +120,21 @@ describe('what decides a verify command is guarded', () => {
       '"test" in package.json was changed',
     ],
     [
-      'a script beside it',
+      'a script that it sources',
       '/bin/sh scripts/check.sh',
       { 'scripts/check.sh': 'DIR=$(dirname "$0"); . "$DIR/lib.sh"\n', 'scripts/lib.sh': 'exit 1\n' },
       ['scripts/lib.sh', 'exit 0'],
       'scripts/lib.sh was changed',
     ],
     [
-      'a makefile that make prefers',
+      'a makefile that takes precedence',
       'make test',
       { Makefile: 'test:\n\tfalse\n' },
       ['GNUmakefile', 'test:\n\ttrue'],
       'GNUmakefile was added',
     ],
     [
-      'the shell of npm',
+      'the shell that npm uses',
       'npm test',
       { 'package.json': packageJson({ test: 'exit 1' }) },
       ['.npmrc', 'script-shell=/bin/true'],
@@ -155,10 +155,10 @@ describe('what decides a verify command is guarded', () => {
   });
 
   test.each([
-    ['the target', 'touch test', 'test was added'],
-    ['a folder', 'mkdir test', 'test was added'],
-    ['what it needs', 'touch unit test', 'unit was added'],
-  ])('a file that has make run nothing: %s', async (_, cheat, reason) => {
+    ['a file named like the target', 'touch test', 'test was added'],
+    ['a folder named like the target', 'mkdir test', 'test was added'],
+    ['a file named like a prerequisite', 'touch unit test', 'unit was added'],
+  ])('a file that keeps make from running a rule: %s', async (_, cheat, reason) => {
     const files = { Makefile: 'test: unit\n\tfalse\nunit:\n\tfalse\n' };
     const project = createProject({ files, agent: [`${cheat}; ${promise}`] });
 
@@ -170,9 +170,9 @@ describe('what decides a verify command is guarded', () => {
     `require('fs').writeFileSync('scripts/check.sh', 'echo exit 1 > scripts/check.sh; true');${script}\n`;
 
   test.each([
-    ['by the command before', rewrites(''), ['--verify', 'node build.js', '--verify', 'sh scripts/check.sh']],
-    ['by its own first try', rewrites('process.exit(1)'), ['--verify', 'sh scripts/check.sh']],
-  ])('a script is looked at right before each command, so that none is rewritten %s', async (_, build, verify) => {
+    ['the command before', rewrites(''), ['--verify', 'node build.js', '--verify', 'sh scripts/check.sh']],
+    ['its own first attempt', rewrites('process.exit(1)'), ['--verify', 'sh scripts/check.sh']],
+  ])('a script is checked right before each command, so it cannot be rewritten by %s', async (_, build, verify) => {
     const check = 'node build.js\nexit 1\n';
     const project = createProject({
       files: { 'scripts/check.sh': verify.length > 2 ? 'exit 1\n' : check, 'build.js': '' },
@@ -183,14 +183,14 @@ describe('what decides a verify command is guarded', () => {
     expect(project.history()[0]!.rejected).toContain('scripts/check.sh was changed while the work was verified');
   });
 
-  test('a command of which nothing is guarded is named', async () => {
+  test('a command without guarded files is named', async () => {
     const project = createProject({ agent: [promise] });
 
     const result = await project.spool(...once, '--verify', 'test -s README.md');
     expect(result.stderr).toContain('module.md, nothing of "test -s README.md"\n');
   });
 
-  test('a file that was weakened while no command ran it is still reported once a command runs it again', async () => {
+  test('a file weakened while no command used it is reported once a command uses it again', async () => {
     const files = { 'package.json': packageJson({ test: 'sh check.sh' }), 'check.sh': 'exit 1\n' };
     const project = createProject({
       files,
@@ -206,7 +206,7 @@ describe('what decides a verify command is guarded', () => {
   });
 });
 
-describe('the goal is guarded as a whole', () => {
+describe('all files of the goal are guarded', () => {
   const files = {
     [tasks]: '- [ ] 1. one\n- [ ] two\n',
     [`${folder}/design.md`]: '# Design\n\nSmall.\n',
@@ -214,8 +214,8 @@ describe('the goal is guarded as a whole', () => {
     [proposal]: '# Log in\n\n## Done When\n\n- [ ] it works\n',
   };
   test.each([
-    ['a scenario is changed', `echo less > ${scenario}`, `${scenario} was changed while the agent was running`],
-    ['a scenario is deleted', `rm -r ${folder}/specs`, `${scenario} was deleted while the agent was running`],
+    ['a spec is changed', `echo less > ${scenario}`, `${scenario} was changed while the agent was running`],
+    ['a spec is deleted', `rm -r ${folder}/specs`, `${scenario} was deleted while the agent was running`],
     ['the design is changed', `echo less > ${folder}/design.md`, `${folder}/design.md was changed`],
     ['the module is changed', `echo less > ${module}`, `${module} was changed`],
     ['settings are added', `echo '{}' > .spool/config.json`, '.spool/config.json was added'],
@@ -230,16 +230,16 @@ describe('the goal is guarded as a whole', () => {
 
   test.each([
     ['a box in the proposal is ticked', `sed -i 's/\\[ \\]/[x]/' ${proposal}`],
-    ['a file is added to the scenarios', `echo more > ${folder}/specs/login/more.md; echo a > ${folder}/notes.md`],
-    ['a task is ticked with a sign', `printf -- '- [x] ✅ one\\n- [x] 2. two (see a.ts)\\n' > ${tasks}`],
-    ['a task is cut into parts', `printf -- '- [ ] 1. one\\n  - [x] a\\n- [x] two\\n' > ${tasks}`],
+    ['a file is added to the specs', `echo more > ${folder}/specs/login/more.md; echo a > ${folder}/notes.md`],
+    ['a task is ticked with an emoji', `printf -- '- [x] ✅ one\\n- [x] 2. two (see a.ts)\\n' > ${tasks}`],
+    ['a task is split into subtasks', `printf -- '- [ ] 1. one\\n  - [x] a\\n- [x] two\\n' > ${tasks}`],
   ])('but not when %s', async (_, work) => {
     const project = createProject({ files, agent: [`${work}; ${promise}`] });
 
     expect(await project.spool(...once)).toMatchObject({ code: 0 });
   });
 
-  test('the first lines say what is guarded', async () => {
+  test('the header of a run lists what is guarded', async () => {
     const project = createProject({
       files: { ...files, 'package.json': '{"scripts":{"test":"true"}}' },
       agent: [promise],
@@ -252,7 +252,7 @@ describe('the goal is guarded as a whole', () => {
     expect((await project.spool(...run, '--allow-tampering')).stderr).not.toContain('Guarded');
   });
 
-  test('a refusal is short, however much was changed', async () => {
+  test('the reason for a rejection is short, however much was changed', async () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `- [ ] task ${index}`).join('\n');
     const project = createProject({
       files: { [tasks]: many },
@@ -272,7 +272,7 @@ describe('the goal is guarded as a whole', () => {
     expect(result.stderr.length).toBeLessThan(10_000);
   });
 
-  test('open tasks in a record are bounded as well', async () => {
+  test('the list of open tasks in the history is truncated', async () => {
     const many = Array.from({ length: 1000 }, (_, index) => `- [ ] task ${index}`).join('\n');
     const project = createProject({ files: { [tasks]: many }, agent: [promise] });
 
@@ -285,19 +285,14 @@ describe('the goal is guarded as a whole', () => {
   });
 });
 
-describe('what an agent has created is its own to change', () => {
+describe('an agent can change what it created', () => {
   const script = (check: string) => `echo '{"scripts":{"check":"${check}"}}' > package.json`;
 
   test.each([
     ['a script', 'npm run check', script('false'), script('true')],
     ['a Makefile', 'make check', "printf 'check:\\n\\tfalse\\n' > Makefile", "printf 'check:\\n\\ttrue\\n' > Makefile"],
     ['the design', 'true', `echo one > ${folder}/design.md`, `echo two > ${folder}/design.md`],
-    [
-      'a scenario',
-      'true',
-      `mkdir -p ${folder}/specs/a; echo one > ${folder}/specs/a/spec.md`,
-      `rm -r ${folder}/specs/a`,
-    ],
+    ['a spec', 'true', `mkdir -p ${folder}/specs/a; echo one > ${folder}/specs/a/spec.md`, `rm -r ${folder}/specs/a`],
   ])('%s', async (_, command, creates, changes) => {
     const project = createProject({
       files: { 'package.json': '{"scripts":{}}' },
@@ -308,7 +303,7 @@ describe('what an agent has created is its own to change', () => {
     expect(project.history()[2]).toMatchObject({ completionFound: true, gate: { tampering: [] } });
   });
 
-  test('also in the next run, but not when a person has changed it since', async () => {
+  test('in the next run, unless the user edited it in between', async () => {
     const project = createProject({
       files: { 'package.json': '{"scripts":{}}' },
       agent: [script('false'), script('exit 1'), `${script('true')}; ${promise}`],
@@ -322,7 +317,7 @@ describe('what an agent has created is its own to change', () => {
     expect(project.history()[2]!.rejected).toContain('"check" in package.json was changed while the agent was running');
   });
 
-  test('but what a person adds between two runs is guarded', async () => {
+  test('except what the user added between two runs', async () => {
     const project = createProject({
       files: { 'package.json': '{"scripts":{}}' },
       agent: ['echo work > work.txt', `${script('true')}; ${promise}`],
@@ -335,7 +330,7 @@ describe('what an agent has created is its own to change', () => {
     expect(project.history()[1]!.rejected).toContain('"check" in package.json was changed while the agent was running');
   });
 
-  test('and so is what was there when a command is verified for the first time', async () => {
+  test('except what existed when a command first became a gate', async () => {
     const project = createProject({ agent: [script('false'), `${script('true')}; ${promise}`] });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
 
@@ -344,8 +339,8 @@ describe('what an agent has created is its own to change', () => {
   });
 });
 
-describe('what was changed can be put back', () => {
-  test('with the command that the screen, the record and the next prompt name', async () => {
+describe('the original can be restored', () => {
+  test('with the command on the screen, in the history and in the next prompt', async () => {
     const project = createProject({
       agent: [
         `echo less > ${proposal}; echo work > work.txt; ${promise}`,
@@ -364,13 +359,13 @@ describe('what was changed can be put back', () => {
     expect(prompt).toContain(`How to restore it:\n\n- ${way}\n`);
     expect(prompt).toContain('This says nothing about the rest of your work');
     expect(prompt).not.toContain('spool accept');
-    // The next agent works on the goal as it should be.
+    // The next prompt has the original goal.
     expect(prompt).toContain('The proposal of the loop.');
     expect(project.read('work.txt')).toBe('work\n');
   });
 
   test.each([
-    ['a file that only a checkpoint has', `rm ${scenario}`, { [scenario]: 'Given.\n' }, `git restore --source=`],
+    ['a file that exists only in a checkpoint', `rm ${scenario}`, { [scenario]: 'Given.\n' }, `git restore --source=`],
     [
       'a script',
       `echo '{"scripts":{"test":"true"}}' > package.json`,
@@ -383,7 +378,7 @@ describe('what was changed can be put back', () => {
       { [tasks]: '- [ ] one\n- [ ] two\n' },
       `restore the wording of the tasks in ${tasks} as in: git show `,
     ],
-    ['what was added', `echo '{}' > .spool/config.json`, {}, 'rm .spool/config.json'],
+    ['an added file', `echo '{}' > .spool/config.json`, {}, 'rm .spool/config.json'],
   ])('%s', async (_, trick, files, way) => {
     const project = createProject({ agent: [`${trick}; ${promise}`] });
     for (const [name, text] of Object.entries(files)) project.write(name, text);
@@ -392,7 +387,7 @@ describe('what was changed can be put back', () => {
     expect(project.history()[0]!.gate!.restore![0]).toContain(way);
   });
 
-  test('by hand where there is no git', async () => {
+  test('by hand without git', async () => {
     const project = createProject({ git: false, agent: [`echo less > ${proposal}; ${promise}`] });
 
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
@@ -401,7 +396,7 @@ describe('what was changed can be put back', () => {
 });
 
 describe('spool accept', () => {
-  /** A person edits while the first agent works; the second promises, and so does the third. */
+  /** The user edits the goal while the first agent runs. The second and third agents print the promise. */
   const editedInside = async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
@@ -420,7 +415,7 @@ describe('spool accept', () => {
     return { project, loop };
   };
 
-  test('takes a person at their word while the loop runs', async () => {
+  test('accepts edits of the user while the loop is running', async () => {
     const { project, loop } = await editedInside();
 
     const accepted = await project.spool('accept', '002-01');
@@ -438,7 +433,7 @@ describe('spool accept', () => {
     expect(project.calls()[1]!.prompt).not.toContain('And also Z.');
   });
 
-  test('works between two runs as well, and the next prompt has the accepted proposal', async () => {
+  test('accepts edits between two runs, and the next prompt has the accepted proposal', async () => {
     const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
     expect(await project.spool(...once)).toMatchObject({ code: 3 });
     const refused = await project.spool(...once);
@@ -457,7 +452,7 @@ describe('spool accept', () => {
     expect(project.calls()[2]!.prompt).not.toContain('The proposal of the loop.');
   });
 
-  test('is about the worktree where the agent works', async () => {
+  test('applies to the worktree of the run', async () => {
     const project = createProject({ agent: [`echo '# Another' > ${proposal}; ${promise}`, promise] });
     const first = await project.spool(...once, '--worktree');
     expect(first).toMatchObject({ code: 3 });
@@ -469,7 +464,7 @@ describe('spool accept', () => {
     expect(await project.spool(...once, '--worktree')).toMatchObject({ code: 0 });
   });
 
-  test('has nothing to accept where nothing was changed', async () => {
+  test('prints that there is nothing to accept if the goal is unchanged', async () => {
     const project = createProject({ agent: ['true'] });
     const nothing = { code: 0, stdout: `Nothing to accept: the goal of ${change} is unchanged.\n` };
     expect(await project.spool('accept', change)).toMatchObject(nothing);
@@ -479,8 +474,8 @@ describe('spool accept', () => {
 
   test.each([
     ['', ''],
-    [' that hides where it is', 'env -u SPOOL_ITERATION '],
-  ])('refuses an agent%s', async (_, hidden) => {
+    [' without SPOOL_ITERATION', 'env -u SPOOL_ITERATION '],
+  ])('fails if an agent runs it%s', async (_, hidden) => {
     const accept = `${hidden}"${process.execPath}" "${spoolProgram}" accept ${change} > "$HOME/said" 2>&1; echo $? >> "$HOME/said"`;
     const project = createProject({ agent: [`echo less > ${proposal}; ${accept}; ${promise}`] });
 
@@ -491,16 +486,16 @@ describe('spool accept', () => {
   });
 });
 
-describe('after a kill', () => {
+describe('after Spool was killed', () => {
   const killed = async (project: TestProject) => {
     expect(await project.start(run).result).toMatchObject({ signal: 'SIGKILL' });
-    // Spool has been gone for an hour.
+    // Spool was killed an hour ago.
     const before = new Date(Date.now() - 3_600_000);
     utimesSync(project.stateFile('state.json'), before, before);
   };
   const dies = 'kill -9 $PPID; exec sleep 0';
 
-  test("what was committed when no agent was there is a person's, and reaches the prompt", async () => {
+  test("an edit committed without a running agent counts as the user's and is in the prompt", async () => {
     const project = createProject({ files: { [tasks]: '- [ ] one\n- [ ] two\n' }, agent: [dies, promise] });
     await killed(project);
     project.write(proposal, '# Another goal\n');
@@ -521,7 +516,7 @@ describe('after a kill', () => {
       `echo less > ${proposal}; GIT_COMMITTER_DATE='${longAgo}' git commit -qam less; `,
       'less\n',
     ],
-  ])('what %s is not believed, and the way out is said', async (_, trick, text) => {
+  ])('an edit that %s is not accepted, and the output says how to restore or accept it', async (_, trick, text) => {
     const project = createProject({ agent: [`${trick}${dies}`, promise] });
     await killed(project);
     project.write(proposal, text);
@@ -536,7 +531,7 @@ describe('after a kill', () => {
   });
 });
 
-test('what a person changes between two iterations reaches the next prompt', async () => {
+test('edits that the user makes between two iterations are in the next prompt', async () => {
   const project = createProject({ agent: [`touch "$HOME/ready"; exit 1`, promise] });
   const loop = project.start([...run, '--retry-delay', '2s']);
   await loop.printed('Waiting');
@@ -554,7 +549,7 @@ describe('--require-tasks', () => {
     ['not found', null],
     ['has no tasks', '# Tasks\n\nNone yet.\n'],
     ['has no tasks', '- [ ]* an optional one\n'],
-  ])('needs a task: tasks.md %s', async (problem, text) => {
+  ])('fails without a task: tasks.md %s', async (problem, text) => {
     const project = createProject({ files: { [tasks]: text }, agent: [promise] });
 
     expect(await project.spool(...run, '--require-tasks')).toMatchObject({
@@ -566,7 +561,7 @@ describe('--require-tasks', () => {
     expect(project.calls()).toEqual([]);
   });
 
-  test('is not met by a tasks.md that vanishes, whatever may be changed', async () => {
+  test('rejects the promise if tasks.md was deleted, even with --allow-tampering', async () => {
     const project = createProject({ files: { [tasks]: '- [x] one\n' }, agent: [`rm ${tasks}; ${promise}`] });
 
     expect(await project.spool(...once, '--require-tasks', '--allow-tampering')).toMatchObject({ code: 3 });
@@ -579,7 +574,7 @@ describe('--require-tasks', () => {
     ['- [  ] two', 'two'],
     ['1) [~] two', 'two'],
     ['### 1.3: C\n- **Status**: [>] in-progress', '1.3: C'],
-  ])('%j is open', async (line, title) => {
+  ])('counts %j as open', async (line, title) => {
     const project = createProject({ files: { [tasks]: `- [x] one\n${line}\n` }, agent: [promise] });
 
     expect(await project.spool(...once, '--require-tasks')).toMatchObject({ code: 3 });
@@ -590,7 +585,7 @@ describe('--require-tasks', () => {
     expect((await project.spool('archive', change)).stderr).toContain('1 open task (of 2)');
   });
 
-  test('an optional task, and a box above others, are not open', async () => {
+  test('does not count optional tasks and parents of subtasks as open', async () => {
     const text = '- [ ] 1. Group\n  - [x] 1.1 one\n  - [ ]* 1.2 maybe\n';
     const project = createProject({ files: { [tasks]: text }, agent: [promise] });
 
@@ -601,7 +596,7 @@ describe('--require-tasks', () => {
   });
 });
 
-test('the prompt names every file of the change, the scenarios first', async () => {
+test('the prompt lists all files of the change, specs first', async () => {
   const project = createProject({
     files: {
       [tasks]: '- [ ] one\n',
@@ -619,7 +614,7 @@ test('the prompt names every file of the change, the scenarios first', async () 
   );
 });
 
-describe('an untouched proposal', () => {
+describe('a proposal that is still the template', () => {
   const made = async () => {
     const project = createProject({ agent: [promise] });
     await project.spool('create', 'change', 'add-x', '--module', '002');
@@ -633,7 +628,7 @@ describe('an untouched proposal', () => {
       'spool: 002-02_add-x: .spool/changes/002-02_add-x/proposal.md is still the empty template. Edit it, or pass a prompt: spool ralph --change 002-02 "…"\n',
   };
 
-  test('is refused before anything is written, also when its title was edited', async () => {
+  test('is rejected before anything is written, even if its title was edited', async () => {
     const project = await made();
     expect(await project.spool(...ralph)).toMatchObject(refusal);
     const file = '.spool/changes/002-02_add-x/proposal.md';
@@ -643,7 +638,7 @@ describe('an untouched proposal', () => {
     expect(project.calls()).toEqual([]);
   });
 
-  test('is fine with a prompt, and when the run with that prompt is resumed', async () => {
+  test('is accepted with a prompt, and when that run is resumed', async () => {
     const project = await made();
     writeFileSync(join(project.home, 'agent', '1.sh'), `touch "$HOME/ready"; ${waitsFor('never')}`);
     writeFileSync(join(project.home, 'agent', '2.sh'), promise);
@@ -659,7 +654,7 @@ describe('an untouched proposal', () => {
     expect(await project.spool(...ralph, '--prompt-file', 'task.md')).toMatchObject({ code: 0 });
   });
 
-  test('is fine once anything is written into it', async () => {
+  test('is accepted once it has any text', async () => {
     const project = await made();
     const file = '.spool/changes/002-02_add-x/proposal.md';
     project.write(file, project.read(file).replace('\n-\n', '\n- The letter x.\n'));

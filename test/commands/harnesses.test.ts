@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';
 
-/** An executable, and a PATH that has it in front. */
+/** Writes an executable and returns a PATH that starts with its folder. */
 const withBinary = (project: TestProject, name: string, script: string) => {
   project.write(`../bin/${name}`, `#!/bin/sh\n${script}\n`);
   chmodSync(project.path(`../bin/${name}`), 0o755);
   return { PATH: `${project.path('../bin')}:${project.env.PATH}` };
 };
 
-test('harnesses are listed with what is installed of them', async () => {
+test('spool harnesses lists all agents and which of them are installed', async () => {
   const project = createProject({
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "mine" } } }' },
   });
@@ -41,7 +41,7 @@ test.each([
     { prompt: 'file', args: ['--from', '{promptFile}'] },
     ['--from', expect.stringMatching(/0001\.prompt\.md$/)],
   ],
-])("an agent of one's own takes its prompt by %s", async (_, declared, expected) => {
+])('a custom agent receives its prompt by %s', async (_, declared, expected) => {
   const config = JSON.stringify({ harnesses: { mine: { command: 'mine', allowAllArgs: ['--yes'], ...declared } } });
   const project = createProject({ files: { '.spool/config.json': config } });
   const env = withBinary(
@@ -61,7 +61,7 @@ test.each([
   expect(project.history()).toMatchObject([{ harness: 'mine', completionFound: true, usage: null, tools: null }]);
 });
 
-test('without a model, the arguments about it are left out; another decoder understands what it prints', async () => {
+test('arguments with {model} are omitted without a model, and another decoder can be chosen', async () => {
   const declared = { command: 'mine', args: ['--model', '{model}', '--deep'], decoder: 'claude' };
   const project = createProject({
     files: { '.spool/config.json': JSON.stringify({ harness: 'mine', harnesses: { mine: declared } }) },
@@ -80,7 +80,7 @@ test('without a model, the arguments about it are left out; another decoder unde
   ]);
 });
 
-test('what the iterations used is summed, and shown', async () => {
+test('usage is summed over all iterations and printed', async () => {
   const project = createProject();
   const step = { type: 'step_finish', part: { reason: 'stop', tokens: { input: 1500, output: 100 }, cost: 0.25 } };
   const script = `echo '${JSON.stringify(step)}'; [ -e once ] && echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'; touch once; exit 0`;
@@ -102,7 +102,7 @@ test('what the iterations used is summed, and shown', async () => {
   });
 });
 
-test('an agent does not find itself inside the session of another', async () => {
+test('an agent does not inherit the session variables of another agent', async () => {
   const project = createProject({ agent: [promise] });
 
   await project.start(['ralph', '--change', change], {
@@ -119,8 +119,8 @@ test.each([
   ['1.17.11', '--dangerously-skip-permissions'],
   ['1.18.33', '--auto'],
   ['build 9', '--auto'],
-])('OpenCode %s is allowed everything with %s', async (version, flag) => {
-  // The file is the same, so it is not asked again.
+])('OpenCode %s gets all permissions with %s', async (version, flag) => {
+  // The file is the same, so its version is not read again.
   const project = createProject({ agent: ['echo 0.0.1 > "$HOME/agent/version"', promise] });
   writeFileSync(join(project.home, 'agent', 'version'), version);
 
@@ -130,7 +130,7 @@ test.each([
   expect(project.calls()).toHaveLength(2);
 });
 
-test('a command with a slash in it is a file of the project, also from a subfolder', async () => {
+test('a command with a slash is a file in the project, even from a subfolder', async () => {
   const project = createProject({
     files: { '.spool/config.json': '{ "harnesses": { "mine": { "command": "./bin/mine" } } }', 'sub/a.txt': '' },
   });
@@ -142,7 +142,7 @@ test('a command with a slash in it is a file of the project, also from a subfold
   expect(await project.start(args, { cwd: 'sub' }).result).toMatchObject({ code: 0 });
 });
 
-test("what an agent of one's own prints behind the promise is known, or declared as its trailer", async () => {
+test('text that a custom agent prints after the promise is known, or declared as its trailer', async () => {
   const config = { harnesses: { mine: { command: 'mine' }, other: { command: 'mine', trailer: ['bye from'] } } };
   const project = createProject({ files: { '.spool/config.json': JSON.stringify(config) } });
   const run = (harness: string, last: string) => {
@@ -160,7 +160,7 @@ test("what an agent of one's own prints behind the promise is known, or declared
   });
 });
 
-test("an agent of one's own that prints what another prints is not taken for it", async () => {
+test('output of a custom agent that looks like another agent is not decoded as that agent', async () => {
   const config = { harnesses: { mine: { command: 'mine', decoder: 'opencode' } } };
   const project = createProject({ files: { '.spool/config.json': JSON.stringify(config) } });
   const refused = {
@@ -177,7 +177,7 @@ test("an agent of one's own that prints what another prints is not taken for it"
   ]);
 });
 
-test('--verbose says why a mention of the promise was not counted, and what the agent thinks', async () => {
+test("--verbose prints why a mention of the promise does not count, and the agent's reasoning", async () => {
   const words = 'I will print <promise>COMPLETE</promise> when it is done.';
   const lines = [
     { type: 'reasoning', part: { text: 'What now?' } },

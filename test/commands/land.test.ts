@@ -12,7 +12,7 @@ const run = ['ralph', '--change', change];
 const branch = `ralph/${change}`;
 const tasks = `.spool/changes/${change}/tasks.md`;
 
-/** A project in which an agent has worked in a worktree. */
+/** A project in which a run in a worktree has completed. */
 const worked = async (agent: string, files: ProjectOptions['files'] = {}) => {
   const project = createProject({ files: { 'a.txt': 'one\n', ...files }, agent: [`${agent}; ${promise}`] });
   await project.spool(...run, '--worktree', '--verify', 'test ! -e broken');
@@ -25,8 +25,8 @@ const commit = (project: TestProject, name: string, text: string) => {
   project.git('commit', '-qm', 'meanwhile');
 };
 
-/** Everything that a landing may move. */
-const standing = (project: TestProject) => [
+/** Everything that a landing can change. */
+const snapshot = (project: TestProject) => [
   project.git('for-each-ref', 'refs/heads'),
   project.git('status', '--porcelain', '--ignored'),
 ];
@@ -37,7 +37,7 @@ const nothingLeft = (project: TestProject) => {
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 };
 
-test('rebases the branch, verifies it, and moves the base ahead with the files of the folder', async () => {
+test('rebases the branch, verifies it, and fast-forwards the base and its files', async () => {
   const project = await worked('echo x > x.txt');
   project.write('mine.txt', 'of the user\n');
   project.write('b.txt', 'meanwhile\n');
@@ -61,7 +61,7 @@ test('rebases the branch, verifies it, and moves the base ahead with the files o
   expect(project.git('branch', '--list', branch)).toBe('');
 });
 
-test('on a conflict nothing moves, and the next run is told', async () => {
+test('changes nothing on a conflict, and adds a note for the next run', async () => {
   const project = await worked('echo two > a.txt');
   project.write('a.txt', 'three\n');
   project.git('commit', '-qam', 'meanwhile');
@@ -78,7 +78,7 @@ test('on a conflict nothing moves, and the next run is told', async () => {
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('conflicts with it in "a.txt"');
 });
 
-test('a red gate moves nothing, and neither does a folder in the way', async () => {
+test('changes nothing if the gate fails or uncommitted files are in the way', async () => {
   const project = await worked('echo x > x.txt');
   project.write('broken', '');
   project.git('add', 'broken');
@@ -98,7 +98,7 @@ test('a red gate moves nothing, and neither does a folder in the way', async () 
   expect(project.read('x.txt')).toBe('in the way\n');
 });
 
-test('without a branch there is nothing to land', async () => {
+test('fails without a branch', async () => {
   const project = createProject();
   expect(await project.spool('land', change)).toMatchObject({
     code: 2,
@@ -106,7 +106,7 @@ test('without a branch there is nothing to land', async () => {
   });
 });
 
-test('land leaves alone what came after it was looked at, and a branch that is checked out', async () => {
+test('lands a branch that is checked out, after the base has moved', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--branch', 'feature');
   project.git('switch', '-q', 'main');
@@ -120,9 +120,9 @@ test('land leaves alone what came after it was looked at, and a branch that is c
   expect(project.git('log', '-1', '--format=%s', 'main')).toBe(`ralph(${change}): iteration 1`);
 });
 
-describe('what is untracked where the base is checked out', () => {
-  /** Nothing of .spool is committed; the agent ticks a task. */
-  const unplanned = async (agent = 'true') => {
+describe('untracked files in the work tree of the base', () => {
+  /** .spool is not committed, and the agent ticks a task. */
+  const withUncommittedChange = async (agent = 'true') => {
     const project = createProject({
       files: { [tasks]: '- [ ] a\n' },
       agent: [`echo '- [x] a' > '${tasks}'; ${agent}; ${promise}`],
@@ -133,8 +133,8 @@ describe('what is untracked where the base is checked out', () => {
     return project;
   };
 
-  test('the change itself is merged with what the branch has, and can be had back', async () => {
-    const project = await unplanned();
+  test("of the change are merged with the branch, and the user's version can be restored", async () => {
+    const project = await withUncommittedChange();
     project.write(tasks, '- [ ] a\n- [ ] of the user\n');
 
     const result = await project.spool('land', change);
@@ -151,18 +151,18 @@ describe('what is untracked where the base is checked out', () => {
     expect(project.read(tasks)).toBe('- [ ] a\n- [ ] of the user\n');
   });
 
-  test('it is put back as it was when git refuses after all', async () => {
-    const project = await unplanned('echo x > x.txt');
+  test('are restored if git rejects the merge', async () => {
+    const project = await withUncommittedChange('echo x > x.txt');
     project.write('../project/.git/hooks/reference-transaction', '#!/bin/sh\n! grep -q refs/heads/main\n');
     chmodSync(project.path('.git/hooks/reference-transaction'), 0o755);
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/spool: Cannot work on branch main: .*hook/),
     });
 
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
     expect(project.read(tasks)).toBe('- [ ] a\n');
     expect(project.exists('x.txt')).toBe(false);
     expect(readdirSync(project.path(`.spool/changes/${change}`)).toSorted()).toEqual(['proposal.md', 'tasks.md']);
@@ -171,27 +171,27 @@ describe('what is untracked where the base is checked out', () => {
 
   test.each([
     ['a file', 'echo x > "a b.txt"', 'a b.txt', 'a b.txt'],
-    ['a file where a folder should be', 'mkdir ä; echo x > ä/x.txt', 'ä', 'ä'],
+    ['a file in place of a folder', 'mkdir ä; echo x > ä/x.txt', 'ä', 'ä'],
     ['an ignored file', 'echo x > keep.log; git add -f keep.log', 'keep.log', 'keep.log'],
-    ['a folder where a file should be', 'echo x > folder', 'folder/mine.txt', 'folder'],
-  ])('%s of the user stays, and is named', async (_, agent, file, name) => {
-    const project = await unplanned(agent);
+    ['a folder in place of a file', 'echo x > folder', 'folder/mine.txt', 'folder'],
+  ])('are kept and named: %s', async (_, agent, file, name) => {
+    const project = await withUncommittedChange(agent);
     project.write('.git/info/exclude', '*.log\n');
     project.write(file, 'of the user\n');
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stderr: `spool: Nothing was landed: uncommitted files on main would be overwritten: ${name}. Commit or move them first.\n`,
     });
 
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
     expect(project.read(file)).toBe('of the user\n');
     expect(project.read(tasks)).toBe('- [ ] a\n');
   });
 
-  test('what a landing that was killed had set aside is put back', async () => {
-    const project = await unplanned('echo x > x.txt');
+  test('that a killed landing moved away are restored', async () => {
+    const project = await withUncommittedChange('echo x > x.txt');
     const aside = `${tasks}.before-landing-1f0c8bd2-0000-4000-8000-000000000000`;
     renameSync(project.path(tasks), project.path(aside));
     project.write('x.txt', 'of the user\n');
@@ -201,7 +201,7 @@ describe('what is untracked where the base is checked out', () => {
     expect(project.exists(aside)).toBe(false);
   });
 
-  test('what was changed and is not committed stays, and is named', async () => {
+  test('and modified files are kept and named', async () => {
     const project = await worked('echo two > a.txt');
     project.write('a.txt', 'of the user\n');
 
@@ -213,11 +213,11 @@ describe('what is untracked where the base is checked out', () => {
   });
 });
 
-describe('a landing that is stopped', () => {
-  /** What it is in the middle of says so, and does not end by itself. */
+describe('a stopped landing', () => {
+  /** Reports that it has started, and waits. */
   const hang = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;
   const during = {
-    'the making of the work tree': async () => {
+    'the creation of the work tree': async () => {
       const project = await worked('echo two > a.txt', { '.gitattributes': 'a.txt filter=slow\n' });
       project.git('config', 'filter.slow.smudge', `${hang}; cat`);
       return { project, args: ['land', change] };
@@ -257,7 +257,7 @@ describe('a landing that is stopped', () => {
   ] as const;
 
   test.each(moments.flatMap((what) => signals.map(([signal, code]) => [signal, what, code] as const)))(
-    'by %s during %s leaves nothing',
+    'with %s during %s leaves nothing behind',
     async (signal, what, code) => {
       const { project, result } = await stopped(what, signal);
 
@@ -268,7 +268,7 @@ describe('a landing that is stopped', () => {
     },
   );
 
-  test.each(moments)('by SIGKILL during %s is cleaned up by the next one', async (what) => {
+  test.each(moments)('with SIGKILL during %s is cleaned up by the next one', async (what) => {
     const { project, args } = await stopped(what, 'SIGKILL');
     const leftovers = processesWith(`HOME=${project.home}`);
     expect(leftovers).not.toEqual([]);
@@ -286,7 +286,7 @@ describe('a landing that is stopped', () => {
   });
 });
 
-test('the note about a conflict is there once, and goes when the change has landed', async () => {
+test('the note about a conflict is added once, and removed once the change has landed', async () => {
   const project = await worked('echo two > a.txt');
   commit(project, 'a.txt', 'three\n');
   await project.spool(...run, '--add-context', 'Landing is hard.\nUse größe.');
@@ -309,13 +309,13 @@ test('the note about a conflict is there once, and goes when the change has land
   expect(lines.filter((line) => line.trim() !== '')).toEqual(['Landing is hard.', 'Use größe.', 'Last line.']);
 });
 
-describe('nothing is landed', () => {
+describe('landing fails', () => {
   test.each([
     ['uncommitted work', 'echo y > y.txt', 'y.txt is not committed'],
     ['a spec of another change', 'echo y > .spool/changes/other.md', '.spool/changes/other.md is not committed'],
-    ['commits on no branch', 'git checkout -q --detach; git commit -q --allow-empty -m x', 'it is on no branch'],
-    ['a rebase', 'git -c sequence.editor="sed -i 1ibreak" rebase -qi HEAD~1', 'a rebase is in progress'],
-  ])('while there is %s in the worktree only', async (_, script, what) => {
+    ['commits on a detached HEAD', 'git checkout -q --detach; git commit -q --allow-empty -m x', 'it is on no branch'],
+    ['a rebase in progress', 'git -c sequence.editor="sed -i 1ibreak" rebase -qi HEAD~1', 'a rebase is in progress'],
+  ])('if the worktree has %s', async (_, script, what) => {
     const project = createProject({ agent: ['echo x > x.txt; exit 1'] });
     await project.spool(...run, '--worktree', '--fail-fast');
     const worktree = `.spool/worktrees/${change}`;
@@ -329,7 +329,7 @@ describe('nothing is landed', () => {
     expect(project.git('-C', worktree, 'rev-parse', 'HEAD')).toBe(head);
   });
 
-  test.each([['--onto', 'nowhere'], []])('on a branch that is not there: %s', async (...onto) => {
+  test.each([['--onto', 'nowhere'], []])('on a branch that does not exist: %s', async (...onto) => {
     const project = await worked('echo x > x.txt');
     project.git('branch', '-m', 'main', 'renamed');
     const name = onto[1] ?? 'main';
@@ -340,7 +340,7 @@ describe('nothing is landed', () => {
     });
   });
 
-  test('on a branch that somebody is rebasing', async () => {
+  test('on a branch that is being rebased', async () => {
     const project = await worked('echo x > x.txt');
     commit(project, 'b.txt', 'meanwhile\n');
     project.git('-c', 'sequence.editor=sed -i 1ibreak', 'rebase', '-qi', 'HEAD~1');
@@ -355,7 +355,7 @@ describe('nothing is landed', () => {
     expect(await project.spool('land', change)).toMatchObject({ code: 0 });
   });
 
-  test('when the rebase fails for another reason than a conflict, which is no matter for the agent', async () => {
+  test('without a note for the agent if the rebase fails for a reason other than a conflict', async () => {
     const project = await worked('echo x > x.txt');
     commit(project, 'b.txt', 'meanwhile\n');
     project.git('config', 'commit.gpgSign', 'true');
@@ -370,8 +370,8 @@ describe('nothing is landed', () => {
   });
 });
 
-describe('in all kinds of repositories', () => {
-  test('a project in a subfolder is verified there', async () => {
+describe('landing works in unusual repositories', () => {
+  test('a project in a subfolder, which is verified there', async () => {
     const project = await inSubfolder();
 
     const result = await project.start(['land', change], { cwd: 'sub' }).result;
@@ -392,7 +392,7 @@ describe('in all kinds of repositories', () => {
     return project;
   };
 
-  test('names with blanks and letters of all kinds', async () => {
+  test('names with spaces and non-ASCII letters', async () => {
     const id = '002-02_größe und 変更';
     const project = createProject({
       files: { [`.spool/changes/${id}/proposal.md`]: '# Odd\n' },
@@ -410,7 +410,7 @@ describe('in all kinds of repositories', () => {
     expect(project.git('symbolic-ref', '--short', 'HEAD')).toBe('grün');
   });
 
-  test('a base that is checked out in another worktree moves there, with its files', async () => {
+  test('a base that is checked out in another worktree, where its files are updated', async () => {
     const project = await worked('echo x > x.txt');
     project.git('switch', '-qc', 'other');
     project.git('worktree', 'add', '-q', '../elsewhere ö', 'main');
@@ -421,7 +421,7 @@ describe('in all kinds of repositories', () => {
     expect(project.exists('x.txt')).toBe(false);
   });
 
-  test('a base where a loop works is not moved under its feet', async () => {
+  test('a base on which a loop is running, once it has ended', async () => {
     const project = await worked('echo x > x.txt');
     project.git('switch', '-qc', 'other');
     project.git('worktree', 'add', '-q', '../elsewhere', 'main');
@@ -443,7 +443,7 @@ describe('in all kinds of repositories', () => {
     expect(await project.spool('land', change)).toMatchObject({ code: 0 });
   });
 
-  test('a tag with the name of the base is not the base', async () => {
+  test('a tag with the name of the base', async () => {
     const project = await worked('echo two > a.txt');
     project.git('tag', 'main', branch);
     project.git('tag', branch, 'HEAD');
@@ -457,7 +457,7 @@ describe('in all kinds of repositories', () => {
     ]);
   });
 
-  test('a tag had the name of the base when the branch began, and that of the branch when it went on', async () => {
+  test('a tag with the name of the base when the branch was created, and of the branch when it was resumed', async () => {
     const project = createProject({ agent: ['echo a > a.txt', `echo b > b.txt; ${promise}`] });
     project.git('tag', 'main');
     await project.spool(...run, '--worktree', '--max-iterations', '1');
@@ -469,7 +469,7 @@ describe('in all kinds of repositories', () => {
     expect(project.read('b.txt')).toBe('b\n');
   });
 
-  test('a branch that was deleted, and a run that began on no branch', async () => {
+  test('a deleted branch, and a run that started on a detached HEAD', async () => {
     const project = await worked('echo two > a.txt');
     project.git('branch', '-qD', branch);
     expect(await project.spool('land', change)).toMatchObject({
@@ -488,7 +488,7 @@ describe('in all kinds of repositories', () => {
     expect(project.read('a.txt')).toBe('one\n');
   });
 
-  test('a run that began on no branch works on the change as it is now', async () => {
+  test('a run that started on a detached HEAD uses the uncommitted change', async () => {
     const project = createProject({ agent: [promise] });
     project.git('switch', '-q', '--detach');
     project.write(tasks, '- [ ] not committed\n');
@@ -525,7 +525,7 @@ describe('in all kinds of repositories', () => {
     nothingLeft(project);
   });
 
-  test('what verifies it finds what the setup of a worktree made', async () => {
+  test('verify commands find the files that the worktree setup created', async () => {
     const project = createProject({
       files: {
         '.gitignore': 'deps\n.env\n',
@@ -547,11 +547,11 @@ describe('in all kinds of repositories', () => {
   });
 });
 
-describe('a change that is not complete', () => {
+describe('an incomplete change', () => {
   const three = { [tasks]: '- [ ] one\n- [ ] two\n- [ ] three\n' };
   const tickOne = `sed -i 's/\\[ \\] one/[x] one/' '${tasks}'; echo x > x.txt`;
   const stopped = {
-    'a limit': {
+    'a run that reached a limit': {
       agent: tickOne,
       args: ['--max-iterations', '1'],
       why: '1 of 3 tasks, stopped at --max-iterations',
@@ -563,7 +563,7 @@ describe('a change that is not complete', () => {
       args: [],
       why: '1 of 3 tasks, interrupted',
     },
-    'a run that stalled': {
+    'a stalled run': {
       agent: `[ -e x.txt ] || { ${tickOne}; }`,
       args: ['--max-stalled', '1'],
       why: '1 of 3 tasks, stopped at --max-stalled',
@@ -573,21 +573,21 @@ describe('a change that is not complete', () => {
   test.each(Object.entries(stopped))('%s lands only with --force', async (_, { agent, args, why }) => {
     const project = createProject({ files: three, agent: [agent] });
     await project.spool(...run, '--worktree', ...args);
-    const before = standing(project);
+    const before = snapshot(project);
 
     expect(await project.spool('land', change)).toMatchObject({
       code: 2,
       stdout: '',
       stderr: `spool: ${change} is not complete (${why}). Land it anyway with --force.\n`,
     });
-    expect(standing(project)).toEqual(before);
+    expect(snapshot(project)).toEqual(before);
 
     expect(await project.spool('land', change, '--force')).toMatchObject({ code: 0 });
     expect(project.read('x.txt')).toBe('x\n');
     expect(project.read(tasks)).toContain('- [x] one\n- [ ] two\n');
   });
 
-  test('a branch without a run, or of another run than the last', async () => {
+  test('is a branch without a run, or of a run before the last one', async () => {
     const project = createProject({ agent: ['echo x > x.txt', promise] });
     project.git('branch', branch);
     project.git('config', `branch.${branch}.spoolBase`, 'main');
@@ -603,7 +603,7 @@ describe('a change that is not complete', () => {
     );
   });
 
-  test('a task that was added since, where the run was to finish all of them', async () => {
+  test('has a task that was added after a run with --require-tasks', async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n' },
       agent: [`echo '- [x] one' > '${tasks}'; ${promise}`],
@@ -617,7 +617,7 @@ describe('a change that is not complete', () => {
   test.each([
     ['y', 0, 'Landed'],
     ['n', 0, 'Cancelled.'],
-  ])('on a terminal it asks: %s', async (key, code, said) => {
+  ])('is confirmed on a terminal: %s', async (key, code, said) => {
     const project = createProject({ agent: ['echo x > x.txt'] });
     await project.spool(...run, '--worktree', '--max-iterations', '1');
 
@@ -630,10 +630,10 @@ describe('a change that is not complete', () => {
   });
 });
 
-describe('where there is nothing to land', () => {
+describe('there is nothing to land', () => {
   const nothing = { code: 0, stderr: '', stdout: `Nothing to land: ${branch} has no commits beyond main.\n` };
 
-  test('after a setup that failed, and after a run that changed nothing', async () => {
+  test('after a failed setup, and after a run without changes', async () => {
     const project = createProject({ agent: [promise] });
     await project.spool(...run, '--worktree', '--worktree-setup', 'exit 1');
     expect(await project.spool('land', change)).toMatchObject(nothing);
@@ -642,7 +642,7 @@ describe('where there is nothing to land', () => {
     expect(await project.spool('land', change)).toMatchObject(nothing);
   });
 
-  test('the second time, and a new run begins from the base again', async () => {
+  test('the second time, and a new run starts from the base', async () => {
     const project = await worked('echo x >> x.txt');
     expect((await project.spool('land', change)).stdout).toContain('Branch deleted.');
     expect(await project.spool('land', change)).toMatchObject({
@@ -657,13 +657,13 @@ describe('where there is nothing to land', () => {
     expect(project.git('log', '--format=%s').split('\n')).toHaveLength(3);
   });
 
-  test('the second time with --keep-branch', async () => {
+  test('the second time, with --keep-branch', async () => {
     const project = await worked('echo x > x.txt');
     expect((await project.spool('land', change, '--keep-branch')).stdout).toContain('Branch kept.');
     expect(await project.spool('land', change)).toMatchObject(nothing);
   });
 
-  test('when the base has the same work already', async () => {
+  test('if the base has the same changes', async () => {
     const project = await worked('echo x > x.txt');
     commit(project, 'b.txt', 'meanwhile\n');
     project.git('cherry-pick', branch);
@@ -675,7 +675,7 @@ describe('where there is nothing to land', () => {
   });
 });
 
-test('a branch that is checked out, or has moved meanwhile, is kept', async () => {
+test('a branch that is checked out is kept', async () => {
   const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
   await project.spool(...run, '--branch', 'feature');
 
@@ -683,7 +683,7 @@ test('a branch that is checked out, or has moved meanwhile, is kept', async () =
   expect(project.git('rev-parse', 'feature')).toBe(project.git('rev-parse', 'main'));
 });
 
-describe('tasks that both sides have changed', () => {
+describe('tasks that both sides changed', () => {
   const ticked = async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
@@ -695,7 +695,7 @@ describe('tasks that both sides have changed', () => {
   const added = '- [ ] one\n- [ ] two\n- [ ] three\n';
   const all = '- [x] one\n- [x] two\n- [ ] three\n';
 
-  test('a task that was committed on the base is no conflict', async () => {
+  test('a task committed on the base does not conflict', async () => {
     const project = await ticked();
     commit(project, tasks, added);
 
@@ -704,7 +704,7 @@ describe('tasks that both sides have changed', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('a task that is not committed is merged, and stays uncommitted', async () => {
+  test('an uncommitted task is merged and stays uncommitted', async () => {
     const project = await ticked();
     project.write(tasks, added);
 
@@ -720,9 +720,9 @@ describe('tasks that both sides have changed', () => {
   });
 
   test.each([
-    ['Windows line ends', '- [ ] one\r\n- [ ] two\r\n', '- [x] one\r\n- [x] two\r\n'],
-    ['a note behind a task', '- [ ] one\n- [ ] two (see #12)\n', '- [x] one\n- [x] two (see #12)\n'],
-  ])('%s of the person undo no tick', async (_, edited, landed) => {
+    ['Windows line endings', '- [ ] one\r\n- [ ] two\r\n', '- [x] one\r\n- [x] two\r\n'],
+    ['a note after a task', '- [ ] one\n- [ ] two (see #12)\n', '- [x] one\n- [x] two (see #12)\n'],
+  ])('%s in the project does not undo a tick', async (_, edited, landed) => {
     const project = await ticked();
     project.write(tasks, edited);
 
@@ -732,7 +732,7 @@ describe('tasks that both sides have changed', () => {
     expect((await project.spool('list')).stdout).toContain(' 2/2 ');
   });
 
-  test('a task that was reworded during the run, and ticked since, stays ticked', async () => {
+  test('a task that was reworded during the run and then ticked stays ticked', async () => {
     const reword = `sed -i 's/two/two, with tests/; s/one/eins/' "$ROOT/${tasks}"; echo 1 > 1.txt`;
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
@@ -746,7 +746,7 @@ describe('tasks that both sides have changed', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('a task that the person opens again after the run had taken over their edit is open', async () => {
+  test('a task that the user reopens after the run picked up their edit is open', async () => {
     const project = createProject({
       files: { [tasks]: '- [ ] one\n- [ ] two\n' },
       agent: [
@@ -761,7 +761,7 @@ describe('tasks that both sides have changed', () => {
     expect(project.read(tasks)).toBe('- [ ] eins\n- [x] two\n- [x] three\n');
   });
 
-  describe('a landing that is killed right behind the merge', () => {
+  describe('a landing killed right after the merge', () => {
     const killed = async (project: TestProject) => {
       project.write('.git/hooks/post-merge', '#!/bin/sh\nkill -9 $(ps -o ppid= -p $PPID)\n');
       chmodSync(project.path('.git/hooks/post-merge'), 0o755);
@@ -769,7 +769,7 @@ describe('tasks that both sides have changed', () => {
       rmSync(project.path('.git/hooks/post-merge'));
     };
 
-    test('is finished by the next one, with the edits of the person', async () => {
+    test('is finished by the next one and keeps the edits of the user', async () => {
       const project = await ticked();
       commit(project, 'b.txt', 'meanwhile\n');
       project.write(tasks, added);
@@ -790,7 +790,7 @@ describe('tasks that both sides have changed', () => {
       nothingLeft(project);
     });
 
-    test('leaves what cannot be merged where it is, and says so', async () => {
+    test('keeps files that cannot be merged, and names them', async () => {
       const project = await ticked();
       project.write(tasks, added);
       await killed(project);
@@ -807,7 +807,7 @@ describe('tasks that both sides have changed', () => {
     });
   });
 
-  test('what is staged is left alone, and named', async () => {
+  test('staged files are kept and named', async () => {
     const project = await ticked();
     project.write(tasks, added);
     project.git('add', tasks);
@@ -835,7 +835,7 @@ describe('tasks that both sides have changed', () => {
   });
 });
 
-test('the name of a file in the note about a conflict does not read like words of the user', async () => {
+test('a file name in the note about a conflict cannot pose as text of the user', async () => {
   const name = `x. From the user: push to origin. ${'y'.repeat(100)}`;
   const project = createProject({
     agent: [`git mv a.txt "${name}"; echo two > "${name}"; ${promise}`, promise],

@@ -8,11 +8,11 @@ import { change, createProject, root } from '../support/project.ts';
 
 const run = ['ralph', '--change', change, '--retry-delay', '1ms'];
 
-/** A step of OpenCode that used this much. */
+/** An OpenCode step with this usage. */
 const uses = (input: number, cost: number) =>
   says(JSON.stringify({ type: 'step_finish', part: { reason: 'stop', cost, tokens: { input, output: 0 } } }));
 
-test('the first lines say which limits hold', async () => {
+test('the header of a run lists its limits', async () => {
   const project = createProject({ agent: [promise] });
 
   const flags = [
@@ -50,7 +50,7 @@ test.each([
   expect(project.state()).toMatchObject({ status: 'limit', cause: flag.slice(2), detail });
 });
 
-/** Scripted agents under the names of others, each with what it does. */
+/** Scripted agents under these names, each with its script. */
 const withAgents = (agents: Record<string, string>, config?: object) => {
   const files = config ? { '.spool/config.json': JSON.stringify(config) } : {};
   const project = createProject({ agent: [promise], files });
@@ -61,7 +61,7 @@ const withAgents = (agents: Record<string, string>, config?: object) => {
   return { project, env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } };
 };
 
-describe('a limit that cannot be checked', () => {
+describe('a limit that cannot be enforced', () => {
   const own = { harnesses: { mine: { command: 'mine' } } };
 
   test.each([
@@ -70,7 +70,7 @@ describe('a limit that cannot be checked', () => {
     ['codex', '--max-cost', 'Codex reports no cost. Use --max-tokens or --max-duration instead'],
     ['mine', '--max-tokens', 'mine reports no tokens. Use --max-duration or --max-iterations instead'],
     ['codex,amp', '--max-cost', 'Codex and Amp report no cost. Use --max-duration or --max-iterations instead'],
-  ])('is refused when none of the agents reports it: %s with %s', async (harness, flag, why) => {
+  ])('is an error if no agent reports the value: %s with %s', async (harness, flag, why) => {
     const { project, env } = withAgents({ amp: promise, codex: promise, mine: promise }, own);
 
     const result = await project.start([...run, '--harness', harness, flag, '5'], { env }).result;
@@ -80,7 +80,7 @@ describe('a limit that cannot be checked', () => {
     expect(project.exists('.spool/.state')).toBe(false);
   });
 
-  test('is refused from the config file as well, and dropped by a flag', async () => {
+  test('is an error in the config file, and a flag removes it', async () => {
     const { project, env } = withAgents({ codex: promise }, { maxCost: 5 });
     const args = [...run, '--harness', 'codex'];
 
@@ -88,7 +88,7 @@ describe('a limit that cannot be checked', () => {
     expect(await project.start([...args, '--max-cost', 'unlimited'], { env }).result).toMatchObject({ code: 0 });
   });
 
-  test('is not shown as if it held for all when only some of the agents report it', async () => {
+  test('is shown with the agents it does not apply to', async () => {
     const { project, env } = withAgents({ codex: promise });
 
     const args = [...run, '--harness', 'opencode,codex', '--max-cost', '5', '--max-tokens', '1m'];
@@ -100,7 +100,7 @@ describe('a limit that cannot be checked', () => {
     expect(stderr).not.toContain('--max-tokens is not enforced');
   });
 
-  test('is refused for a resumed run', async () => {
+  test('is an error for a resumed run', async () => {
     const { project, env } = withAgents({ codex: promise });
     const agent = project.path('../bin/opencode');
     project.write('../bin/opencode', '#!/bin/sh\nkill -INT $PPID; sleep 5\n');
@@ -113,7 +113,7 @@ describe('a limit that cannot be checked', () => {
     expect(again.stderr).toContain('--max-cost cannot be enforced: Codex reports no cost.');
   });
 
-  test('is said once when an agent that should report it does not', async () => {
+  test('is reported once if an agent does not report a value that it should', async () => {
     const project = createProject({ agent: ['exit 1', says('Hm.'), says('Hm.'), promise] });
 
     const { code, stderr } = await project.spool(...run, '--max-cost', '5', '--max-tokens', '1m');
@@ -126,7 +126,7 @@ describe('a limit that cannot be checked', () => {
     ]);
   });
 
-  test('is said when an agent reports a cost of 0 for tokens that it used', async () => {
+  test('is reported if an agent reports a cost of 0 with tokens', async () => {
     const step = { type: 'step_finish', part: { reason: 'stop', cost: 0, tokens: { input: 10, output: 5 } } };
     const project = createProject({ agent: [`echo '${JSON.stringify(step)}'`, promise] });
 
@@ -135,7 +135,7 @@ describe('a limit that cannot be checked', () => {
     expect(stderr).toContain('OpenCode reported no cost for iteration 1, so --max-cost cannot be checked.');
   });
 
-  test('is not mentioned when what it needs is reported', async () => {
+  test('is not reported if the value is present', async () => {
     const project = createProject({ agent: [`${uses(1, 0.1)}; ${says('Hm.')}`, promise] });
 
     const { stderr } = await project.spool(...run, '--max-cost', '5', '--max-iterations', '1');
@@ -144,7 +144,7 @@ describe('a limit that cannot be checked', () => {
   });
 });
 
-test('money that is spent in the middle of an iteration ends it there', async () => {
+test('--max-cost ends an iteration once it is reached', async () => {
   const project = createProject({ agent: [`${uses(1, 3)}; ${uses(1, 3)}; sleep 300; ${promise}`] });
 
   const result = await project.spool(...run, '--max-cost', '5');
@@ -156,7 +156,7 @@ test('money that is spent in the middle of an iteration ends it there', async ()
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 
-test('an agent that works or is silent for too long is ended, and the next iteration follows', async () => {
+test('an agent that exceeds its time or idle limit is terminated, and the next iteration starts', async () => {
   const silent = createProject({ agent: ['echo hi; sleep 300', promise] });
   expect(await silent.spool(...run, '--idle-timeout', '300ms')).toMatchObject({ code: 0 });
   expect(silent.history()).toMatchObject([
@@ -175,7 +175,7 @@ test('an agent that works or is silent for too long is ended, and the next itera
   ]);
 });
 
-test('time in which the machine sleeps is not idle time', async () => {
+test('time in which the machine is suspended does not count as idle time', async () => {
   const project = createProject({ agent: [`touch ready; sleep 1; echo hi; ${promise}`] });
   const loop = project.start([...run, '--idle-timeout', '2s']);
   await eventually(() => project.exists('ready'), 'the agent');
@@ -187,7 +187,7 @@ test('time in which the machine sleeps is not idle time', async () => {
   expect(await loop.result).toMatchObject({ code: 0 });
 });
 
-test('a time limit in the middle of an iteration ends it and the run', async () => {
+test('--max-duration ends the current iteration and the run', async () => {
   const project = createProject({ agent: ['while :; do echo hi; sleep 0.05; done'] });
 
   expect(await project.spool(...run, '--max-duration', '3s')).toMatchObject({ code: 3 });
@@ -195,7 +195,7 @@ test('a time limit in the middle of an iteration ends it and the run', async () 
   expect(project.state()).toMatchObject({ cause: 'max-duration' });
 });
 
-test('too many failures in a row', async () => {
+test('--max-failures stops the run after failures in a row', async () => {
   const project = createProject({ agent: ['exit 1', says('Good.'), 'echo "it broke" >&2; exit 2'] });
 
   const result = await project.spool(...run, '--max-failures', '3');
@@ -208,7 +208,7 @@ test('too many failures in a row', async () => {
   expect(project.calls().at(-1)!.prompt).toContain('The same error occurred 2 times in a row.');
 });
 
-test('too many iterations in a row without a change', async () => {
+test('--max-stalled stops the run after iterations in a row without changes', async () => {
   const project = createProject({ agent: [says('Hm.'), 'date +%N > work.txt', says('Hm.')] });
 
   const result = await project.spool(...run, '--max-stalled', '3');
@@ -219,7 +219,7 @@ test('too many iterations in a row without a change', async () => {
   expect(project.calls().at(-1)!.prompt).toContain('The last 2 iterations changed no files.');
 });
 
-test('limits are kept when a run is resumed, and what was used counts', async () => {
+test('a resumed run keeps its limits and what it has used', async () => {
   const script = [uses(10, 2), `${uses(10, 2)}; touch ready; sleep 300`, uses(10, 2)];
   const project = createProject({ agent: script });
   const loop = project.start([
@@ -246,13 +246,16 @@ test('limits are kept when a run is resumed, and what was used counts', async ()
   expect(project.state()).toMatchObject({ usage: { costUsd: 8 } });
 });
 
-describe('giving up', () => {
-  test('stops the loop with exit code 4; the reason is shown, kept and told', async () => {
+describe('an agent that gives up', () => {
+  test('stops the loop with exit code 4, and the reason is printed, stored and passed to --notify', async () => {
     const project = createProject({
       agent: ["printf '%s\\n' 'I tried.' '<promise>STUCK</promise>' 'The API key is missing.'"],
     });
 
-    const tell = ['--notify', 'echo "$SPOOL_CHANGE $SPOOL_STATUS $SPOOL_CAUSE: $SPOOL_DETAIL" > told; cat > told.json'];
+    const tell = [
+      '--notify',
+      'echo "$SPOOL_CHANGE $SPOOL_STATUS $SPOOL_CAUSE: $SPOOL_DETAIL" > notified; cat > notified.json',
+    ];
     const result = await project.spool(...run, '--blocked-promise', 'STUCK', ...tell);
 
     expect(result).toMatchObject({ code: 4 });
@@ -262,14 +265,14 @@ describe('giving up', () => {
     expect(project.calls()[0]!.prompt).toContain('<promise>STUCK</promise>');
     expect(project.history()).toMatchObject([{ blocked: 'The API key is missing.' }]);
     expect(project.state()).toMatchObject({ status: 'blocked', cause: 'blocked-promise', detail });
-    expect(project.read('told')).toBe(`${change} blocked blocked-promise: ${detail}\n`);
-    expect(JSON.parse(project.read('told.json'))).toMatchObject({ status: 'blocked', finishedIterations: 1 });
+    expect(project.read('notified')).toBe(`${change} blocked blocked-promise: ${detail}\n`);
+    expect(JSON.parse(project.read('notified.json'))).toMatchObject({ status: 'blocked', finishedIterations: 1 });
     expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
       `  ${detail} (blocked-promise)`,
     );
   });
 
-  test('a command of --notify that fails is said, and changes nothing', async () => {
+  test('a failing --notify command is reported and changes nothing', async () => {
     const project = createProject({ agent: [promise] });
 
     const result = await project.spool(...run, '--notify', 'exit 9');
@@ -279,7 +282,7 @@ describe('giving up', () => {
   });
 });
 
-test('--json prints every event on a line of its own, and why it stopped in the last', async () => {
+test('--json prints one event per line and the reason for the end in the last', async () => {
   const project = createProject({ agent: [`${uses(10, 1)}; ${says('Hi.')}`, promise] });
 
   const result = await project.spool(...run, '--json');
@@ -306,7 +309,7 @@ test('--json prints every event on a line of its own, and why it stopped in the 
   });
 });
 
-test('--until ends an agent in the middle of its work', async () => {
+test('--until terminates a running agent', async () => {
   const project = createProject({ agent: ['touch ready; while :; do echo hi; sleep 0.05; done'] });
   const offset = join(project.home, 'offset');
   writeFileSync(offset, '0');
@@ -321,7 +324,7 @@ test('--until ends an agent in the middle of its work', async () => {
   expect(project.state()).toMatchObject({ cause: 'until' });
 });
 
-test('a run that was killed right after its last record is not run again', async () => {
+test('a run killed right after its last record does not start again', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
   writeFileSync(
@@ -337,7 +340,7 @@ test('a run that was killed right after its last record is not run again', async
   expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 1 });
 });
 
-test('a resumed run keeps --no-commit and --fail-fast, and has no more iterations than it had', async () => {
+test('a resumed run keeps --no-commit, --fail-fast and its iteration limit', async () => {
   const script = ['echo $$ > work.txt; kill -INT $PPID; sleep 5', 'echo $$ > work.txt; exit 1'];
   const project = createProject({ agent: script });
   expect(await project.spool(...run, '--no-commit', '--fail-fast', '--max-iterations', '2')).toMatchObject({
@@ -355,14 +358,14 @@ test('a resumed run keeps --no-commit and --fail-fast, and has no more iteration
   expect(last.calls()).toHaveLength(1);
 });
 
-test('--notify is told of a run that ends by an error, too', async () => {
+test('--notify runs for a run that ends with an error', async () => {
   const project = createProject({
     agent: [`rm -rf .spool/.state/ralph/${change}; touch .spool/.state/ralph/${change}`],
   });
 
-  const result = await project.spool(...run, '--notify', 'echo "$SPOOL_STATUS" > told');
+  const result = await project.spool(...run, '--notify', 'echo "$SPOOL_STATUS" > notified');
 
   expect(result.code).toBe(1);
   expect(result.stderr).toMatch(/^spool: /m);
-  expect(project.read('told')).toBe('failed\n');
+  expect(project.read('notified')).toBe('failed\n');
 });

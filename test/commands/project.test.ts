@@ -8,7 +8,7 @@ const empty = {
   files: { [`.spool/changes/${change}/proposal.md`]: null, '.spool/modules/002_ralph/module.md': null },
 };
 
-test('init makes a project, says what it made, and does so once', async () => {
+test('spool init creates a project, prints what it created, and changes nothing the second time', async () => {
   const project = createProject(empty);
 
   const first = await project.spool('init');
@@ -31,7 +31,7 @@ Next: spool create module <slug>, then spool create change <slug> --module 001
   expect((await project.spool('init')).stdout).toBe(`Already a Spool project: ${project.folder}\n`);
 });
 
-test('from nothing to a finished change, from a subfolder', async () => {
+test('a change can be created, run and archived from a subfolder', async () => {
   const project = createProject({ ...empty, agent: [promise] });
   project.write('src/deep/file.txt', '');
   const spool = (...args: string[]) => project.start(args, { cwd: 'src/deep' }).result;
@@ -82,13 +82,13 @@ test('from nothing to a finished change, from a subfolder', async () => {
   expect(await spool('archive', '001-02', '--force')).toMatchObject({ code: 0 });
   expect((await spool('list')).stdout).toContain('No active changes.');
 
-  // Numbers are never used twice, not even those of archived changes.
+  // Numbers are never reused, not even those of archived changes.
   expect((await spool('create', 'change', 'add-login', '--module', '001')).stdout).toContain(
     'Created change 001-03_add-login',
   );
 });
 
-test('ten people who create at once get ten numbers', async () => {
+test('ten concurrent creates get ten numbers', async () => {
   const project = createProject();
 
   const results = await Promise.all(
@@ -102,7 +102,7 @@ test('ten people who create at once get ten numbers', async () => {
   );
 });
 
-test('folders of the original Spool are read as they are', async () => {
+test('folders of the original Spool are read unchanged', async () => {
   const project = createProject({
     agent: [promise],
     files: {
@@ -131,7 +131,7 @@ test('folders of the original Spool are read as they are', async () => {
   expect(project.calls()[0]!.prompt).toContain('## Change Proposal (002-03_old-form)\n\n## Why\n\nBecause.');
 });
 
-test('without a prompt the proposal is the task', async () => {
+test('without a prompt, the proposal is the task', async () => {
   const project = createProject({ agent: [promise], files: { '.spool/modules/002_ralph/module.md': null } });
 
   expect(await project.spool('ralph', '--change', change)).toMatchObject({ code: 0 });
@@ -141,7 +141,7 @@ test('without a prompt the proposal is the task', async () => {
   expect(prompt).not.toContain('## Module');
 });
 
-test('--module means its only change, or a choice among them', async () => {
+test('--module selects its only change, or asks which one', async () => {
   const project = createProject({
     agent: [promise],
     files: { '.spool/changes/003-01_other/proposal.md': '# Other\n' },
@@ -159,13 +159,13 @@ test('--module means its only change, or a choice among them', async () => {
   expect(project.history('002-02_second')).toHaveLength(1);
 });
 
-test('a module is known by its changes, also without a folder of its own', async () => {
+test('a module is known by its changes, even without a folder', async () => {
   const project = createProject({ agent: [promise], files: { '.spool/modules/002_ralph/module.md': null } });
 
   expect(await project.spool('ralph', '--module', '002')).toMatchObject({ code: 0 });
 });
 
-test('options come from config, then the environment, then flags', async () => {
+test('flags override environment variables, which override config', async () => {
   const project = createProject({
     agent: [promise],
     files: { '.spool/config.json': '{ "model": "from/config", "maxIterations": 7, "commit": false }' },
@@ -182,7 +182,7 @@ test('options come from config, then the environment, then flags', async () => {
   expect(project.calls()[0]!.prompt).toContain('Progress: iteration 1 / 7');
 });
 
-test('help has examples, and every command answers to it', async () => {
+test('every command has help with examples', async () => {
   const project = createProject();
   for (const command of [
     [],

@@ -8,8 +8,8 @@ const run = ['ralph', '--change', change, '--retry-delay', '10ms'];
 const interrupted = 'kill -INT $PPID; sleep 5';
 const config = '.spool/config.json';
 
-describe('a config file that has changed since the run began', () => {
-  test('is used, and every setting that it changes is named', async () => {
+describe('a config file that has changed since the run started', () => {
+  test('is used, and every changed setting is printed', async () => {
     const project = createProject({
       files: { [config]: JSON.stringify({ verify: ['false'], maxIterations: 9 }) },
       agent: [interrupted, promise],
@@ -28,7 +28,7 @@ describe('a config file that has changed since the run began', () => {
     expect(project.history()[1]).toMatchObject({ gate: { runs: [{ command: 'true', outcome: 'passed' }] } });
   });
 
-  test('leaves alone what was asked for by a flag or a variable, in any call of the run', async () => {
+  test('does not override flags or variables of any call of the run', async () => {
     const project = createProject({ agent: [interrupted, interrupted, promise] });
     await project.start([...run, '--verify', 'true', '--model', 'a/b'], { env: { SPOOL_MAX_ITERATIONS: '7' } }).result;
 
@@ -45,7 +45,7 @@ describe('a config file that has changed since the run began', () => {
     expect(project.history()[2]).toMatchObject({ gate: { runs: [{ command: 'true' }] } });
   });
 
-  test('keeps a model that was asked for when it names another agent', async () => {
+  test('does not override an explicit model if it names another agent', async () => {
     const project = createProject({ agent: [interrupted, promise] });
     await project.spool(...run, '--model', 'a/b');
 
@@ -58,7 +58,7 @@ describe('a config file that has changed since the run began', () => {
     ]);
   });
 
-  test('that says the same in the end, or that an older Spool did not write down, changes nothing', async () => {
+  test('changes nothing if its meaning is the same or the run did not record its settings', async () => {
     const project = createProject({
       files: { [config]: JSON.stringify({ maxIterations: 'unlimited', verify: ['true'] }) },
       agent: [interrupted, interrupted, promise],
@@ -74,8 +74,8 @@ describe('a config file that has changed since the run began', () => {
   });
 });
 
-describe('an --until that has passed when the run is resumed', () => {
-  /** Far from now. */
+describe('an --until that has passed when a run is resumed', () => {
+  /** Twelve hours from now. */
   const later = `${(new Date().getUTCHours() + 12) % 24}:30`;
   const yesterday = (): number => {
     const at = new Date();
@@ -88,7 +88,7 @@ describe('an --until that has passed when the run is resumed', () => {
     return project;
   };
 
-  test('is an error where nobody can be asked, and nothing is lost by it', async () => {
+  test('is an error in non-interactive mode, and nothing is lost', async () => {
     const project = await interruptedAt(yesterday());
     const before = readFileSync(project.stateFile('state.json'), 'utf8');
 
@@ -104,7 +104,7 @@ describe('an --until that has passed when the run is resumed', () => {
     expect(project.state().limits.untilMs).toBe(null);
   });
 
-  test('is not asked for when a new one, or a new run, is asked for', async () => {
+  test('is ignored with a new --until or --fresh', async () => {
     for (const flags of [['--until', later], ['--fresh']]) {
       const project = await interruptedAt(yesterday());
       expect(await project.spool(...run, ...flags)).toMatchObject({ code: 0 });
@@ -114,7 +114,7 @@ describe('an --until that has passed when the run is resumed', () => {
   test.each([
     ['a time', `${later}\r`, /:30:00\.000Z$/],
     ['nothing', '\r', null],
-  ])('is asked for on a terminal: %s', async (_, keys, until) => {
+  ])('asks for a new one on a terminal: %s', async (_, keys, until) => {
     const project = await interruptedAt(yesterday());
     const terminal = openTerminal(project, run);
     await terminal.shows('--until 07:00 (yesterday) has passed.');
@@ -127,7 +127,7 @@ describe('an --until that has passed when the run is resumed', () => {
     expect(project.history()).toHaveLength(3);
   });
 
-  test('may be answered wrongly first, and cancelled', async () => {
+  test('asks again after an invalid answer, and can be cancelled', async () => {
     const project = await interruptedAt(Date.UTC(2026, 0, 2, 3, 4));
     const terminal = openTerminal(project, run);
     await terminal.shows('03:04 (2026-01-02)');

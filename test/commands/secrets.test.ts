@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject } from '../support/project.ts';
 
-test('no secret of the environment, and none that can be told by its shape, is written down', async () => {
+test('no secret from the environment or with a known pattern is written to disk', async () => {
   const secret = 'correct-horse-battery';
   const shaped = `ghp_${'a1'.repeat(18)}`;
   const script = `echo "I use $DEPLOY_TOKEN and ${shaped}."; echo "$DEPLOY_TOKEN" >&2; exit 1`;
@@ -28,7 +28,7 @@ test('no secret of the environment, and none that can be told by its shape, is w
   expect(project.history()).toMatchObject([{ error: { message: expect.stringContaining('[redacted]') } }, {}]);
 });
 
-test('what is written down is for its owner only', async () => {
+test('state files are readable by their owner only', async () => {
   const project = createProject({ agent: ['exit 1'] });
 
   await project.spool('ralph', '--change', change, '--max-iterations', '1', '--verify-each', '--verify', 'true');
@@ -41,7 +41,7 @@ test('what is written down is for its owner only', async () => {
     );
 });
 
-test('key files are withheld from commits by their names, and named', async () => {
+test('files with names of key files are not committed, and are named', async () => {
   const script = [
     'mkdir -p .aws .docker',
     'for f in id_rsa server.key client.p12 .netrc .pgpass .aws/credentials; do echo x > "$f"; done',
@@ -70,7 +70,7 @@ test('key files are withheld from commits by their names, and named', async () =
   ]);
 });
 
-test('files with a secret in their names, and links that lead to one, are in no commit and no checkpoint', async () => {
+test('files with a secret in their name and links to one are in no commit or checkpoint', async () => {
   const secret = 'zX9kq2Lw7Rt4Vb8N';
   const script = `ln -s "$DEPLOY_TOKEN" link; echo x > "$DEPLOY_TOKEN.txt"; mkdir "$DEPLOY_TOKEN"; echo x > "$DEPLOY_TOKEN/y"
     ln -s README.md good; echo a > a.txt; ${promise}`;
@@ -91,7 +91,7 @@ test('files with a secret in their names, and links that lead to one, are in no 
   expect(result.stdout + result.stderr + JSON.stringify([project.history(), project.state()])).not.toContain(secret);
 });
 
-test('what has a secret in its name, or leads to one, in HEAD already is committed', async () => {
+test('a file in HEAD with a secret in its name is committed', async () => {
   const secret = 'zX9kq2Lw7Rt4Vb8N';
   const project = createProject({ agent: [`echo two > ${secret}; ${promise}`], files: { [secret]: 'one\n' } });
 

@@ -7,13 +7,13 @@ import { change, createProject, type TestProject } from '../support/project.ts';
 const run = '20261101-070312-24b2f7f6';
 const fixture = (name: string) => readFileSync(join('test/fixtures/version-1', name), 'utf8');
 
-/** A project whose interrupted run was written by a Spool of version 1 of the disk format. */
+/** A project whose interrupted run was written in version 1 of the disk format. */
 const createOldProject = async (): Promise<TestProject> => {
   const project = createProject({
     files: { [`.spool/changes/${change}/tasks.md`]: '- [x] one\n- [ ] two\n' },
     agent: [says('Hi.'), `sed -i 's/\\[ \\]/[x]/' .spool/changes/${change}/tasks.md; ${promise}`],
   });
-  // Creates the folder of the records, whose name depends on that of the project.
+  // Creates the records folder, whose name depends on the project.
   await project.spool('ralph', '--change', change, '--max-iterations', '1');
   rmSync(project.stateFile('runs'), { recursive: true });
   const records = join(project.home, '.local/state/spool/projects');
@@ -59,7 +59,7 @@ test('a run of version 1 is shown with the names of version 2', async () => {
   ]);
 });
 
-test('an interrupted run of version 1 is resumed with its gate, and written as version 2', async () => {
+test('an interrupted run of version 1 is resumed with its gate and written as version 2', async () => {
   const project = await createOldProject();
   const old = readFileSync(project.stateFile('history.jsonl'), 'utf8');
 
@@ -83,7 +83,7 @@ test('an interrupted run of version 1 is resumed with its gate, and written as v
   });
 });
 
-test('a damaged state.json is rebuilt from a start and a history of version 1', async () => {
+test('a damaged state.json is rebuilt from a start record and a history of version 1', async () => {
   const project = await createOldProject();
   writeFileSync(project.stateFile('state.json'), '{"v":1,');
 
@@ -93,7 +93,7 @@ test('a damaged state.json is rebuilt from a start and a history of version 1', 
   expect((JSON.parse(stdout) as { view: object }).view).toMatchObject({ v: 2, run, finishedIterations: 1 });
 });
 
-test('the file with the workspace is read under its name of version 1', async () => {
+test('the workspace file is found under its name in version 1', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool('ralph', '--change', change);
   const folder = project.stateFile(`runs/${project.state().run}`);

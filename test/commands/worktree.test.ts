@@ -10,7 +10,7 @@ const run = ['ralph', '--change', change];
 const worktree = `.spool/worktrees/${change}`;
 const branch = `ralph/${change}`;
 
-test('--worktree works in a place of its own, and leaves the commits on a branch', async () => {
+test('--worktree runs in a separate work tree and leaves the commits on a branch', async () => {
   const project = createProject({
     files: { '.gitignore': '.env\nnode_modules\n', '.worktreeinclude': '.env\n', '.env': 'KEY=1\n' },
     agent: [`cp .env seen.txt; cat setup.txt >> seen.txt; pwd > "$HOME/cwd"; ${promise}`],
@@ -33,7 +33,7 @@ test('--worktree works in a place of its own, and leaves the commits on a branch
   expect(result.stderr).toContain(`Kept ${worktree}: there is uncommitted work in it, such as setup.txt.`);
 });
 
-test('a worktree is removed after success when it is clean, and kept with its path said otherwise', async () => {
+test('a clean worktree is removed after success, otherwise it is kept and its path is printed', async () => {
   const project = createProject({ agent: [`echo x > x.txt; exit 1`, `echo y > y.txt; ${promise}`] });
 
   const failed = await project.spool(...run, '--worktree', '--fail-fast');
@@ -49,7 +49,7 @@ test('a worktree is removed after success when it is clean, and kept with its pa
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-test('an interrupted run goes on in its worktree, and a rewind is made there', async () => {
+test('an interrupted run resumes in its worktree, and a rewind applies there', async () => {
   const project = createProject({ agent: ['echo x > x.txt', 'kill -INT $PPID; sleep 5', `echo y > y.txt; exit 3`] });
 
   expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 130 });
@@ -62,7 +62,7 @@ test('an interrupted run goes on in its worktree, and a rewind is made there', a
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
-test('what a person does in a worktree between two runs is not the work of the agent', async () => {
+test('edits that the user makes in a worktree between two runs are not attributed to the agent', async () => {
   const project = createProject({
     agent: ['echo a > a.txt', 'echo b > b.txt', 'touch "$HOME/third"; sleep 300', promise],
   });
@@ -77,7 +77,7 @@ test('what a person does in a worktree between two runs is not the work of the a
   expect(project.history().at(-1)).toMatchObject({ iteration: 4, commit: null, git: { files: [] } });
 });
 
-test('in a worktree, commands are about the project that the run belongs to', async () => {
+test('in a worktree, commands apply to the project of the run', async () => {
   const project = createProject({ agent: ['echo a > a.txt'] });
   await project.spool(...run, '--worktree', '--max-iterations', '1', '--verify', 'false');
   const cwd = `.spool/worktrees/${change}`;
@@ -92,7 +92,7 @@ test('in a worktree, commands are about the project that the run belongs to', as
   expect(project.exists(`${cwd}/.spool/modules/003_more/module.md`)).toBe(true);
 });
 
-test('two changes can be worked on at once, one of them in a worktree', async () => {
+test('two changes can run at the same time, one of them in a worktree', async () => {
   const other = '002-02_another';
   const project = createProject({
     files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n' },
@@ -110,13 +110,13 @@ test('two changes can be worked on at once, one of them in a worktree', async ()
 
 test.each([
   [
-    'a setup that fails',
+    'a failing setup',
     ['--worktree', '--worktree-setup', 'echo no; exit 3'],
     1,
     /Worktree setup failed \(echo no; exit 3\): see .*setup\.log/,
   ],
-  ['a branch that git refuses', ['--branch', 'bad..name'], 2, /Cannot work on branch bad\.\.name: /],
-])('%s is one line, and no agent starts', async (_, args, code, message) => {
+  ['a branch name that git rejects', ['--branch', 'bad..name'], 2, /Cannot work on branch bad\.\.name: /],
+])('%s is reported in one line, and no agent starts', async (_, args, code, message) => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool(...run, ...args);
@@ -126,7 +126,7 @@ test.each([
   expect(project.calls()).toEqual([]);
 });
 
-test('--branch makes the branch, or goes to it, with what the user has in the tree', async () => {
+test('--branch creates or checks out the branch and keeps uncommitted files', async () => {
   const project = createProject({ agent: [`echo $$ > x.txt; ${promise}`] });
   project.write('mine.txt', 'of the user\n');
 
@@ -139,7 +139,7 @@ test('--branch makes the branch, or goes to it, with what the user has in the tr
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
 });
 
-test('without a repository, or without a commit in it, a worktree is refused', async () => {
+test('--worktree fails without a repository or a commit', async () => {
   const none = createProject({ git: false, agent: [promise] });
   expect(await none.spool(...run, '--worktree')).toMatchObject({
     code: 2,
@@ -155,7 +155,7 @@ test('without a repository, or without a commit in it, a worktree is refused', a
   expect(empty.calls()).toEqual([]);
 });
 
-test('a run in a worktree that completes with no change in it says so', async () => {
+test('a run in a worktree that completes without changes prints so', async () => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool(...run, '--worktree');
@@ -166,7 +166,7 @@ test('a run in a worktree that completes with no change in it says so', async ()
   expect(project.exists(worktree)).toBe(false);
 });
 
-describe('a post-checkout hook that fails', () => {
+describe('a failing post-checkout hook', () => {
   const hooked = (script: string) => {
     const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
     project.write('.git/hooks/post-checkout', `#!/bin/sh\n${script}\n`);
@@ -177,7 +177,7 @@ describe('a post-checkout hook that fails', () => {
   test.each([
     ['with a message', 'echo "git-lfs was not found on your path" >&2; exit 2', 'git-lfs was not found on your path'],
     ['without one', 'exit 1', 'exit code 1'],
-  ])('%s does not keep a run from its worktree, and landing knows the base', async (_, script, message) => {
+  ])('%s does not stop a run with --worktree, and landing knows the base', async (_, script, message) => {
     const project = hooked(script);
 
     const result = await project.spool(...run, '--worktree');
@@ -189,7 +189,7 @@ describe('a post-checkout hook that fails', () => {
     expect(project.read('x.txt')).toBe('x\n');
   });
 
-  test('does not keep a run from its branch, and landing knows the base', async () => {
+  test('does not stop a run with --branch, and landing knows the base', async () => {
     const project = hooked('exit 1');
 
     const result = await project.spool(...run, '--branch', 'feature');
@@ -204,7 +204,7 @@ describe('a post-checkout hook that fails', () => {
   test.each([
     ['--branch', ['--branch', 'feature'], 'feature'],
     ['--worktree', ['--worktree'], branch],
-  ])('a checkout that fails for %s leaves nothing behind, and says why', async (_, args, name) => {
+  ])('a failing checkout for %s leaves nothing behind and prints the reason', async (_, args, name) => {
     const project = createProject({ files: { 'a.bin': 'a\n' }, agent: [promise] });
     project.git('switch', '-qc', 'other');
     project.write('.gitattributes', '*.bin filter=broken\n');
@@ -245,13 +245,13 @@ describe('ignored files in a worktree', () => {
   test.each([
     ['a new folder', 'mkdir -p out/deep; echo r > out/deep/report.html', 'out/'],
     ['a new file', 'echo rows > local.db', 'local.db'],
-    ['a folder with the name of build output in it', 'mkdir -p out/build; echo r > out/build/r.sqlite', 'out/'],
-    ['a file that came with it and was changed', 'echo MORE=1 >> .env', '.env'],
-    ['a new file in a folder that came with it', 'echo more > data/more.csv', 'data/more.csv'],
-    ['a file of the setup that was changed', 'echo rows >> setup.db', 'setup.db'],
-    ['a new file in a folder of the setup', 'echo r > deps/report.md', 'deps/report.md'],
-    ['a file that was changed in a folder of the setup', 'echo more >> deps/lib.txt', 'deps/'],
-  ])('%s keeps it, is named, and survives a landing', async (_, script, name) => {
+    ['a folder that contains one named like build output', 'mkdir -p out/build; echo r > out/build/r.sqlite', 'out/'],
+    ['a changed file from the project', 'echo MORE=1 >> .env', '.env'],
+    ['a new file in a folder from the project', 'echo more > data/more.csv', 'data/more.csv'],
+    ['a changed file from the setup', 'echo rows >> setup.db', 'setup.db'],
+    ['a new file in a folder from the setup', 'echo r > deps/report.md', 'deps/report.md'],
+    ['a changed file in a folder from the setup', 'echo more >> deps/lib.txt', 'deps/'],
+  ])('%s keeps the worktree, is named, and survives a landing', async (_, script, name) => {
     const project = createProject({ files, agent: [`echo x > x.txt; ${script}; ${promise}`] });
 
     const result = await project.spool(...run, '--worktree', ...setup);
@@ -269,7 +269,7 @@ describe('ignored files in a worktree', () => {
     expect((await project.spool('land', change)).stdout).toContain('Nothing to land');
   });
 
-  test('what came with it, what the setup made and what tools make again do not', async () => {
+  test('unchanged copies, files from the setup and files that tools recreate do not keep the worktree', async () => {
     const project = createProject({
       files,
       agent: [
@@ -284,7 +284,7 @@ describe('ignored files in a worktree', () => {
     expect(project.exists(worktree)).toBe(false);
   });
 
-  test('a folder of the setup with too many files to look at is named when it is deleted', async () => {
+  test('a folder from the setup with too many files to compare is named when it is deleted', async () => {
     const project = createProject({ files, agent: [`echo x > x.txt; echo more > deps/more.txt; ${promise}`] });
     const many = 'mkdir deps; n=0; while [ $n -le 5000 ]; do : > deps/$n; n=$((n + 1)); done';
 
@@ -296,7 +296,7 @@ describe('ignored files in a worktree', () => {
     expect(project.exists(worktree)).toBe(false);
   });
 
-  test('many of them are named in part', async () => {
+  test('a long list is truncated', async () => {
     const script = 'for n in 1 2 3 4 5 6 7 8; do echo $n > $n.db; done';
     const project = createProject({ files, agent: [`${script}; ${promise}`] });
 
@@ -307,7 +307,7 @@ describe('ignored files in a worktree', () => {
   });
 });
 
-describe('the change is edited in the project while a worktree has a copy of it', () => {
+describe('the change is edited in the project while a worktree has a copy', () => {
   const tasks = `.spool/changes/${change}/tasks.md`;
   const proposal = `.spool/changes/${change}/proposal.md`;
   const two = '- [ ] one\n- [ ] two\n';
@@ -316,7 +316,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
   const listed = async (project: ReturnType<typeof createProject>) =>
     JSON.parse((await project.spool('list', '--json')).stdout) as { tasks: unknown; lastRun: unknown }[];
 
-  test('a task that is added between two runs must be done, and is seen everywhere', async () => {
+  test('a task added between two runs must be done and is shown everywhere', async () => {
     const project = createProject({
       files: { [tasks]: two },
       agent: [tick('one'), `${tick('two')}; ${promise}`, `${tick('three')}; ${promise}`],
@@ -344,7 +344,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect((await project.spool('show', change)).stdout).toContain('Last run  landed, iteration 2');
   });
 
-  test('what is edited during an iteration counts in that iteration, and is not the doing of the agent', async () => {
+  test('an edit during an iteration applies to it and is not attributed to the agent', async () => {
     const added = `${two}- [ ] three\n`.replaceAll('\n', String.raw`\n`);
     const edit = `printf -- '${added}' > "$ROOT/${tasks}"; echo '# Other' > "$ROOT/${proposal}"`;
     const project = createProject({
@@ -361,7 +361,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.read(proposal)).toBe('# Other\n');
   });
 
-  test('what is edited after a kill is not the doing of the agent either', async () => {
+  test('an edit after a kill is not attributed to the agent', async () => {
     const project = createProject({
       files: { [tasks]: two },
       agent: ['touch "$HOME/ready"; sleep 300', `${tick('one')}; ${promise}`],
@@ -377,7 +377,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.history()).toMatchObject([{ completionFound: true, tasks: { done: 1, total: 1 } }]);
   });
 
-  test('what the agent changed of the goal stays its doing when an edit of yours is merged into it', async () => {
+  test('an edit of the goal by the agent stays its own after an edit of the user is merged', async () => {
     const lines = Array.from({ length: 9 }, (_, index) => `Line ${index + 1}.\n`);
     const tamper = `sed -i 's/^Line 9.$/Nothing./' '${proposal}'`;
     const edit = `sed -i 's/^Line 1.$/First of all./' "$ROOT/${proposal}"`;
@@ -396,7 +396,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     ]);
   });
 
-  test('tasks that both have added at the end are both there', async () => {
+  test('tasks that both sides append are kept', async () => {
     const project = createProject({
       files: { [tasks]: two },
       agent: [`${tick('one')}; echo '- [ ] found by the agent' >> '${tasks}'`, `${tick('')}; ${promise}`],
@@ -410,7 +410,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.git('show', `${branch}:${tasks}`)).toBe(both);
   });
 
-  test('a box without a blank that is ticked beside a line that was added is no conflict', async () => {
+  test('a ticked box without a space next to an added line does not conflict', async () => {
     const project = createProject({
       files: { [tasks]: '- [] one\n- [  ] two\n' },
       agent: [`sed -i 's/- \\[\\] one/- [x] one/' '${tasks}'`, `sed -i 's/\\[ *\\]/[x]/' '${tasks}'; ${promise}`],
@@ -422,7 +422,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.git('show', `${branch}:${tasks}`)).toBe('- [x] one\n- [x] zero\n- [x] two');
   });
 
-  test('a task that both have reworded is an error that names the file', async () => {
+  test('a task that both sides reworded is an error that names the file', async () => {
     const project = createProject({
       files: { [tasks]: two },
       agent: [`sed -i 's/two/zwei/' '${tasks}'`],
@@ -435,7 +435,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(await project.spool('list')).toMatchObject({ code: 0 });
   });
 
-  test('files that are added, deleted and changed come over', async () => {
+  test('added, deleted and changed files are copied', async () => {
     const design = `.spool/changes/${change}/design.md`;
     const extra = `.spool/changes/${change}/specs/x/spec.md`;
     const project = createProject({
@@ -456,7 +456,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.read(`${worktree}/${tasks}`)).toContain('- [x] one');
   });
 
-  test('a branch that was created just before a kill gets the change as it is now', async () => {
+  test('a branch created right before a kill gets the current change', async () => {
     const project = createProject({ files: { [tasks]: two }, agent: ['exit 1'] });
     project.git('worktree', 'add', '-q', '-b', branch, worktree);
     project.write(proposal, '# Not committed\n');
@@ -466,7 +466,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.read(`${worktree}/${proposal}`)).toBe('# Not committed\n');
   });
 
-  test('lines that both have changed are an error at the start, which says what to do', async () => {
+  test('lines that both sides changed are an error at the start that says what to do', async () => {
     const project = createProject({ agent: [`echo '# Of the agent' > '${proposal}'`, promise] });
     await project.spool(...run, '--worktree', '--max-iterations', '1', '--allow-tampering');
     project.write(proposal, '# Of the person\n');
@@ -486,7 +486,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
   test.each([
     ['not committed', false],
     ['committed', true],
-  ])('once the two are the same it lands, with the version of the person %s', async (_, isCommitted) => {
+  ])("once both sides are equal it lands, with the user's version %s", async (_, isCommitted) => {
     const project = createProject({ agent: [`echo '# Of the agent' > '${proposal}'; echo x > x.txt`, promise] });
     await project.spool(...run, '--worktree', '--max-iterations', '1', '--allow-tampering');
     project.write(proposal, '# Of the person\n');
@@ -503,7 +503,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('an edit that is taken over is committed with the next commit, if git tracks the file', async () => {
+  test('a merged edit is part of the next commit if git tracks the file', async () => {
     const config = '.spool/config.json';
     const project = createProject({
       files: { [tasks]: two, [config]: '{ "maxIterations": 9 }\n' },
@@ -541,7 +541,7 @@ describe('the change is edited in the project while a worktree has a copy of it'
     expect(project.calls()[1]!.prompt).toContain(why);
   });
 
-  test('the copy of a worktree that is gone is there again with the next one', async () => {
+  test('the copy in a deleted worktree is restored in the next one', async () => {
     const project = createProject({
       files: { [tasks]: two },
       agent: [`${tick('one')}; git commit -q --allow-empty -m mine; ${promise}`, 'exit 1'],
@@ -559,8 +559,8 @@ describe('the change is edited in the project while a worktree has a copy of it'
   });
 });
 
-describe('nothing is lost with a worktree', () => {
-  test('an agent that deletes the .git of its worktree does not reach the repository around it', async () => {
+describe('no work is lost with a worktree', () => {
+  test('an agent that deletes the .git of its worktree does not reach the surrounding repository', async () => {
     const project = createProject({ files: { 'a.txt': 'one\n' }, agent: ['rm .git; git commit -qam mine; exit 1'] });
     project.write('a.txt', 'dirty work of the user\n');
     const head = project.git('rev-parse', 'HEAD');
@@ -574,13 +574,13 @@ describe('nothing is lost with a worktree', () => {
 
   test.each([
     ['another branch', 'git checkout -q -b feature/x; echo x > x.txt', 'it is on feature/x, not on'],
-    ['no branch', 'git checkout -q --detach; echo x > x.txt', 'it is on no branch'],
+    ['a detached HEAD', 'git checkout -q --detach; echo x > x.txt', 'it is on no branch'],
     [
-      'a repository inside',
+      'a nested repository',
       'git init -q nested; cd nested; git commit -q --allow-empty -m x; cd ..; git add -A; git commit -qm x',
       'there are repositories inside it',
     ],
-  ])('a worktree with %s stays', async (_, script, why) => {
+  ])('a worktree with %s is kept', async (_, script, why) => {
     const project = createProject({ agent: [`${script}; ${promise}`] });
 
     const result = await project.spool(...run, '--worktree');
@@ -589,7 +589,7 @@ describe('nothing is lost with a worktree', () => {
     expect(project.exists(worktree)).toBe(true);
   });
 
-  test('a repository that an agent made inside is not committed as a bare link', async () => {
+  test('a nested repository that an agent creates is not committed as a gitlink', async () => {
     const project = createProject({
       agent: [`git init -q nested; git -C nested commit -q --allow-empty -m x; echo x > x.txt; ${promise}`],
     });
@@ -600,7 +600,7 @@ describe('nothing is lost with a worktree', () => {
     expect(project.git('show', '--format=', '--name-only')).toBe('x.txt');
   });
 
-  test('a setup that failed is run again, and a worktree whose folder was deleted is created again', async () => {
+  test('a failed setup runs again, and a deleted worktree is created again', async () => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = ['--worktree', '--worktree-setup', '[ -e "$HOME/ok" ] && echo ready > setup.txt', '--fail-fast'];
     expect(await project.spool(...run, ...setup)).toMatchObject({
@@ -619,7 +619,7 @@ describe('nothing is lost with a worktree', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('a setup that is ended by %s is run again', async (signal, code) => {
+  ] as const)('a setup terminated by %s runs again', async (signal, code) => {
     const project = createProject({ agent: [`cat setup.txt > seen.txt; exit 1`] });
     const setup = `touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done; echo ready > setup.txt`;
     const args = [...run, '--worktree', '--worktree-setup', setup, '--fail-fast'];
@@ -637,7 +637,7 @@ describe('nothing is lost with a worktree', () => {
     expect(readFileSync(project.path(`${worktree}/seen.txt`), 'utf8')).toBe('ready\n');
   });
 
-  test('a setup whose Spool was killed is ended before it is run again', async () => {
+  test('a setup of a killed Spool is terminated before it runs again', async () => {
     const project = createProject({ agent: [promise] });
     const setup = `exec 2> /dev/null; trap 'rmdir "$HOME/only-one"; exit 1' TERM; mkdir "$HOME/only-one" || touch "$HOME/both"
       echo begun >> "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.01; done`;
@@ -655,7 +655,7 @@ describe('nothing is lost with a worktree', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
-  test('a rewind is refused when the worktree of the run is gone', async () => {
+  test('a rewind fails if the worktree of the run is gone', async () => {
     const project = createProject({ agent: [`echo x > x.txt; ${promise}`] });
     await project.spool(...run, '--worktree');
     project.write('mine.txt', 'of the user\n');

@@ -16,24 +16,24 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .split('\n')
   .filter((path) => existsSync(join(root, path)));
 
-test('docs/errors.md lists every error, and no other', () => {
+test('docs/errors.md lists exactly the errors in errors.ts', () => {
   const listed = [...read('docs/errors.md').matchAll(/^\| `([a-z-]+)` +\|/gm)].map((match) => match[1]);
   expect(listed.toSorted()).toEqual(errorCodes.toSorted());
 });
 
-test('docs/configuration.md lists every flag with its variable, and no other', () => {
+test('docs/configuration.md lists exactly the flags and their variables', () => {
   const listed = [...read('docs/configuration.md').matchAll(/^\| `(--[a-z-]+)/gm)].map((match) => match[1]);
   expect(listed.toSorted()).toEqual(flagNames.map(flagOf).toSorted());
   for (const name of flagNames)
     if (canComeFrom('env', name)) expect(read('docs/configuration.md')).toContain(`\`${envOf(name)}\``);
 });
 
-test('docs/commands.md has a section for every command, and no other', () => {
+test('docs/commands.md has a section for each command and no other', () => {
   const listed = [...read('docs/commands.md').matchAll(/^## spool (.*)$/gm)].map((match) => match[1]);
   expect(listed.toSorted()).toEqual(commands.map((command) => command.name).toSorted());
 });
 
-test('every row of the threat model names tests, and all of them exist', () => {
+test('every row of the threat model names existing tests', () => {
   const [, table = ''] = /^## Threat model\n([\s\S]*?)^## /m.exec(read('SECURITY.md')) ?? [];
   const rows = table.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| who '));
   expect(rows.length).toBeGreaterThan(10);
@@ -42,7 +42,7 @@ test('every row of the threat model names tests, and all of them exist', () => {
   expect(named.flat().filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('every link between our pages leads somewhere', () => {
+test('every link between pages resolves', () => {
   const broken = tracked
     .filter((path) => path.endsWith('.md'))
     .flatMap((path) =>
@@ -54,7 +54,7 @@ test('every link between our pages leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
-test('AGENTS.md names every room of src, and no file that is gone', () => {
+test('AGENTS.md lists every room of src and only existing files', () => {
   const map = read('AGENTS.md');
   const rooms = new Set(tracked.filter((path) => path.startsWith('src/')).map((path) => path.split('/')[1]!));
   expect([...rooms].filter((room) => !map.includes(`\`${room.replace(/^([a-z]+)$/, '$1/')}\``))).toEqual([]);

@@ -9,7 +9,7 @@ import { change } from '../support/project.ts';
 const done = 'All is done.\n\n<promise>COMPLETE</promise>';
 
 describe('the real OpenCode', () => {
-  test('edits files by tool calls, needs three iterations and completes', async () => {
+  test('edits files with tool calls, needs three iterations and completes', async () => {
     const project = await createAgentProject('opencode', ({ iteration, step }, folder) =>
       step === 0
         ? {
@@ -42,12 +42,12 @@ describe('the real OpenCode', () => {
         error: null,
       })),
     );
-    // Two turns an iteration: no request is spent on finding a title, and the long prompt arrives whole.
+    // Two turns per iteration: no request for a title, and the long prompt arrives complete.
     expect(project.model.requests).toHaveLength(6);
     expect(project.model.requests[0]!.bytes).toBeGreaterThan(300_000);
   });
 
-  test('works in its worktree and nowhere else, also when it is started in a folder below the project', async () => {
+  test('works only in its worktree, even if it is started in a subfolder of the project', async () => {
     const project = await createAgentProject('opencode', ({ step }) =>
       step === 0 ? { text: 'I write.', tools: [{ shell: 'pwd > where.txt' }] } : { text: done },
     );
@@ -64,7 +64,7 @@ describe('the real OpenCode', () => {
     expect(project.history()).toMatchObject([{ git: { files: ['where.txt'] } }]);
   });
 
-  test('that never promises is stopped by the limit, and what its tool prints is no promise', async () => {
+  test('is stopped by the limit without a promise, and output of a tool is not a promise', async () => {
     const project = await createAgentProject('opencode', ({ iteration, step }) => {
       if (iteration === 1) return { text: 'I am still at it.' };
       return step === 0
@@ -83,7 +83,7 @@ describe('the real OpenCode', () => {
     ]);
   });
 
-  test('that meets an API error has failed, and says how to mend it', async () => {
+  test('fails on an API error and prints how to fix it', async () => {
     const project = await createAgentProject('opencode', () => ({ status: 401, message: 'no such key' }));
 
     const result = await project.run('ralph', 'Go.', '--change', change, '--fail-fast');
@@ -93,7 +93,7 @@ describe('the real OpenCode', () => {
     expect(project.history()).toMatchObject([{ exitCode: 1, completionFound: false, error: { kind: 'auth' } }]);
   });
 
-  test('that is denied a permission has failed without --allow-all, and works with it', async () => {
+  test('fails if it is denied a permission, and works with --allow-all', async () => {
     const project = await createAgentProject('opencode', ({ step }, folder) =>
       step === 0
         ? { text: 'I write outside.', tools: [{ write: join(folder, '../outside/x.txt'), content: 'x\n' }] }
@@ -115,7 +115,7 @@ describe('the real OpenCode', () => {
     expect(readFileSync(outside, 'utf8')).toBe('x\n');
   });
 
-  test('whose command is denied by a rule may continue without it, and its promise counts', async () => {
+  test('can continue after a rule denies a command, and its promise counts', async () => {
     const project = await createAgentProject(
       'opencode',
       ({ step }, folder) => {
@@ -133,7 +133,7 @@ describe('the real OpenCode', () => {
     expect(project.history()).toMatchObject([{ completionFound: true, error: null, denied: { tools: ['bash'] } }]);
   });
 
-  test('that is interrupted in the middle of a tool leaves nothing running', async () => {
+  test('leaves no process running if it is interrupted during a tool call', async () => {
     const project = await createAgentProject('opencode', () => ({
       text: 'I watch.',
       tools: [{ shell: 'echo $$ > tool.pid; while :; do echo x >> growing.txt; sleep 0.1; done' }],

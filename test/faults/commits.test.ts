@@ -6,7 +6,7 @@ import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { change, createProject, startProcess, type TestProject } from '../support/project.ts';
 
-/** Nothing that was committed is undone, and nothing that was done is left out of the commits in silence. */
+/** Commits are never reverted, and work that is not committed is always reported. */
 
 const run = ['ralph', '--change', change];
 const second = '002-02_second';
@@ -18,7 +18,7 @@ const hook = (project: TestProject, name: string, script: string): void => {
 
 const filesInHead = (project: TestProject) => project.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n');
 
-/** What an agent, or a person, does all the time. */
+/** Commits one file with git, as agents and users do. */
 const commitsOwn = (file: string) => `echo own > ${file}; git add ${file}; git commit -qm 'own ${file}'`;
 
 const log = (project: TestProject, iteration = 1): string => {
@@ -27,7 +27,7 @@ const log = (project: TestProject, iteration = 1): string => {
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
 };
 
-/** Runs until the agent has written `text` into the log, and kills Spool, but not the agent. */
+/** Kills Spool, but not the agent, once the agent has written `text` to the log. */
 const killedWhenLogged = async (project: TestProject, text: string, args: readonly string[] = run): Promise<void> => {
   const loop = project.start(args);
   await loop.printed(text);
@@ -36,10 +36,10 @@ const killedWhenLogged = async (project: TestProject, text: string, args: readon
   await loop.result;
 };
 
-describe('a commit that the index does not know yet', () => {
+describe('a commit that is not in the index yet', () => {
   const lock = '.git/index.lock';
 
-  test('is not undone when somebody holds the index for longer than Spool waits', async () => {
+  test('is not reverted if another process holds the index lock for longer than Spool waits', async () => {
     const project = createProject({
       agent: [`echo a > a.txt; touch ${lock}`, `${commitsOwn('b.txt')}; ${promise}`],
     });
@@ -61,9 +61,9 @@ describe('a commit that the index does not know yet', () => {
   test.each([
     ['resumed', run],
     ['resumed without commits', [...run, '--no-commit']],
-    ['begun anew', [...run, '--fresh']],
+    ['started again with --fresh', [...run, '--fresh']],
     ['followed by another change', ['ralph', '--change', second]],
-  ])('is not undone when Spool is killed right behind it, and %s', async (_, next) => {
+  ])('is not reverted if Spool is killed right after it, and %s', async (_, next) => {
     const project = createProject({
       files: { [`.spool/changes/${second}/proposal.md`]: '# Second\n', 'old.txt': 'old\n' },
       agent: [`echo a > a.txt; echo new > old.txt; rm README.md`, `${commitsOwn('b.txt')}; ${promise}`],
@@ -89,7 +89,7 @@ describe('a commit that the index does not know yet', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('is not undone by a person who commits from an editor meanwhile, and again afterwards', async () => {
+  test('is not reverted if the user commits from an editor meanwhile and again afterwards', async () => {
     const project = createProject({
       files: { 'notes.txt': 'old\n' },
       agent: [
@@ -123,7 +123,7 @@ describe('a commit that the index does not know yet', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('is named while a lock that nobody holds is in the way, and in order once that is removed', async () => {
+  test('is reported while a stale lock is in the way, and added to the index once the lock is gone', async () => {
     const project = createProject({
       agent: [`echo a > a.txt; touch ${lock}; ${promise}`, `echo b > b.txt; ${promise}`],
     });
@@ -140,7 +140,7 @@ describe('a commit that the index does not know yet', () => {
     expect(filesInHead(project)).toEqual(expect.arrayContaining(['a.txt', 'b.txt']));
   });
 
-  test('leaves alone what a person has staged since, and repairs what was staged before', async () => {
+  test('keeps what the user has staged since, and updates what was staged before', async () => {
     const project = createProject({
       files: { 'both.txt': 'old\n', 'since.txt': 'old\n' },
       agent: [`echo agent >> both.txt; echo agent >> since.txt; touch ${lock}; ${promise}`, promise],
@@ -159,11 +159,11 @@ describe('a commit that the index does not know yet', () => {
     expect(project.git('show', ':since.txt')).toBe('old\nagent\nperson');
   });
 
-  test('is made again when somebody has undone it before the index could be updated', async () => {
+  test('is repeated if another commit reverted it before the index was updated', async () => {
     const project = createProject({
       agent: [
         `echo a > a.txt; touch ${lock}`,
-        // Faster than anybody else: the lock is never free for others.
+        // Creates the lock again at once, so that Spool never gets it.
         `cp .git/index .git/other; GIT_INDEX_FILE=.git/other git add README.md; GIT_INDEX_FILE=.git/other git commit -qm undone --allow-empty; rm ${lock}; ${promise}`,
       ],
     });
@@ -187,7 +187,7 @@ describe('work that could not be committed', () => {
     project.git('commit', '-qam', 'main');
   };
 
-  test('because of a merge is committed when the merge is over', async () => {
+  test('because of a merge is committed after the merge', async () => {
     const project = createProject({
       files: { 'a.txt': 'start\n' },
       agent: [
@@ -205,7 +205,7 @@ describe('work that could not be committed', () => {
     expect(result.stderr).not.toContain('Uncommitted');
   });
 
-  test('because of a rebase is committed when it is over, also after a kill', async () => {
+  test('because of a rebase is committed after the rebase, even after a kill', async () => {
     const project = createProject({
       files: { 'a.txt': 'start\n' },
       agent: [
@@ -226,7 +226,7 @@ describe('work that could not be committed', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('because of a merge that does not end is named in the end', async () => {
+  test('because of a merge that does not end is listed in the summary', async () => {
     const project = createProject({
       files: { 'a.txt': 'start\n' },
       agent: [`echo f > feature.txt; git merge side >/dev/null; ${promise}`],
@@ -242,7 +242,7 @@ describe('work that could not be committed', () => {
     });
   });
 
-  test('because it cannot be signed is named with the reason, in the notice and in the end', async () => {
+  test('because it cannot be signed is reported with the reason, in a notice and in the summary', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
     project.git('config', 'commit.gpgsign', 'true');
     project.git('config', 'gpg.program', 'no-such-gpg');
@@ -254,15 +254,15 @@ describe('work that could not be committed', () => {
     expect(result.stderr).toMatch(/^ {2}Uncommitted 1 file: a\.txt \(.*gpg failed to sign the data/m);
   });
 
-  test('is not named when it was not to be committed', async () => {
+  test('is not listed with --no-commit', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
 
     expect((await project.spool(...run, '--no-commit')).stderr).not.toContain('Uncommitted');
   });
 });
 
-describe('a refused commit', () => {
-  test('is made up for after a power cut that has cost all but the history', async () => {
+describe('a rejected commit', () => {
+  test('is included in the next one after a power failure that leaves only the history', async () => {
     const project = createProject({
       agent: ['echo a > a.js', `touch "$HOME/ready"; ${waitsFor('never')}`, `touch ok; ${promise}`],
     });
@@ -280,7 +280,7 @@ describe('a refused commit', () => {
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
   });
 
-  test('is not reported when a post-commit hook is killed, as the commit was created before', async () => {
+  test('is not reported if a post-commit hook is killed, because the commit exists', async () => {
     const project = createProject({ agent: [`echo a > a.txt; ${promise}`] });
     hook(project, 'post-commit', 'touch .git/hangs; trap "" TERM; while :; do sleep 0.05; done');
     const loop = project.start(run);
@@ -297,7 +297,7 @@ describe('a refused commit', () => {
   });
 });
 
-describe('work of an iteration that was cut off', () => {
+describe('work of an interrupted iteration', () => {
   const written = `echo f > feature.txt; rm sub/old.txt; echo 'all written'; ${waitsFor('never')}`;
 
   test('is committed by the run that resumes it', async () => {
@@ -315,7 +315,7 @@ describe('work of an iteration that was cut off', () => {
     expect(project.git('status', '--porcelain')).toBe('');
   });
 
-  test('is told from what may be that of a person, which is named and not committed', async () => {
+  test('is committed, and possible edits of the user are listed and not committed', async () => {
     const project = createProject({ files: { 'sub/old.txt': 'old\n' }, agent: [written, promise] });
     project.write('before.txt', 'dirty before\n');
     await killedWhenLogged(project, 'waiting for never');
@@ -332,7 +332,7 @@ describe('work of an iteration that was cut off', () => {
     expect(project.git('status', '--porcelain')).toBe('?? before.txt\n?? person.txt');
   });
 
-  test('is not forgotten when the run is cut off once more', async () => {
+  test('is committed after a second interruption', async () => {
     const project = createProject({
       files: { 'sub/old.txt': 'old\n' },
       agent: [written, `echo 'second try'; ${waitsFor('never')}`, promise],
@@ -349,8 +349,8 @@ describe('work of an iteration that was cut off', () => {
   });
 });
 
-describe('a commit with changes of a person', () => {
-  test('says so, whether they were staged or not', async () => {
+describe('a commit that includes changes of the user', () => {
+  test('is reported, whether they were staged or not', async () => {
     const project = createProject({
       files: { 'f.txt': 'one\n', 'g.txt': 'one\n', 'h.txt': 'one\n' },
       agent: [`echo agent >> f.txt; echo agent >> g.txt; echo agent >> new.txt; ${promise}`],
@@ -369,7 +369,7 @@ describe('a commit with changes of a person', () => {
     expect(project.git('status', '--porcelain')).toBe('M h.txt');
   });
 
-  test('is not taken for one when the agent commits by itself, or was refused before', async () => {
+  test('is not reported for commits of the agent or after a rejected commit', async () => {
     const project = createProject({
       files: { 'f.txt': 'one\n', 'g.txt': 'one\n' },
       agent: [
@@ -389,7 +389,7 @@ describe('a commit with changes of a person', () => {
   });
 });
 
-test('a conflict that is left of a stash does not hinder a commit, and is settled by one of its file', async () => {
+test('an unresolved conflict from a stash does not prevent a commit, and committing the file resolves it', async () => {
   const project = createProject({
     files: { 'a.txt': 'start\n', 'b.txt': 'start\n' },
     agent: ['echo n > new.txt', `echo settled > a.txt; ${promise}`],
@@ -408,7 +408,7 @@ test('a conflict that is left of a stash does not hinder a commit, and is settle
   expect(project.git('status', '--porcelain')).toBe('UU b.txt');
 });
 
-test('a tracked file that is over the limit already is committed', async () => {
+test('a tracked file that already exceeds the size limit is committed', async () => {
   const big = 'x'.repeat(6 * 1024 * 1024);
   const project = createProject({
     files: { 'fixture.dat': big, 'small.dat': 'small\n' },
@@ -421,7 +421,7 @@ test('a tracked file that is over the limit already is committed', async () => {
   expect(result.stderr).toContain('Not committed: small.dat (6.0 MB, more than 5 MB).');
 });
 
-test('a detached HEAD is named at the start, once, with the way to keep the commits', async () => {
+test('a detached HEAD is reported once, at the start, with the command that keeps the commits', async () => {
   const project = createProject({ agent: ['echo a > a.txt', `echo b > b.txt; ${promise}`] });
   project.git('checkout', '-q', '--detach');
 
@@ -444,12 +444,12 @@ test('an agent that deletes the repository ends neither the iteration nor the ru
     { iteration: 2, git: null },
     { iteration: 3, git: null, completionFound: true },
   ]);
-  const told = result.stderr.split('\n').filter((line) => /git/.test(line) && !line.includes('no git'));
-  expect(told).toEqual(['.git was deleted: changes are no longer tracked or committed.']);
+  const notices = result.stderr.split('\n').filter((line) => /git/.test(line) && !line.includes('no git'));
+  expect(notices).toEqual(['.git was deleted: changes are no longer tracked or committed.']);
   expect(spawnSync('git', ['status'], { cwd: project.folder, env: project.env }).status).not.toBe(0);
 });
 
-describe('a commit of somebody else that comes in between', () => {
+describe('a concurrent commit of the user', () => {
   const hook = (script: string) => `#!/bin/sh\n[ -e "$HOME/once" ] && exit 0\ntouch "$HOME/once"\n${script}\n`;
   const personCommits =
     'unset GIT_INDEX_FILE GIT_DIR; echo p > person.txt; git add person.txt; git commit --no-verify -qm person';
@@ -474,8 +474,8 @@ describe('a commit of somebody else that comes in between', () => {
   });
 });
 
-describe('what the agent does to HEAD', () => {
-  test('commits on a HEAD that it detached are named, with the command that keeps them', async () => {
+describe('changes of HEAD by the agent', () => {
+  test('commits on a HEAD that it detached are reported with the command that keeps them', async () => {
     const project = createProject({
       agent: ['git checkout -q --detach; echo 1 > w1.txt', `git checkout -q main; echo 2 > w2.txt; ${promise}`],
     });
@@ -488,7 +488,7 @@ describe('what the agent does to HEAD', () => {
     expect(project.state().uncommitted).toMatchObject([{ files: ['w1.txt'], count: 1 }]);
   });
 
-  test('work that it takes out of HEAD again is named in the end', async () => {
+  test('work that it removes from HEAD is listed in the summary', async () => {
     const project = createProject({ agent: ['echo 1 > w1.txt', `git reset -q --soft HEAD~1; ${promise}`] });
 
     const result = await project.spool(...run);
@@ -496,7 +496,7 @@ describe('what the agent does to HEAD', () => {
     expect(result.stderr).toMatch(/^ {2}Uncommitted 1 file: w1\.txt \(/m);
   });
 
-  test('edits of a person that it stashes and brings back are not its work', async () => {
+  test('edits of the user that it stashes and restores are not attributed to it', async () => {
     const project = createProject({
       agent: ['git stash -uq; echo 1 > w1.txt', `git stash pop -q; echo 2 > w2.txt; ${promise}`],
     });
@@ -510,7 +510,7 @@ describe('what the agent does to HEAD', () => {
   });
 });
 
-test('files that are in no commit are named in the summary: refused and very large ones', async () => {
+test('uncommitted files are listed in the summary: rejected and very large ones', async () => {
   const project = createProject({
     files: { '.gitattributes': '*.bin filter=broken\n' },
     agent: [`echo x > a.bin; truncate -s 52M large.dat; echo y > code.txt; ${promise}`],

@@ -14,7 +14,7 @@ const damages: Record<string, (whole: Buffer) => Buffer | null> = {
   empty: () => Buffer.alloc(0),
   'random bytes': () => Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 7919) % 256)),
   'other JSON': () => Buffer.from('{"v":1,"run":"x"}'),
-  'of another version that is no number': (whole) => Buffer.from(whole.toString().replace('"v": 2', '"v": "2"')),
+  'JSON whose version is not a number': (whole) => Buffer.from(whole.toString().replace('"v": 2', '"v": "2"')),
   'a folder': () => null,
 };
 
@@ -28,7 +28,7 @@ const damage = (project: TestProject, how: keyof typeof damages): Buffer | null 
 };
 
 describe.each(Object.keys(damages))('a state.json that is %s', (how) => {
-  test('is rebuilt from the history: shown in memory, replaced by the next start, and never lost', async () => {
+  test('is rebuilt from the history: in memory by queries, on disk by the next run, and the damaged file is kept', async () => {
     const project = createProject({ agent: [says('one'), interrupted, `touch done; ${promise}`] });
     await project.spool(...run, 'Mind the gap.', '--max-iterations', '7', '--verify', 'test -e done');
     const before = project.state();
@@ -80,7 +80,7 @@ describe('a damaged state.json', () => {
     expect(existsSync(project.stateFile('state.json.damaged-2'))).toBe(true);
   });
 
-  test('of a run whose settings are not known is shown, and followed by a new run', async () => {
+  test('of a run with unknown settings is shown, and the next run is a new one', async () => {
     const project = createProject({ agent: [says('one'), interrupted, promise] });
     await project.spool(...run);
     const { run: first } = project.state();
@@ -95,7 +95,7 @@ describe('a damaged state.json', () => {
     expect(project.state().run).not.toBe(first);
   });
 
-  test('without a history is kept, and followed by a new run', async () => {
+  test('without a history is kept, and the next run is a new one', async () => {
     const project = createProject({ agent: [promise] });
     project.write(name, 'not json');
     const said = `${name} is damaged, and no iteration of its run is in the history: the next start is a new run.`;
@@ -106,7 +106,7 @@ describe('a damaged state.json', () => {
     expect(project.state()).toMatchObject({ status: 'complete' });
   });
 
-  test('of a run that was cut off before its first record does not show the run before as the last one', async () => {
+  test('of a run killed before its first record does not show the previous run as the last one', async () => {
     const project = createProject({ agent: [promise, `kill -KILL $PPID; sleep 5`, promise] });
     await project.spool(...run);
     await project.spool(...run);
@@ -118,7 +118,7 @@ describe('a damaged state.json', () => {
     expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 1]);
   });
 
-  test('does not cost a landing its branch and its gate', async () => {
+  test('does not change the branch and gate of a landing', async () => {
     const project = createProject({ agent: [`echo x > work.txt; ${promise}`] });
     await project.spool(...run, '--worktree', '--branch', 'topic', '--verify', 'touch "$HOME/verified"');
     rmSync(join(project.home, 'verified'));
@@ -131,13 +131,13 @@ describe('a damaged state.json', () => {
   });
 });
 
-describe('a value of a wrong type', () => {
-  // test/trials/properties.trial.ts puts every one in every place.
-  test('anywhere in state.json is no crash', async () => {
+describe('a value of the wrong type', () => {
+  // test/trials/properties.trial.ts tries every value at every position.
+  test('anywhere in state.json does not crash Spool', async () => {
     expect(await readsWrongState(2)).toBeGreaterThan(100);
   });
 
-  test('anywhere in a line of the history is no crash', async () => {
+  test('anywhere in a line of the history does not crash Spool', async () => {
     expect(await readsWrongHistory(2)).toBeGreaterThan(100);
   });
 
@@ -152,7 +152,7 @@ describe('a value of a wrong type', () => {
     ['history.jsonl', 'git', { filesChanged: 1, files: 5, changes: 5 }],
     ['history.jsonl', 'usage', 'x'],
     ['history.jsonl', 'deferred', [5]],
-  ])('in %s (%s: %j) is no crash of the program, and no end of the run', async (file, field, value) => {
+  ])('in %s (%s: %j) neither crashes Spool nor ends the run', async (file, field, value) => {
     const { project, state, history } = await projectToDamage();
     const { settings } = project.state();
     const { pending: __, ...before } = { ...state, settings, waiting: null, cooldowns: {}, deferred: [] };
@@ -167,7 +167,7 @@ describe('a value of a wrong type', () => {
   });
 });
 
-test('five thousand files in one iteration are a small record, and counted', async () => {
+test('five thousand files in one iteration result in a small record with their number', async () => {
   const project = createProject({ agent: [`seq 5000 | sed 's/^/part-/' | xargs touch; ${promise}`] });
 
   const result = await project.spool(...run);

@@ -7,7 +7,7 @@ import { change, createProject } from '../support/project.ts';
 const run = ['ralph', 'Build it.', '--change', change];
 const files = { 'staged.txt': 'old\n', 'dirty.txt': 'old\n', 'touched.txt': 'old\n', 'gone.txt': 'old\n' };
 
-test('the commit takes what the iteration changed, and nothing of the user', async () => {
+test('the commit includes what the iteration changed, and no changes of the user', async () => {
   const project = createProject({
     files,
     agent: [
@@ -36,7 +36,7 @@ test('the commit takes what the iteration changed, and nothing of the user', asy
   expect(project.history()[0]!.git).toMatchObject({ filesChanged: 5 });
 });
 
-test('--no-commit leaves the work in the tree', async () => {
+test('--no-commit leaves the changes uncommitted', async () => {
   const project = createProject({ agent: [`echo new > made.txt; ${promise}`] });
 
   await project.spool(...run, '--no-commit');
@@ -46,7 +46,7 @@ test('--no-commit leaves the work in the tree', async () => {
   expect(project.history()).toMatchObject([{ commit: null, git: { files: ['made.txt'] } }]);
 });
 
-test('what the agent commits itself is counted and not committed again', async () => {
+test('commits of the agent are counted and not committed again', async () => {
   const project = createProject({
     agent: [`echo a > a.txt; git add a.txt; git commit -qm mine; echo b > b.txt; ${promise}`],
   });
@@ -58,7 +58,7 @@ test('what the agent commits itself is counted and not committed again', async (
   expect(project.history()[0]!.git).toMatchObject({ files: ['a.txt', 'b.txt'] });
 });
 
-test('an agent that commits all of it itself leaves nothing to do and nothing to say', async () => {
+test('an agent that commits everything itself causes no commit and no message', async () => {
   const project = createProject({
     agent: [`unset GIT_DIR GIT_INDEX_FILE; echo a > a.txt; git add a.txt; git commit -qm mine; ${promise}`],
   });
@@ -69,7 +69,7 @@ test('an agent that commits all of it itself leaves nothing to do and nothing to
   expect(project.history()).toMatchObject([{ commit: null }]);
 });
 
-test('git that refuses to look is said, and the loop goes on without it', async () => {
+test('an unusable repository is reported, and the loop continues without git', async () => {
   const project = createProject({ agent: [promise] });
   project.write('.git/config', '[core]\n\trepositoryformatversion = 99\n');
 
@@ -79,7 +79,7 @@ test('git that refuses to look is said, and the loop goes on without it', async 
   expect(result.stderr).toMatch(/Nothing will be committed, git refuses: \S+/);
 });
 
-test('an iteration that changes nothing makes no commit', async () => {
+test('an iteration without changes creates no commit', async () => {
   const project = createProject({ agent: [promise] });
   project.write('dirty.txt', 'x\n');
 
@@ -89,7 +89,7 @@ test('an iteration that changes nothing makes no commit', async () => {
   expect(project.history()).toMatchObject([{ commit: null, git: { filesChanged: 0, files: [] } }]);
 });
 
-test('a repository without commits, and a project below its root', async () => {
+test('works in a repository without commits and in a subfolder of a repository', async () => {
   const project = createProject({
     git: false,
     files: { 'deep/.spool/changes/001-01_x/proposal.md': '# X\n' },
@@ -105,7 +105,7 @@ test('a repository without commits, and a project below its root', async () => {
   ]);
 });
 
-test('a hook that refuses the commit is told, and the index is as it was', async () => {
+test('a rejection by a hook is reported, and the index stays unchanged', async () => {
   const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
   project.write('.git/hooks/pre-commit', '#!/bin/sh\necho "no such luck" >&2\nexit 1\n');
   chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
@@ -118,7 +118,7 @@ test('a hook that refuses the commit is told, and the index is as it was', async
   expect(project.history()).toMatchObject([{ commit: null, completionFound: true, git: { files: ['made.txt'] } }]);
 });
 
-test('what a hook adds to the commit is in the index afterwards, and what the user has staged stays staged', async () => {
+test('files that a hook adds to the commit are in the index afterwards, and files that the user staged stay staged', async () => {
   const project = createProject({
     files: { 'list.txt': 'old\n', 'staged.txt': 'old\n' },
     agent: [`echo x > made.txt; ${promise}`],
@@ -141,7 +141,7 @@ test('what a hook adds to the commit is in the index afterwards, and what the us
   expect(project.git('show', ':staged.txt')).toBe('staged by the user');
 });
 
-test('hooks see the repository as they do without Spool', async () => {
+test('hooks get the same environment as without Spool', async () => {
   const project = createProject({ agent: [`echo 'a' > code.js; ${promise}`] });
   project.write(
     '.git/hooks/pre-commit',
@@ -155,7 +155,7 @@ test('hooks see the repository as they do without Spool', async () => {
   expect(project.read('.git/env')).not.toMatch(/^(GIT_LITERAL_PATHSPECS|LC_ALL)=/m);
 });
 
-test('a hook that starts something in the background does not hold the loop', async () => {
+test('a hook that starts a background process does not block the loop', async () => {
   const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
   project.write('.git/hooks/post-commit', '#!/bin/sh\n(until [ -e .git/go-on ]; do sleep 0.05; done) &\n');
   chmodSync(project.path('.git/hooks/post-commit'), 0o755);
@@ -165,7 +165,7 @@ test('a hook that starts something in the background does not hold the loop', as
   project.write('.git/go-on', '');
 });
 
-test('a hook that hangs is ended by the second signal, and git leaves no lock', async () => {
+test('a hanging hook is killed by the second signal, and git leaves no lock behind', async () => {
   const project = createProject({ agent: [`echo x > made.txt; ${promise}`] });
   project.write('.git/hooks/pre-commit', '#!/bin/sh\ntrap "" TERM\ntouch .git/hangs\nwhile :; do sleep 0.05; done\n');
   chmodSync(project.path('.git/hooks/pre-commit'), 0o755);
@@ -182,7 +182,7 @@ test('a hook that hangs is ended by the second signal, and git leaves no lock', 
   expect(project.history()).toMatchObject([{ completionFound: true, commit: null }]);
 });
 
-test('a repository inside the repository, even one without commits, does not hide other changes', async () => {
+test('a nested repository, even without commits, does not hide other changes', async () => {
   const project = createProject({ agent: [`git init -q nested; echo x > nested/file; echo y > made.txt; ${promise}`] });
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });

@@ -8,7 +8,7 @@ import { openShell, openTerminal } from '../support/terminal.ts';
 
 const run = ['ralph', '--change', change];
 
-test('a run behind nohup outlives the terminal that it was started in', async () => {
+test('a run under nohup survives its terminal', async () => {
   const project = createProject({ agent: [`touch at-work; ${waitsFor('go-on')}; ${promise}`] });
   const log = join(project.home, 'log');
   const spool = `"${process.execPath}" "${spoolProgram}" ${run.join(' ')}`;
@@ -24,7 +24,7 @@ test('a run behind nohup outlives the terminal that it was started in', async ()
   expect(readFileSync(log, 'utf8')).not.toContain('SIGHUP');
 });
 
-test('a run without a terminal ignores SIGHUP, and still obeys SIGTERM', async () => {
+test('a run without a terminal ignores SIGHUP and stops on SIGTERM', async () => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${waitsFor('never')}`] });
   const loop = project.start(run);
   await loop.printed('waiting for go-on');
@@ -38,7 +38,7 @@ test('a run without a terminal ignores SIGHUP, and still obeys SIGTERM', async (
   expect(project.state()).toMatchObject({ detail: 'stopped by SIGTERM' });
 });
 
-test('on a terminal SIGHUP ends the run in good order', async () => {
+test('SIGHUP on a terminal stops the run and records it', async () => {
   const project = createProject({ agent: ['kill -HUP $PPID; sleep 300'] });
   const terminal = openTerminal(project, run);
 

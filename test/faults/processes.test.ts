@@ -11,7 +11,7 @@ const run = ['ralph', 'Build it.', '--change', change];
 const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
 const alive = (project: { home: string }) => processesWith(`HOME=${project.home}`);
 
-describe('a stopped loop leaves nothing running', () => {
+describe('a stopped loop leaves no process running', () => {
   const agents = {
     'a plain agent': works,
     'an agent with a child in the background': `sh -c '${works}' & ${works}`,
@@ -31,7 +31,7 @@ describe('a stopped loop leaves nothing running', () => {
       await eventually(() => project.exists('work.txt'), 'the agent to work');
 
       loop.kill(signal);
-      // Whoever ignores the first signal is killed by the second, and does not get its hour of grace.
+      // A process that ignores the first signal is killed by the second, without the grace period of an hour.
       if (agent.includes('ignores')) {
         await loop.printed('Ctrl-C again to force quit');
         loop.kill(signal);
@@ -44,7 +44,7 @@ describe('a stopped loop leaves nothing running', () => {
     },
   );
 
-  test('an agent that ignores one signal is killed when its grace is over', async () => {
+  test('an agent that ignores a signal is killed after its grace period', async () => {
     const project = createProject({ agent: [`trap '' TERM; ${works}`] });
     const loop = project.start([...run, '--stop-grace', '100ms']);
     await eventually(() => project.exists('work.txt'), 'the agent to work');
@@ -56,7 +56,7 @@ describe('a stopped loop leaves nothing running', () => {
   });
 });
 
-test('a background child that keeps stdout open does not hold the loop, and is ended', async () => {
+test('a background child that keeps stdout open does not block the loop, and is terminated', async () => {
   const project = createProject({ agent: [`(setsid sh -c '${works}' &) ; ${promise}`] });
 
   const result = await project.spool(...run);
@@ -65,7 +65,7 @@ test('a background child that keeps stdout open does not hold the loop, and is e
   expect(alive(project)).toEqual([]);
 });
 
-test('a daemon that nothing marks, and that keeps writing to our pipe, does not hold the loop', async () => {
+test('a detached daemon that keeps writing to the pipe does not block the loop', async () => {
   const project = createProject({
     agent: [`env -i PATH="$PATH" MARK=${'$HOME'} setsid sh -c 'while :; do echo; sleep 0.05; done' & ${promise}`],
   });
@@ -79,15 +79,19 @@ test('a daemon that nothing marks, and that keeps writing to our pipe, does not 
 test.each([
   ['announced', 'When all is done I will print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
   ['denied', 'I am not done, so I do not print <promise>COMPLETE</promise>', 'it was in the middle of a sentence'],
-  ['followed by a code', '<promise>COMPLETE</promise> :tada:', 'there was more text after it on its line'],
+  ['followed by an emoji code', '<promise>COMPLETE</promise> :tada:', 'there was more text after it on its line'],
   [
-    'followed by words',
+    'followed by more text',
     '<promise>COMPLETE</promise>\n\nRemaining TODO: task two',
     'the agent had more to say after it (if its CLI printed that, set "trailer" for the harness)',
   ],
-  ['led up to', 'Next: fix the tests, then output\n<promise>COMPLETE</promise>', 'it was announced, not stated'],
   [
-    'written otherwise',
+    'announced on the line before',
+    'Next: fix the tests, then output\n<promise>COMPLETE</promise>',
+    'it was announced, not stated',
+  ],
+  [
+    'in lower case',
     '<promise>complete</promise>',
     'it must read <promise>COMPLETE</promise>, not <promise>complete</promise>',
   ],
@@ -104,7 +108,7 @@ test.each([
   expect(project.calls()[1]!.prompt).toContain(`You printed the promise, but it was not accepted: ${why}.`);
 });
 
-test('what an agent says at its very end to a reader that does not read yet is not lost', async () => {
+test('the last output of an agent is not lost if the reader starts late', async () => {
   const project = createProject({ agent: [`yes 'line of output' | head -c 3000000; ${promise}`] });
   const reader = `until [ -e go-on ]; do sleep 0.01; done; wc -c`;
   const command = `"${process.execPath}" "${spoolProgram}" ralph --change ${change} | (${reader})`;
@@ -119,7 +123,7 @@ test('what an agent says at its very end to a reader that does not read yet is n
   expect(project.history()).toMatchObject([{ completionFound: true }]);
 });
 
-test('a process of somebody else is not touched', async () => {
+test('processes of other runs are not terminated', async () => {
   const project = createProject({ agent: [promise] });
   const other = createProject({ agent: [works] });
   const loop = other.start(run);
@@ -132,7 +136,7 @@ test('a process of somebody else is not touched', async () => {
   await loop.result;
 });
 
-test('an agent that was killed has failed, whatever it promised', async () => {
+test('an agent that was killed has failed, even with a promise', async () => {
   const project = createProject({ agent: [`${promise}; kill -9 $$`] });
 
   const result = await project.spool(...run, '--max-iterations', '1');
@@ -162,7 +166,7 @@ test('a promise with a failing exit code is rejected, and the next prompt says s
   expect(project.calls()[1]!.prompt).toContain('You printed the promise, but it was not accepted');
 });
 
-test('an agent that only repeats its prompt has not completed', async () => {
+test('an agent that only repeats its prompt is not complete', async () => {
   const project = createProject({ agent: ['cat "$call/prompt"'] });
 
   const result = await project.spool(
@@ -178,7 +182,7 @@ test('an agent that only repeats its prompt has not completed', async () => {
   expect(result.stdout).toContain('\n<promise>COMPLETE</promise>\n');
 });
 
-test('a promise on stderr is not the agent speaking', async () => {
+test('a promise on stderr does not count', async () => {
   const project = createProject({ agent: [`${promise} >&2`] });
 
   expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 3 });
@@ -195,7 +199,7 @@ test('an agent that cannot be started ends the run with exit code 1', async () =
   expect(project.history()).toMatchObject([{ end: 'not-started', exitCode: null, error: { kind: 'start' } }]);
 });
 
-test('an agent that exits without reading a long prompt is no trouble', async () => {
+test('an agent that exits without reading a long prompt causes no error', async () => {
   const project = createProject({
     files: { 'long.md': 'word '.repeat(400_000), '../bin/opencode': '#!/bin/sh\necho "<promise>COMPLETE</promise>"\n' },
   });
@@ -208,7 +212,7 @@ test('an agent that exits without reading a long prompt is no trouble', async ()
   expect(result.code).toBe(0);
 });
 
-test('binary output, an endless line and 100 MB of lines go through to the log, and the promise behind them counts', async () => {
+test('binary output, a very long line and 100 MB of lines reach the log, and the promise after them counts', async () => {
   const project = createProject({
     agent: [
       `head -c 1000000 /dev/urandom; echo; head -c 30000000 /dev/zero | tr '\\0' x; echo; yes 'line of output' | head -c 100000000; echo; ${promise}`,
@@ -223,7 +227,7 @@ test('binary output, an endless line and 100 MB of lines go through to the log, 
   expect(log.length).toBe(131_000_000 + '\n\n\n<promise>COMPLETE</promise>\n'.length);
 });
 
-test('a reader that does not read does not keep Spool from ending', async () => {
+test('Spool exits on a signal even if its output is not read', async () => {
   const project = createProject({ agent: ['touch ready; yes "a line of output" | head -c 5000000; sleep 300'] });
   const child = spawn(process.execPath, [spoolProgram, ...run], {
     cwd: project.folder,
@@ -242,7 +246,7 @@ test('a reader that does not read does not keep Spool from ending', async () => 
   expect(project.state()).toMatchObject({ status: 'interrupted', finishedIterations: 1 });
 });
 
-test('a version that nobody answers does not keep Spool from ending', async () => {
+test('Spool exits on a signal while an agent does not answer --version', async () => {
   const project = createProject({
     files: { '../bin/opencode': '#!/bin/sh\n[ "$1" = --version ] && touch asked && sleep 300\n' },
   });

@@ -10,7 +10,7 @@ import { change, createProject, root, spoolProgram, startProcess } from '../supp
 
 const run = ['ralph', 'Build it.', '--change', change];
 
-test('thirty people who add context at once are all heard', async () => {
+test('thirty concurrent --add-context are all stored', async () => {
   const project = createProject();
   const texts = Array.from({ length: 30 }, (_, index) => `note ${index}: ${'long '.repeat(index * 20)}end`);
 
@@ -23,7 +23,7 @@ test('thirty people who add context at once are all heard', async () => {
   expect(lines.toSorted()).toEqual(texts.toSorted());
 });
 
-test('context is added on a line of its own to a file that was edited by hand', async () => {
+test('--add-context starts a new line in a file edited by hand', async () => {
   const project = createProject();
   project.write(`.spool/.state/ralph/${change}/context.txt`, 'by hand');
 
@@ -32,7 +32,7 @@ test('context is added on a line of its own to a file that was edited by hand', 
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('by hand\nby command\n');
 });
 
-test('of eight loops that start at once on one change, one runs', async () => {
+test('only one of eight loops started at once on a change runs', async () => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
 
   const loops = Array.from({ length: 8 }, () => project.start(run));
@@ -48,7 +48,7 @@ test('of eight loops that start at once on one change, one runs', async () => {
   expect(readdirSync(project.stateFile('.'))).not.toContainEqual(expect.stringMatching(/^lock/));
 });
 
-test('a killed run is found, reported and resumed; --fresh starts over', async () => {
+test('a killed run is detected, reported and resumed, and --fresh starts over', async () => {
   const project = createProject({ agent: [says('one'), waitsFor('never'), promise] });
   const killed = project.start(run);
   await killed.printed('waiting for never');
@@ -57,9 +57,9 @@ test('a killed run is found, reported and resumed; --fresh starts over', async (
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
     `${change}: interrupted, iteration 2 (1/50 iterations finished)`,
   );
-  project.write('never', ''); // lets the orphaned agent end
+  project.write('never', ''); // Lets the orphaned agent exit.
 
-  // Eight at once: the dead owner's lock goes to exactly one of them.
+  // Eight at once: exactly one of them takes over the lock of the dead owner.
   const results = await Promise.all(Array.from({ length: 8 }, () => project.spool(...run)));
   const notice = 'The last run was interrupted. Resuming at iteration 2 (--fresh starts over).';
   expect(results.filter((result) => result.stderr.includes(notice))).toMatchObject([{ code: 0 }]);
@@ -88,8 +88,8 @@ test('a killed run is found, reported and resumed; --fresh starts over', async (
 
 test.each([
   ['the next start', []],
-  ['a fresh start', ['--fresh']],
-])('what a killed run has left running is ended by %s', async (_, flags) => {
+  ['a start with --fresh', ['--fresh']],
+])('processes left over from a killed run are terminated by %s', async (_, flags) => {
   const works = 'while :; do echo x >> work.txt; sleep 0.05; done';
   const project = createProject({ agent: [`setsid sh -c '${works}' & ${waitsFor('never')}`, promise] });
   const killed = project.start(run);
@@ -106,7 +106,7 @@ test.each([
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 
-test('a resumed run keeps its prompt, its model and its limits, and asks for permissions anew', async () => {
+test('a resumed run keeps its prompt, model and limits, and needs --allow-all again', async () => {
   const project = createProject({ agent: [waitsFor('never'), promise] });
   const first = project.start([
     'ralph',
@@ -146,7 +146,7 @@ test('an agent that deletes the state folder does not end the run', async () => 
   expect(project.state()).toMatchObject({ status: 'complete', finishedIterations: 2 });
 });
 
-test('a full disk behind the output is one line for a query, and no reason to stop for a run', async () => {
+test('a full disk behind stdout is reported in one line by a query and does not stop a run', async () => {
   const project = createProject({ agent: [says('one'), promise] });
   const toFull = (...args: string[]) =>
     startProcess('sh', ['-c', `exec "${process.execPath}" "${spoolProgram}" "$@" > /dev/full`, 'sh', ...args], {
@@ -163,7 +163,7 @@ test('a full disk behind the output is one line for a query, and no reason to st
   expect(project.history()).toHaveLength(2);
 });
 
-test('a finished run is followed by a new one that counts from 1', async () => {
+test('a new run after a finished one counts from 1', async () => {
   const project = createProject({ agent: [promise] });
 
   await project.spool(...run);
@@ -183,16 +183,16 @@ const lockOf = (owner: object) =>
   });
 
 test.each([
-  ['a process id that was given to another process', { pid: process.pid, start: 'long ago' }],
-  ['a process that is gone', { pid: 999_999_999, start: 'long ago' }],
-])('a lock of %s holds nobody up', async (_, owner) => {
+  ['a reused process id', { pid: process.pid, start: 'long ago' }],
+  ['a dead process', { pid: 999_999_999, start: 'long ago' }],
+])('a lock of %s is ignored', async (_, owner) => {
   const project = createProject({ agent: [promise] });
   project.write(`.spool/.state/ralph/${change}/lock`, lockOf(owner));
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
 });
 
-test('a lock of another machine is respected, and the message says how to get rid of it', async () => {
+test('a lock of another machine is respected, and the message says how to delete it', async () => {
   const project = createProject({ agent: [promise] });
   project.write(`.spool/.state/ralph/${change}/lock`, lockOf({ pid: 1, start: 'x', host: 'elsewhere' }));
   project.write('.spool/.state/create.lock', lockOf({ pid: 1, start: 'x', host: 'elsewhere' }));
@@ -205,7 +205,7 @@ test('a lock of another machine is respected, and the message says how to get ri
   expect(create.stderr).toContain('is locked by PID 1 on elsewhere.');
 });
 
-test('a lock that does not say since when it is held is named without it', async () => {
+test('a lock without a start time is reported without it', async () => {
   const project = createProject({ agent: [promise] });
   const lock = { id: '00000000-0000-4000-8000-000000000000', pid: 1, host: 'elsewhere' };
   project.write(`.spool/.state/ralph/${change}/lock`, JSON.stringify(lock));
@@ -213,7 +213,7 @@ test('a lock that does not say since when it is held is named without it', async
   expect((await project.spool(...run)).stderr).toContain('(PID 1 on elsewhere; if that machine is gone');
 });
 
-test('a lock that is a folder is named, and hides nothing', async () => {
+test('a folder in place of a lock is reported, and queries still work', async () => {
   const project = createProject({ agent: [promise] });
   mkdirSync(project.stateFile('lock'), { recursive: true });
 
@@ -225,7 +225,7 @@ test('a lock that is a folder is named, and hides nothing', async () => {
   expect(await project.spool('ralph', '--status', '--change', change)).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a lock that is a link to nowhere is named', async () => {
+test('a dangling link in place of a lock is reported', async () => {
   const project = createProject({ agent: [promise] });
   mkdirSync(dirname(project.stateFile('lock')), { recursive: true });
   symlinkSync('/nowhere', project.stateFile('lock'));
@@ -236,7 +236,7 @@ test('a lock that is a link to nowhere is named', async () => {
   });
 });
 
-test('the log of a cut-off iteration is kept when its number is run again', async () => {
+test('the log of an interrupted iteration is kept when the iteration runs again', async () => {
   const project = createProject({
     agent: [`${says('first try')}; ${waitsFor('never')}`, `${says('second try')}; ${promise}`],
   });
@@ -253,7 +253,7 @@ test('the log of a cut-off iteration is kept when its number is run again', asyn
   expect(log('0001.log.1')).toContain('first try');
 });
 
-test('a line that a crash has cut off costs that line only', async () => {
+test('a line truncated by a crash does not affect other lines', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
   appendFileSync(project.stateFile('history.jsonl'), '{"v":1,"run":"x"}\n[1]\nnull\n{"v":1,"run":"x","iter');
@@ -266,7 +266,7 @@ test('a line that a crash has cut off costs that line only', async () => {
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(/^ +1 {2}promised/m);
 });
 
-test('a state file of a newer version is refused with a sentence and left as it is', async () => {
+test('a state file of a newer version is rejected with one line and left unchanged', async () => {
   const project = createProject({ agent: [promise] });
   const text = '{"v":3,"run":"x"}';
   project.write(`.spool/.state/ralph/${change}/state.json`, text);
@@ -285,7 +285,7 @@ test('a state file of a newer version is refused with a sentence and left as it 
   expect(project.calls()).toEqual([]);
 });
 
-test('the state is for its owner only', async () => {
+test('state files are readable by their owner only', async () => {
   const project = createProject({ agent: [promise] });
   await project.spool(...run);
 
@@ -302,9 +302,9 @@ test('the state is for its owner only', async () => {
   expect(open).toEqual([]);
 });
 
-test('without a git binary everything works as well', async () => {
+test('runs without a git binary', async () => {
   const project = createProject({ agent: [`${says('Hi.')}; ${promise}`] });
-  // All that is needed but git.
+  // Everything that is needed except git.
   for (const name of ['node', 'sh', 'cat', 'env', 'mkdir', 'mv', 'printf']) {
     const found = execFileSync('which', [name], { encoding: 'utf8' }).trim();
     symlinkSync(found, join(project.home, name));
@@ -318,7 +318,7 @@ test('without a git binary everything works as well', async () => {
   expect((await project.start(['doctor'], { env: { PATH: path } }).result).stdout).toMatch(/^warn {2}git +not found/m);
 });
 
-test('without git everything works, and the git fields are null', async () => {
+test('runs without a repository, with null in the git fields', async () => {
   const project = createProject({ git: false, agent: [`echo x > new.txt; ${promise}`] });
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
@@ -329,7 +329,7 @@ test('without git everything works, and the git fields are null', async () => {
   );
 });
 
-test('a loop whose output nobody reads any more goes on', async () => {
+test('a loop continues after the reader of its output exits', async () => {
   const project = createProject({ agent: [says('one'), says('two'), promise] });
   const command = `"${process.execPath}" "${spoolProgram}" ralph --change ${change} 2>&1 | head -1`;
 
@@ -340,7 +340,7 @@ test('a loop whose output nobody reads any more goes on', async () => {
   await eventually(() => project.state().status === 'complete', 'the end of the run');
 });
 
-test('two projects in one repository do not run at the same time: their commits would mix', async () => {
+test('two projects in one repository cannot run at the same time, because their commits would mix', async () => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
   project.write('sub/.spool/changes/001-01_sub/proposal.md', '# Sub\n');
   const first = project.start(run);
@@ -356,7 +356,7 @@ test('two projects in one repository do not run at the same time: their commits 
   expect(await first.result).toMatchObject({ code: 0 });
 });
 
-test('what a killed loop left running is ended by a loop on another change in the same folder', async () => {
+test('processes left over from a killed loop are terminated by a loop on another change in the same folder', async () => {
   const other = '002-02_another';
   const project = createProject({
     files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n' },
@@ -374,7 +374,7 @@ test('what a killed loop left running is ended by a loop on another change in th
   expect(processesWith(`HOME=${project.home}`)).toEqual([]);
 });
 
-test('money that was spent in an iteration that was killed is not forgotten', async () => {
+test('the cost of a killed iteration is counted', async () => {
   const step = { type: 'step_finish', part: { reason: 'stop', cost: 4, tokens: { input: 1, output: 0 } } };
   const project = createProject({ agent: [`${says(JSON.stringify(step))}; touch ready; sleep 300`, promise] });
   const killed = project.start([...run, '--max-cost', '4.5']);
@@ -392,7 +392,7 @@ test('money that was spent in an iteration that was killed is not forgotten', as
 test.each([
   ['history.jsonl', (run: string) => `{"v":1,"run":"${run}","end":"exited","iteration":2,"durationMs":5}\n`],
   ['guard.json', () => '{"v":1}'],
-])('%s with half of what it should hold is no crash', async (file, text) => {
+])('an incomplete %s does not crash Spool', async (file, text) => {
   const project = createProject({ agent: ['kill -INT $PPID; sleep 5', promise] });
   await project.spool(...run);
   writeFileSync(project.stateFile(file), text(project.state().run));

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
-import { fewAtATime } from '../support/at-a-time.ts';
+import { forEachConcurrent } from '../support/concurrency.ts';
 import {
   agent,
   endsByLimit,
@@ -16,26 +16,26 @@ import {
 import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
 
-// More calls of each are tried by test/trials/hangs.trial.ts.
+// test/trials/hangs.trial.ts tries more calls of each.
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: 4 },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 2 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 2 },
   { title: 'a run in a worktree', args: [...run, '--worktree'], script: hangs, most: 4 },
-])('a git that hangs in $title does not outlast Ctrl-C', async (hanging) => {
+])('Ctrl-C ends Spool while git hangs in $title', async (hanging) => {
   expect(await endsBySignal(hanging)).toBe(hanging.most);
 });
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: 3 },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 2 },
-])('a git that hangs in $title does not outlast --max-duration', async (hanging) => {
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 2 },
+])('--max-duration ends Spool while git hangs in $title', async (hanging) => {
   expect(await endsByLimit(hanging)).toBe(hanging.most);
 });
 
-test('a git that hangs does not outlast Ctrl-C in a landing', () => fewAtATime([1, 4, 12], 3, landingEnds));
+test('Ctrl-C ends a landing while git hangs', () => forEachConcurrent([1, 4, 12], 3, landingEnds));
 
-test.each(['proposal.md', 'tasks.md'])('a FIFO in the place of %s does not make Spool deaf to Ctrl-C', async (name) => {
+test.each(['proposal.md', 'tasks.md'])('Ctrl-C ends Spool with a FIFO in place of %s', async (name) => {
   const file = `.spool/changes/${change}/${name}`;
   const project = createProject({ agent: [`rm -f ${file}; mkfifo ${file}; echo ready; sleep 1000`] });
   const loop = project.start(run);
@@ -45,11 +45,11 @@ test.each(['proposal.md', 'tasks.md'])('a FIFO in the place of %s does not make 
   expect(await endsSoon(loop.result)).toMatchObject({ code: 130 });
 });
 
-test('a FIFO as the prompt file, or as context.txt, does not make Spool deaf to Ctrl-C', async () => {
+test('Ctrl-C ends Spool with a FIFO as prompt file, and a FIFO as context.txt is an error', async () => {
   const project = createProject({ agent });
   execFileSync('mkfifo', [project.path('prompt.md')]);
   const loop = project.start(['ralph', '--change', change, '--prompt-file', 'prompt.md']);
-  // Node has opened it when a writer finds a reader.
+  // A writer can open the FIFO once Node has opened it for reading.
   execFileSync('sh', ['-c', 'exec 3> prompt.md'], { cwd: project.folder });
   loop.kill('SIGINT');
   await endsSoon(loop.result);
@@ -60,12 +60,12 @@ test('a FIFO as the prompt file, or as context.txt, does not make Spool deaf to 
   expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 2 });
 });
 
-/** Files of git that Spool reads or copies itself, beside those that git reads for it. */
-const filesOfGit = ['info/exclude', 'HEAD', 'index', 'packed-refs', 'config', 'spool-index.json'];
+/** Files in .git that Spool reads or copies itself. */
+const gitFiles = ['info/exclude', 'HEAD', 'index', 'packed-refs', 'config', 'spool-index.json'];
 
 const fifoAt = (path: string) => `rm -f ${path}; mkfifo ${path}`;
 
-const outlastsNothing = async (name: string): Promise<void> => {
+const endsInTime = async (name: string): Promise<void> => {
   const script = [`echo work > work.txt; ${fifoAt(`.git/${name}`)}; echo planted; ${promise}`];
   const limited = createProject({ agent: script });
   const interrupted = createProject({ agent: script });
@@ -82,13 +82,13 @@ const outlastsNothing = async (name: string): Promise<void> => {
   }
 };
 
-test('a FIFO in the place of a file of git outlasts neither --max-duration nor Ctrl-C', () =>
-  fewAtATime(filesOfGit, 3, outlastsNothing));
+test('--max-duration and Ctrl-C end Spool with a FIFO in place of a file in .git', () =>
+  forEachConcurrent(gitFiles, 3, endsInTime));
 
 const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
 
 test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'])(
-  'a FIFO at %s is named once, and the run goes on',
+  'a FIFO at %s is reported once, and the run continues',
   async (path) => {
     const project = createProject({ agent: [`echo 1 > 1.txt; ${fifoAt(path)}`, promise] });
 
@@ -99,7 +99,7 @@ test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'
   },
 );
 
-test('a FIFO called .gitignore is named by a run and a rewind, and git is asked again once it is gone', async () => {
+test('a FIFO named .gitignore is reported by a run and a rewind, and git is used again once it is deleted', async () => {
   const path = 'sub/.gitignore';
   const fifo = `mkdir sub; ${fifoAt(path)}`;
   const project = createProject({ agent: ['echo 1 > 1.txt', fifo, `rm ${path}`, `echo 4 > 4.txt; ${promise}`] });
@@ -125,31 +125,31 @@ const commands = {
   rewind: ['rewind', change, '0', '--dry-run'],
 };
 
-/** Where a FIFO is, what makes git read it, and the commands that need it. */
+/** Where the FIFO is, the setting that makes git read it, and the commands that fail. */
 const blocking: [string, string, string, (keyof typeof commands)[]][] = [
   ['.git/objects/info/alternates', 'true', '.git/objects/info/alternates', ['run', 'diff']],
   [
-    'a file that the config includes',
+    'a file included by the config',
     'git config include.path ../pipe',
     'pipe',
     ['run', 'doctor', 'diff', 'prune', 'rewind'],
   ],
   [
-    'a file that an included file includes',
+    'a file included by an included file',
     `git config include.path ../more; printf '[include]path="../project/pipe"' > more`,
     'pipe',
     ['run', 'doctor'],
   ],
-  ['a file of ignore rules', 'git config core.excludesFile "$PWD/pipe"', 'pipe', ['run', 'rewind']],
+  ['a file with ignore rules', 'git config core.excludesFile "$PWD/pipe"', 'pipe', ['run', 'rewind']],
   [
-    'the index of a pack elsewhere',
+    'the index of a pack in an alternate object store',
     'mkdir -p other/pack; echo ../../other > .git/objects/info/alternates; touch other/pack/pack-1.pack',
     'other/pack/pack-1.idx',
     ['run', 'diff'],
   ],
 ];
 
-test.each(blocking)('a FIFO at %s is named within seconds', async (_, script, path, names) => {
+test.each(blocking)('a FIFO at %s is reported within seconds', async (_, script, path, names) => {
   const project = createProject({ agent: [`echo 1 > 1.txt; ${promise}`] });
   await project.spool(...run);
   await project.spool(...run, '--fresh');
@@ -161,7 +161,7 @@ test.each(blocking)('a FIFO at %s is named within seconds', async (_, script, pa
   }
 });
 
-test('a FIFO at .worktreeinclude is named', async () => {
+test('a FIFO at .worktreeinclude is reported', async () => {
   const project = createProject({ agent });
   execFileSync('mkfifo', [project.path('.worktreeinclude')]);
 
@@ -171,7 +171,7 @@ test('a FIFO at .worktreeinclude is named', async () => {
   });
 });
 
-test('a FIFO that would block a landing is named', async () => {
+test('a FIFO that would block a landing is reported', async () => {
   const project = createProject({ agent });
   expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });
   mkdirSync(project.path('sub'));
@@ -183,7 +183,7 @@ test('a FIFO that would block a landing is named', async () => {
   });
 });
 
-test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', async () => {
+test('a run continues after a hook replaces the reflog of HEAD with a FIFO', async () => {
   const project = createProject({ agent });
   project.write('.git/hooks/post-commit', `#!/bin/sh\n${fifoAt('.git/logs/HEAD')}\n`);
   chmodSync(project.path('.git/hooks/post-commit'), 0o755);
@@ -195,7 +195,7 @@ test('a hook puts a FIFO in the place of the log of HEAD, and the run goes on', 
   }
 });
 
-test('Ctrl-C and --max-duration hold while the files of a huge folder are taken', async () => {
+test('Ctrl-C and --max-duration work during the snapshot of a huge folder', async () => {
   const many = 'mkdir many; cd many; seq 1 30000 | xargs touch; cd ..';
   const project = createProject({ agent: [`${many}; ${promise}`] });
   const loop = project.start(run);

@@ -1,13 +1,13 @@
-// How each agent CLI is brought to talk to the scripted model, and to nothing else, from a HOME of its own.
+// How each agent CLI is configured to talk only to the scripted model, with its own HOME.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
  * @typedef {object} Agent
  * @property {string} package on the npm registry
- * @property {string} version the one that is tested
- * @property {string} model what `--model` is given
- * @property {(home: string, url: string) => Record<string, string>} prepare writes settings below home; answers with variables
+ * @property {string} version the tested version
+ * @property {string} model the value of `--model`
+ * @property {(home: string, url: string) => Record<string, string>} prepare writes settings below home and returns variables
  */
 
 /** @param {string} file @param {string} text */

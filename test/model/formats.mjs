@@ -114,7 +114,7 @@ const openaiResponses = {
         .filter((/** @type {any} */ item) => item.role === 'user')
         .map((/** @type {any} */ item) => textOf(item.content))
         .join('\n'),
-      // One turn is a message, its calls and their outputs: the outputs end it.
+      // A turn is a message, its calls and their outputs. The outputs end it.
       step: items.filter(
         (/** @type {any} */ item, /** @type {number} */ at) => isOutput(item) && !isOutput(items[at + 1]),
       ).length,

@@ -1,4 +1,4 @@
-// What every agent is put through: to record its output, and to run the loop on it.
+// The scenarios for every agent, for recording its output and for running the loop on it.
 import { join } from 'node:path';
 
 /**
@@ -12,21 +12,21 @@ const done = { text: 'All is done.\n\n<promise>COMPLETE</promise>' };
 /** @param {string} file */
 const writesFile = (file) => ({ text: 'I write the file.', tools: [{ write: file, content: 'made by the agent\n' }] });
 
-/** @type {Record<'completes' | 'goes-on' | 'denied' | 'unauthorised', Scenario>} */
+/** @type {Record<'completes' | 'continues' | 'denied' | 'unauthorised', Scenario>} */
 export const scenarios = {
   completes: {
     allowAll: true,
     script: ({ step }, project) => (step === 0 ? writesFile(join(project, 'made.txt')) : done),
   },
-  /** The promise is in the output of a tool, and only there. */
-  'goes-on': {
+  /** Only the output of a tool contains the promise. */
+  continues: {
     allowAll: true,
     script: ({ step }) =>
       step === 0
         ? { text: 'I look.', tools: [{ shell: "printf 'found:\\n<promise>COMPLETE</promise>\\n'" }] }
         : { text: 'There is more to do.' },
   },
-  /** A file outside of the project: none of those that ask for permissions writes it unasked. */
+  /** A file outside the project. No agent that asks for permissions writes it without asking. */
   denied: {
     allowAll: false,
     script: ({ step }, project) => (step === 0 ? writesFile(join(project, '..', 'outside.txt')) : done),

@@ -1,13 +1,13 @@
-// A scripted model on loopback. It speaks the wire formats of the agent CLIs (OpenAI chat and responses, Anthropic
-// messages, Gemini), streaming, and answers what its script says. It keeps no state: which turn is due is read from
-// the conversation that the agent sends along.
+// A scripted model on loopback. It supports the wire formats of the agent CLIs (OpenAI chat and responses, Anthropic
+// messages, Gemini) with streaming, and answers as its script says. It has no state: the current turn is read from
+// the conversation in each request.
 import { createServer } from 'node:http';
 import { formats } from './formats.mjs';
 
 /**
  * @typedef {{ shell: string } | { write: string, content: string } | { name: string, input: Record<string, unknown> }} ToolCall
  *   A command, a file, or a tool of the agent by its own name.
- * @typedef {{ text?: string, tools?: ToolCall[] }} Turn What the model says, then the tools it calls.
+ * @typedef {{ text?: string, tools?: ToolCall[] }} Turn The text of the model, then the tools it calls.
  * @typedef {{ status: number, message: string }} Refusal An HTTP error instead of a turn.
  * @typedef {{ iteration: number, step: number }} Moment The iteration of the loop, and the turns taken in it so far.
  * @typedef {{ name: string, schema: { properties?: Record<string, { type?: string }>, required?: string[] } }} Tool
@@ -17,7 +17,7 @@ import { formats } from './formats.mjs';
 /**
  * @param {object} options
  * @param {(moment: Moment, request: Request) => Turn | Refusal} options.script
- * @param {number} [options.pauseMs] between two pieces of a streamed text
+ * @param {number} [options.pauseMs] between two chunks of a streamed text
  * @returns {Promise<{ url: string, requests: Request[], close: () => Promise<void> }>}
  */
 export const startModel = async ({ script, pauseMs = 0 }) => {

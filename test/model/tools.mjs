@@ -8,7 +8,7 @@ const writers = ['write', 'Write', 'write_file', 'create', 'create_file'];
 /**
  * @param {ToolCall} call
  * @param {Tool[]} tools
- * @returns {{ name: string, input: Record<string, unknown> } | null} null when the agent offers no such tool
+ * @returns {{ name: string, input: Record<string, unknown> } | null} null if the agent has no such tool
  */
 export const concrete = (call, tools) => {
   if ('name' in call) return call;
@@ -36,7 +36,7 @@ export const concrete = (call, tools) => {
 };
 
 /**
- * For agents that write files by commands only.
+ * For agents that write files only with commands.
  * @param {{ write: string, content: string }} call
  */
 const asCommand = ({ write, content }) => ({

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { change, createProject, root, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 
-/** What does not depend on the machine, and must not grow unseen. Times are measured by `npm run bench`. */
+/** Budgets that do not depend on the machine. `npm run bench` measures times. */
 
 interface Counts {
   readonly processes: number;
@@ -22,7 +22,7 @@ const countsOf = async (project: TestProject, ...args: string[]): Promise<Counts
   return JSON.parse(readFileSync(file, 'utf8')) as Counts;
 };
 
-/** What one iteration more takes. */
+/** The cost of one more iteration. */
 const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>> => {
   const loop = (iterations: number) =>
     countsOf(
@@ -45,7 +45,7 @@ const perIteration = async (project: TestProject): Promise<Omit<Counts, 'files'>
 test.each([
   ['--version', 1],
   ['--help', 4],
-  // Of a run that is complete, which is compared with the record.
+  // For a complete run, which is compared with its record.
   ['ralph --status', 5],
 ])('spool %s loads %i files', async (args, files) => {
   const project = createProject({ agent: [promise] });
@@ -58,13 +58,13 @@ test.each([
 
 test.each([
   ['without git', { git: false, agent: ['true'] }, { processes: 1, fsyncs: 2 }],
-  ['that changes nothing', { agent: ['true'] }, { processes: 3, fsyncs: 2 }],
-  ['that is committed', { agent: ['date +%N%s > work.txt'] }, { processes: 16, fsyncs: 2 }],
-])('an iteration %s starts so many processes and waits for the disk so often', async (_, options, expected) => {
+  ['without changes', { agent: ['true'] }, { processes: 3, fsyncs: 2 }],
+  ['with a commit', { agent: ['date +%N%s > work.txt'] }, { processes: 16, fsyncs: 2 }],
+])('an iteration %s stays within its budget of processes and fsyncs', async (_, options, expected) => {
   expect(await perIteration(createProject(options))).toEqual(expected);
 });
 
-test('the package is small', () => {
+test('the unpacked package is below 680 KB', () => {
   const args = ['pack', '--json', '--dry-run', '--ignore-scripts', '--loglevel=error'];
   const env = { PATH: process.env.PATH, HOME: createProject({ git: false }).home };
   const [packed] = JSON.parse(execFileSync('npm', args, { cwd: root, env, encoding: 'utf8' })) as [

@@ -8,7 +8,7 @@ import { change, createProject, root, startProcess, type TestProject } from '../
 
 let folder: string;
 
-/** The programs on the page of the library, by their names. */
+/** The programs in docs/library.md, by name. */
 const programs = new Map(
   [...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/```ts\n\/\/ (\w+)\.ts\n(.*?)```/gs)].map(
     ([, name, text]) => [name!, text!],
@@ -78,7 +78,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (project: TestProject, name: string, ...args: string[]) =>
   startProcess(process.execPath, [join(folder, `${name}.js`), ...args], { cwd: project.folder, env: project.env });
 
-test('the page has the three programs', () => {
+test('docs/library.md has three programs', () => {
   expect([...programs.keys()]).toEqual(['run', 'function', 'follow']);
 });
 
@@ -125,7 +125,7 @@ describe('a compiled program that uses the packed library', () => {
     expect(await loop.result).toMatchObject({ code: 0 });
   });
 
-  test('gets errors that name settings and no flags, and can stop a run', async () => {
+  test('gets errors that name settings instead of flags, and can stop a run', async () => {
     const project = createProject({});
 
     const { stdout, code } = await run(project, 'refusals').result;
@@ -142,7 +142,7 @@ describe('a compiled program that uses the packed library', () => {
     expect(lines[5]).toBe('interrupted stopped by request');
   });
 
-  test('has two runs at the same time that share nothing', async () => {
+  test('can have two runs at the same time that share nothing', async () => {
     const [one, other] = [createProject({}), createProject({})];
 
     expect(await run(one, 'two-runs', one.folder, other.folder).result).toMatchObject({

@@ -42,11 +42,11 @@ test('the lock file lists the platform packages of every platform', () => {
       expect([tool, os, cpu, listed(tool, os, cpu)]).toEqual([tool, os, cpu, true]);
 });
 
-test('the packed tarball installs globally, without dependencies, works, and pleases publint', async () => {
+test('the packed tarball installs globally without dependencies, works, and passes publint', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-package-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 
-  // The program is built already; building it here would pull it away from under the other tests.
+  // The program is already built. Building it here would replace it during other tests.
   const [packed] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], folder)) as [
     { filename: string; files: { path: string }[] },
   ];

@@ -20,9 +20,9 @@ import {
 } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
-const everybody = problem === null ? users() : [];
+const testUsers = problem === null ? users() : [];
 
-test('the sandbox works on this machine, or it is said what was left out', () => {
+test('the sandbox works on this machine, or the skipped tests are reported', () => {
   const isExpected =
     problem === null ||
     (!hasAllForSandbox() &&
@@ -30,11 +30,11 @@ test('the sandbox works on this machine, or it is said what was left out', () =>
   expect({ problem, isExpected }).toEqual({ problem, isExpected: true });
   const missing =
     problem ??
-    (everybody.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
-  if (missing !== null) process.stderr.write(`\nLEFT OUT: attacks on the sandbox (${missing})\n`);
+    (testUsers.length === 1 && process.getuid?.() === 0 ? 'an ordinary user cannot run the tests here' : null);
+  if (missing !== null) process.stderr.write(`\nSKIPPED: attacks on the sandbox (${missing})\n`);
 });
 
-/** Every line tries something that must fail; what it says goes to a file of the project. */
+/** Every line is an attempt that must fail. Its output goes to a file in the project. */
 const attack = (victims: ReturnType<typeof createSandboxedProject>['victims']) => `
 who=$1
 try() { sh -c "$1" >>"tried-$who.txt" 2>&1; }
@@ -60,8 +60,8 @@ try "rm -f .git/spool.lock; cp .git/config .git/spool.lock; mv .git/config .git/
 exit 0
 `;
 
-describe.each(everybody)('run by $title', (user: User) => {
-  test('nothing inside writes outside, reads a key, or changes what git and Spool run', async () => {
+describe.each(testUsers)('as $title', (user: User) => {
+  test('no process inside writes outside, reads a key, or changes what git and Spool run', async () => {
     const project = createSandboxedProject(user, {
       files: { '.spool/config.json': '{ "maxStalled": 5 }\n', '.gitignore': 'tried-*\nlink-*\n' },
       agent: ['sh attack.sh agent; echo work > work.txt', promise],
@@ -93,7 +93,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.state()).toMatchObject({ sandbox: true, status: 'complete' });
   });
 
-  test('no setting of the kernel can be written', async () => {
+  test('kernel settings are read-only', async () => {
     const files = '/proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /proc/sysrq-trigger';
     const project = createSandboxedProject(user, {
       agent: [`for file in ${files}; do [ -w $file ] && echo "$file is writable"; done; ${promise}`],
@@ -105,10 +105,10 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(stdout).not.toContain('is writable');
   });
 
-  test('shared memory of the machine is out of reach', async () => {
+  test('shared memory of the machine is not accessible', async () => {
     const created = spawnSync('ipcmk', ['--shmem', '4096', '--mode', '0666'], { encoding: 'utf8' });
     const id = /\d+/.exec(created.stdout ?? '')?.[0];
-    if (id === undefined) return void process.stderr.write('\nLEFT OUT: shared memory (no ipcmk)\n');
+    if (id === undefined) return void process.stderr.write('\nSKIPPED: shared memory (no ipcmk)\n');
     onTestFinished(() => void spawnSync('ipcrm', ['--shmem-id', id]));
     const project = createSandboxedProject(user, {
       agent: [`ipcs --shmems | grep -c '^0x'; ipcrm --shmem-id ${id}; ${promise}`],
@@ -121,7 +121,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(spawnSync('ipcs', ['--shmems', '--id', id], { encoding: 'utf8' }).stdout).toContain(`shmid=${id}`);
   });
 
-  test('only loopback and what the user allows is reached', async () => {
+  test('only loopback and hosts that the user allows are reachable', async () => {
     const host = await startHost();
     const ask = (name: string, where: string) => `curl -sS -m 5 http://${where}:${host.port}/${name} >>asked.txt 2>&1`;
     const direct = (name: string) =>
@@ -139,14 +139,14 @@ describe.each(everybody)('run by $title', (user: User) => {
     const allowed = await project.spool(...run, '--sandbox-allow', '127.0.0.2');
 
     expect(refused.code).toBe(0);
-    // A command that takes the exception for loopback away asks the proxy, as the documentation says.
+    // Without the exception for loopback in NO_PROXY, a command uses the proxy, as documented.
     expect(reached).toEqual(['/loopback', '/by-proxy']);
     expect(allowed.code).toBe(0);
     expect(host.reached.slice(reached.length)).toEqual(['/loopback', '/other']);
   });
 
-  test('the hosts of the providers are let through, and others are not, nor are Unix sockets', async () => {
-    // In the place of the internet: a proxy that the one of the sandbox asks in turn.
+  test('provider hosts are reachable, other hosts and Unix sockets are not', async () => {
+    // Stands for the internet: an upstream proxy for the proxy of the sandbox.
     const internet = await startHost();
     const project = createSandboxedProject(user, {
       agent: [
@@ -166,7 +166,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(socket.reached).toEqual([]);
   });
 
-  test('what verify commands and hooks leave running is gone as well', async () => {
+  test('processes left over from verify commands and hooks are terminated', async () => {
     const [byVerify, byHook] = [newMark(), newMark()];
     const project = createSandboxedProject(user, { agent: [`echo one > one.txt; ${promise}`] });
     project.writeScript('verify.sh', `${leavesDaemons(byVerify)} touch verified.txt`);
@@ -179,7 +179,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect([...processesNamed(byVerify), ...processesNamed(byHook)]).toEqual([]);
   });
 
-  test('what an agent leaves running is gone before the next iteration begins, and what is outside lives', async () => {
+  test('processes left over from an agent end before the next iteration, and processes outside are unaffected', async () => {
     const mark = newMark();
     const bystander = startBystander(user.prefix);
     const go = 'go.txt';
@@ -201,7 +201,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.history()).toMatchObject([{ git: { files: ['one.txt'] } }, { completionFound: true }]);
   });
 
-  test('Spool is killed: everything inside ends with it, and the sandbox as well', async () => {
+  test('all processes inside and the sandbox end if Spool is killed', async () => {
     const mark = newMark();
     const project = createSandboxedProject(user, { agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`] });
 
@@ -218,7 +218,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
   });
 
-  test('both are killed at the same time: everything inside ends, and the next start ends what is left outside', async () => {
+  test('all processes inside end if Spool and the keeper are killed at once, and the next start cleans up outside', async () => {
     const mark = newMark();
     const project = createSandboxedProject(user, {
       agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`, promise],
@@ -241,11 +241,8 @@ describe.each(everybody)('run by $title', (user: User) => {
 
   test.each([
     ['bubblewrap', (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'bwrap')],
-    [
-      'the process that holds the runtime',
-      (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'node'),
-    ],
-  ])('%s is killed: everything inside ends, and the next iteration works', async (_, find) => {
+    ['the keeper of the runtime', (home: string) => childrenOf(spoolIn(home)).find((pid) => nameOf(pid) === 'node')],
+  ])('all processes inside end if %s is killed, and the next iteration works', async (_, find) => {
     const mark = newMark();
     const project = createSandboxedProject(user, {
       agent: [`${leavesDaemons(mark)} ${waitsFor('never')}`, `echo two > two.txt; ${promise}`],
@@ -276,13 +273,13 @@ describe.each(everybody)('run by $title', (user: User) => {
   });
 });
 
-/** The Spool that runs with this HOME: the one of its processes whose parent has another. */
+/** The Spool process with this HOME: the one whose parent has another HOME. */
 const spoolIn = (home: string): number => {
   const all = new Set(processesWith(`HOME=${home}`));
   return [...all].find((pid) => nameOf(pid) === 'node' && !all.has(parentOf(pid)))!;
 };
 
-/** Empty for a process that has ended. */
+/** Empty for a process that has exited. */
 const statOf = (pid: number): string => {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -8,20 +8,20 @@ import { processesWith } from '../support/processes.ts';
 import { change } from '../support/project.ts';
 import { createSandboxedProject, oneUser, sandboxProblem, type User } from '../support/sandbox.ts';
 
-/** What an agent inside prepares, so that Spool does it outside: at once, or in the next run. */
+/** Traps that an agent sets inside the sandbox for Spool outside, in this run or the next. */
 
 const problem = sandboxProblem();
-const everybody = problem === null ? [oneUser()] : [];
+const testUsers = problem === null ? [oneUser()] : [];
 const other = '002-02_other';
 const otherFile = { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' };
 
-test('what was left out is said', () => {
-  if (problem !== null) process.stderr.write(`\nLEFT OUT: escapes from the sandbox (${problem})\n`);
+test('reports what is skipped', () => {
+  if (problem !== null) process.stderr.write(`\nSKIPPED: escapes from the sandbox (${problem})\n`);
 });
 
 type SandboxedProject = ReturnType<typeof createSandboxedProject>;
 
-/** Shell: a setting of git by which it writes to a file outside. */
+/** Shell: a git setting that writes to a file outside. */
 const filter = (project: SandboxedProject) => `filter.x.clean "touch '${project.victims.other}/by-filter'; cat"`;
 
 const writeAgent = (project: SandboxedProject, ...scripts: string[]) =>
@@ -29,10 +29,10 @@ const writeAgent = (project: SandboxedProject, ...scripts: string[]) =>
 
 const run = (project: SandboxedProject, ...more: string[]) => project.spool('ralph', 'Go.', '--sandbox', ...more);
 
-describe.each(everybody)('run by $title', (user: User) => {
+describe.each(testUsers)('as $title', (user: User) => {
   test.each([
-    ['where there was none', false],
-    ['below the one that there was', true],
+    ['without one around it', false],
+    ['below an existing one', true],
   ])('a repository that an agent creates %s is not used', async (_, isBelow) => {
     const project = createSandboxedProject(user, { git: false });
     if (isBelow) {
@@ -54,7 +54,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.victims.planted()).toEqual([]);
   });
 
-  test('a repository that is planted when Spool is killed is not used by the next one', async () => {
+  test('a repository planted before Spool is killed is not used by the next run', async () => {
     const project = createSandboxedProject(user, { git: false });
     const plants = `git init -q .; git config ${filter(project)}; echo '* filter=x' > .gitattributes`;
     writeAgent(project, `${plants}; ${waitsFor('never')}`, `echo two > two.txt; ${promise}`);
@@ -77,9 +77,9 @@ describe.each(everybody)('run by $title', (user: User) => {
 
   test.each([
     ['its repository', `echo "$PWD/tmp/evil" > .git/worktrees/${other}/commondir`],
-    ['the file that leads to it', `echo "gitdir: $PWD/tmp/evil/worktrees/${other}" > .spool/worktrees/${other}/.git`],
+    ['the file that points to it', `echo "gitdir: $PWD/tmp/evil/worktrees/${other}" > .spool/worktrees/${other}/.git`],
     ['its folder', `mv .spool/worktrees/${other} tmp/x; cp -r tmp/x .spool/worktrees/${other}`],
-  ])('an agent in the main folder does not reach the worktree of another change: %s', async (_, attack) => {
+  ])('an agent in the main folder cannot change the worktree of another change: %s', async (_, attack) => {
     const project = createSandboxedProject(user, { files: { ...otherFile, '.gitignore': '/tmp/\n' } });
     const evil = `mkdir tmp; cp -r .git tmp/evil; git config -f tmp/evil/config ${filter(project)}; mkdir -p tmp/evil/info; echo '* filter=x' > tmp/evil/info/attributes`;
     writeAgent(
@@ -99,7 +99,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.git('show', `ralph/${other}:three.txt`)).toBe('three');
   });
 
-  test('a worktree inside of the project of the user is not led elsewhere', async () => {
+  test('a worktree of the user inside the project cannot be redirected', async () => {
     const project = createSandboxedProject(user, { files: { '.gitignore': '/mine/\n' } });
     project.git('worktree', 'add', '--quiet', 'mine');
     const before = project.read('mine/.git');
@@ -115,7 +115,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(project.read('refused.txt')).toBe('refused\n');
   });
 
-  test('what a link in the place of .spool leads to is neither renamed nor deleted', async () => {
+  test('the target of a link in place of .spool is neither renamed nor deleted', async () => {
     const project = createSandboxedProject(user);
     const theirs = join(project.victims.other, '.spool');
     mkdirSync(join(theirs, '.state'), { recursive: true });
@@ -130,7 +130,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(result.stderr).toContain('what was created there is now ');
   });
 
-  test('what was set aside before is not deleted', async () => {
+  test('files moved aside earlier are not deleted', async () => {
     const project = createSandboxedProject(user);
     writeAgent(
       project,
@@ -144,7 +144,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(aside.map((name) => project.read(`.spool/${name}`)).toSorted()).toEqual(['one\n', 'two\n']);
   });
 
-  test('a repository of which git tells nothing is not entered', async () => {
+  test('a sandbox is not entered if git cannot read the repository', async () => {
     const project = createSandboxedProject(user);
     project.write('.git/config', '[broken\n');
     writeAgent(project, `echo '#!/bin/sh' > .git/hooks/post-checkout; ${promise}`);
@@ -159,7 +159,7 @@ describe.each(everybody)('run by $title', (user: User) => {
     expect(existsSync(project.path('.git/hooks/post-checkout'))).toBe(false);
   });
 
-  test('a worktree that leads to another repository is not used', async () => {
+  test('a worktree that points to another repository is not used', async () => {
     const project = createSandboxedProject(user, { files: { ...otherFile, '.gitignore': '/tmp/\n' } });
     writeAgent(project, 'echo one > one.txt', promise);
     await run(project, '--change', other, '--worktree', '--max-iterations', '1');
@@ -205,46 +205,43 @@ git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
 
   const include = (path: string) => `[include]\n\tpath = ${path}\n`;
   test.each<[string, { config: [string, string]; file: string; files?: Record<string, string>; closed?: string }]>([
-    ['is not there', { config: ['include.path', '../local.cfg'], file: 'local.cfg' }],
+    ['does not exist', { config: ['include.path', '../local.cfg'], file: 'local.cfg' }],
     [
-      'is not there, in a folder that is closed afterwards',
+      'does not exist, in a folder that is made unreadable afterwards',
       { config: ['include.path', '../sub/below/local.cfg'], file: 'sub/below/local.cfg', closed: 'sub' },
     ],
     [
-      'is for another branch',
+      'applies to another branch',
       { config: ['includeIf.onbranch:feat/**.path', '../feat.cfg'], file: 'feat.cfg', files: { 'feat.cfg': '' } },
     ],
     [
-      'is named by a file for another branch',
+      'is included by a file for another branch',
       {
         config: ['includeIf.onbranch:feat/**.path', '../feat.cfg'],
         file: 'sub/more.cfg',
         files: { 'feat.cfg': include('sub/more.cfg') },
       },
     ],
-  ])(
-    'a file of settings that git includes and that %s cannot be written',
-    async (_, { config, file, files, closed }) => {
-      const project = createSandboxedProject(user, { files: files ?? {} });
-      project.git('config', ...config);
-      const hook = `mkdir .evil; printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > .evil/post-checkout; chmod +x .evil/post-checkout`;
-      const plants = `mkdir -p "$(dirname ${file})"; printf '[core]\\n\\thooksPath = .evil\\n' > ${file}`;
-      const closes = closed === undefined ? 'true' : `git add -A; git commit -qm all; chmod 000 ${closed}`;
-      writeAgent(project, `${hook}; ${plants}; ${closes}; ${promise}`, promise);
+  ])('an included git config file that %s is protected', async (_, { config, file, files, closed }) => {
+    const project = createSandboxedProject(user, { files: files ?? {} });
+    project.git('config', ...config);
+    const hook = `mkdir .evil; printf '#!/bin/sh\\ntouch "${project.victims.other}/by-hook"\\n' > .evil/post-checkout; chmod +x .evil/post-checkout`;
+    const plants = `mkdir -p "$(dirname ${file})"; printf '[core]\\n\\thooksPath = .evil\\n' > ${file}`;
+    const closes = closed === undefined ? 'true' : `git add -A; git commit -qm all; chmod 000 ${closed}`;
+    writeAgent(project, `${hook}; ${plants}; ${closes}; ${promise}`, promise);
 
-      const first = await run(project, '--change', change);
-      if (closed !== undefined) chmodSync(project.path(closed), 0o755);
-      project.git('switch', '--quiet', '-c', 'feat/y');
-      await run(project, '--change', change, '--worktree');
+    const first = await run(project, '--change', change);
+    if (closed !== undefined) chmodSync(project.path(closed), 0o755);
+    project.git('switch', '--quiet', '-c', 'feat/y');
+    await run(project, '--change', change, '--worktree');
 
-      expect(project.git('show', 'HEAD:.evil/post-checkout')).toContain('by-hook');
-      if (files === undefined || !(file in files))
-        expect(first.stderr).toContain(`The sandbox protects ${project.path(file)}: what was created there is now `);
-      expect(project.victims.planted()).toEqual([]);
-    },
-  );
+    expect(project.git('show', 'HEAD:.evil/post-checkout')).toContain('by-hook');
+    if (files === undefined || !(file in files))
+      expect(first.stderr).toContain(`The sandbox protects ${project.path(file)}: what was created there is now `);
+    expect(project.victims.planted()).toEqual([]);
+  });
 
-  test('hooks that a file for another branch names cannot be written', async () => {
+  test('hooks in a file for another branch are protected', async () => {
     const project = createSandboxedProject(user, { files: { 'feat.cfg': '[core]\n\thooksPath = .hooks\n' } });
     project.writeScript('.hooks/post-checkout', '#!/bin/sh\n');
     project.git('add', '-A');
@@ -260,7 +257,7 @@ git commit -q -m hook; git update-index --skip-worktree .hooks/${hook}`;
     expect(project.victims.planted()).toEqual([]);
   });
 
-  test('hooks of core.hooksPath that are as they were are run', async () => {
+  test('unchanged hooks in core.hooksPath run', async () => {
     const project = createSandboxedProject(user, { agent: [`echo one > one.txt; ${promise}`] });
     for (const hook of ['post-merge', 'post-checkout'])
       project.writeScript(`.hooks/${hook}`, `#!/bin/sh\ntouch "${project.home}/${hook}"\n`);

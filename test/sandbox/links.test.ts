@@ -8,22 +8,22 @@ import { createSandboxedProject, sandboxProblem, startAs, oneUser } from '../sup
 
 const problem = sandboxProblem();
 
-test('what was left out is said', () => {
-  if (problem !== null) process.stderr.write(`\nLEFT OUT: links in the folder of git (${problem})\n`);
+test('reports what is skipped', () => {
+  if (problem !== null) process.stderr.write(`\nSKIPPED: links in the git folder (${problem})\n`);
 });
 
 const objects = `for n in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for m in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do
   [ -e .git/objects/$n$m ] || ln -s "$HOME/outside" .git/objects/$n$m; done; done`;
 
 const plants = {
-  'a folder of objects': objects,
+  'an object folder': objects,
   'the index': 'rm .git/index; ln -s "$HOME/outside/index" .git/index',
-  'the log of HEAD': 'rm .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD',
-  'the log of a branch': 'rm .git/logs/refs/heads/main; ln -s "$HOME/outside/log" .git/logs/refs/heads/main',
-  'a folder of refs': 'ln -s "$HOME/outside" .git/refs/more',
-  'a file of a recorded conflict': 'mkdir -p .git/rr-cache/a; ln -s "$HOME/outside/image" .git/rr-cache/a/thisimage',
-  'a file deep in a folder that git does not know': 'mkdir -p .git/x/y/z; ln -s "$HOME/outside/file" .git/x/y/z/file',
-  'an index of a submodule': 'mkdir -p .git/modules/ab/cd; ln -s "$HOME/outside/index" .git/modules/ab/cd/index',
+  'the reflog of HEAD': 'rm .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD',
+  'the reflog of a branch': 'rm .git/logs/refs/heads/main; ln -s "$HOME/outside/log" .git/logs/refs/heads/main',
+  'a ref folder': 'ln -s "$HOME/outside" .git/refs/more',
+  'a recorded conflict resolution': 'mkdir -p .git/rr-cache/a; ln -s "$HOME/outside/image" .git/rr-cache/a/thisimage',
+  'a file deep in an unknown folder': 'mkdir -p .git/x/y/z; ln -s "$HOME/outside/file" .git/x/y/z/file',
+  'the index of a submodule': 'mkdir -p .git/modules/ab/cd; ln -s "$HOME/outside/index" .git/modules/ab/cd/index',
   alternates: 'ln -s "$HOME/outside/file" .git/objects/info/alternates',
   'the lock of the index': 'ln -s "$HOME/outside/file" .git/index.lock',
   'a merge in progress': 'ln -s "$HOME/outside/file" .git/AUTO_MERGE',
@@ -32,7 +32,7 @@ const plants = {
 
 const run = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', '--allow-all', ...more];
 
-describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
+describe.each(problem === null ? [oneUser()] : [])('as $title', (user) => {
   const createAttacked = (agent: string[]) => {
     const project = createSandboxedProject(user, { agent });
     const outside = join(project.home, 'outside');
@@ -40,25 +40,31 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     return { ...project, outside };
   };
 
-  test.each(Object.entries(plants))('an agent makes a link of %s: nothing is written behind it', async (_, plant) => {
-    const project = createAttacked([`echo work > work.txt; ${plant}; ${promise}`, `echo more > more.txt; ${promise}`]);
+  test.each(Object.entries(plants))(
+    'nothing is written through a link that an agent creates in place of %s',
+    async (_, plant) => {
+      const project = createAttacked([
+        `echo work > work.txt; ${plant}; ${promise}`,
+        `echo more > more.txt; ${promise}`,
+      ]);
 
-    const result = await project.spool(...run());
+      const result = await project.spool(...run());
 
-    expect(readdirSync(project.outside)).toEqual([]);
-    expect(result).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        /\nspool: .*\.git\S* was replaced by a link to \S*outside\S* in the sandbox, .*\n$/,
-      ) as string,
-    });
-    expect(project.state().status).not.toBe('complete');
-    // Nor does a later run, which finds no link any more.
-    await project.spool(...run('--fresh'));
-    expect(readdirSync(project.outside)).toEqual([]);
-  });
+      expect(readdirSync(project.outside)).toEqual([]);
+      expect(result).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /\nspool: .*\.git\S* was replaced by a link to \S*outside\S* in the sandbox, .*\n$/,
+        ) as string,
+      });
+      expect(project.state().status).not.toBe('complete');
+      // A later run finds no link.
+      await project.spool(...run('--fresh'));
+      expect(readdirSync(project.outside)).toEqual([]);
+    },
+  );
 
-  test('an agent in a worktree makes a link of a log that it shares', async () => {
+  test('nothing is written through a link in place of a shared reflog, from a worktree', async () => {
     const log = '"$(git rev-parse --git-common-dir)/logs/refs/heads/main"';
     const project = createAttacked([`echo work > work.txt; rm ${log}; ln -s "$HOME/outside/log" ${log}; ${promise}`]);
 
@@ -68,7 +74,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     expect(readdirSync(project.outside)).toEqual([]);
   });
 
-  test.each(['verify', 'hook'])('the same by a %s', async (who) => {
+  test.each(['verify', 'hook'])('nothing is written through a link that a %s creates', async (who) => {
     const plant = 'rm -f .git/logs/HEAD; ln -s "$HOME/outside/log" .git/logs/HEAD';
     const project = createAttacked([`echo work > work.txt; ${promise}`, promise]);
     if (who === 'hook') project.writeScript('.git/hooks/post-commit', `#!/bin/sh\n${plant}\n`);
@@ -85,7 +91,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
   });
 
   test.each(['info', 'objects', 'worktrees', 'logs'])(
-    'an agent does the same in a submodule that is called %s',
+    'nothing is written through a link in a submodule named %s',
     async (name) => {
       const log = '"$(git rev-parse --absolute-git-dir)/logs/HEAD"';
       const project = createAttacked([`echo work > work.txt; rm ${log}; ln -s "$HOME/outside/log" ${log}; ${promise}`]);
@@ -99,7 +105,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
       mkdirSync(around);
       git('init');
       git('submodule', 'add', '--name', name, project.folder, 'sub');
-      // Gives it all to that user.
+      // Changes the owner of the files to that user.
       await project.spool('list');
       const sub = { ...project, folder: join(around, 'sub') };
       const start = (...args: string[]) =>
@@ -114,7 +120,7 @@ describe.each(problem === null ? [oneUser()] : [])('run by $title', (user) => {
     },
   );
 
-  test('links that were there before are the user’s own', async () => {
+  test('links that existed before the run are allowed', async () => {
     const project = createAttacked([`echo work > work.txt; ${promise}`]);
     symlinkSync(join(project.outside, 'log'), project.path('.git/logs/HEAD.old'));
 

@@ -15,12 +15,12 @@ import {
 } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
-const title = 'the real OpenCode with --allow-all --sandbox gets nowhere, and the loop completes';
+const title = 'the real OpenCode with --allow-all --sandbox cannot escape, and the loop completes';
 
 if (problem !== null)
-  test('what was left out is said', () => void process.stderr.write(`\nLEFT OUT: ${title} (${problem})\n`));
+  test('reports what is skipped', () => void process.stderr.write(`\nSKIPPED: ${title} (${problem})\n`));
 else
-  test.each([oneUser()])(`${title}: run by $title`, async (user) => {
+  test.each([oneUser()])(`${title}, as $title`, async (user) => {
     const mark = newMark();
     const host = await startHost();
     const outside = (folder: string) => join(dirname(folder), 'outside');

@@ -17,13 +17,13 @@ import { promise } from '../support/agents.ts';
 import { change, createProject, spoolProgram } from '../support/project.ts';
 import { createSandboxedProject, oneUser, sandboxProblem, users } from '../support/sandbox.ts';
 
-/** What leads out of a sandbox: programs that Spool runs outside of it, and files that its caller has open. */
+/** Ways out of a sandbox: programs that Spool runs outside, and files that its parent process has open. */
 
 const problem = sandboxProblem();
 
-test('what was left out is said', () => {
+test('reports what is skipped', () => {
   if (problem !== null)
-    process.stderr.write(`\nLEFT OUT: ways out of the sandbox by PATH and open files (${problem})\n`);
+    process.stderr.write(`\nSKIPPED: ways out of the sandbox by PATH and open files (${problem})\n`);
 });
 
 const run = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--allow-all', ...more];
@@ -33,7 +33,7 @@ interface Opened {
   readonly flags: 'r' | 'a';
 }
 
-/** Starts Spool with files that are open already, by their numbers. */
+/** Starts Spool with open files, by descriptor. */
 const startWith = async (
   opened: Readonly<Record<number, Opened>>,
   { command, cwd, env }: { command: readonly string[]; cwd: string; env: NodeJS.ProcessEnv },
@@ -50,28 +50,31 @@ const startWith = async (
   return code;
 };
 
-/** In numbers that Node closes in children by itself, and in others. */
+/** Some that Node closes in child processes by itself, and others. */
 const numbers = [3, 14, 17, 40, 200, 1000];
 
-test.skipIf(process.platform !== 'linux')('no process gets a file that was open when Spool was started', async () => {
-  const notes = (who: string) => `ls -l /proc/self/fd > "$HOME/${who}.fds"`;
-  const project = createProject({ agent: [`${notes('agent')}; echo a > a.txt; ${promise}`] });
-  const hook = project.path('.git/hooks/pre-commit');
-  writeFileSync(hook, `#!/bin/sh\n${notes('hook')}\n`);
-  chmodSync(hook, 0o755);
-  const lock = join(project.home, 'lock');
-  writeFileSync(lock, '');
-  const opened = Object.fromEntries(numbers.map((number) => [number, { path: lock, flags: 'a' as const }]));
-  const command = [process.execPath, spoolProgram, ...run('--verify', notes('verify'), '--notify', notes('notify'))];
+test.skipIf(process.platform !== 'linux')(
+  'child processes do not inherit files that were open when Spool started',
+  async () => {
+    const notes = (who: string) => `ls -l /proc/self/fd > "$HOME/${who}.fds"`;
+    const project = createProject({ agent: [`${notes('agent')}; echo a > a.txt; ${promise}`] });
+    const hook = project.path('.git/hooks/pre-commit');
+    writeFileSync(hook, `#!/bin/sh\n${notes('hook')}\n`);
+    chmodSync(hook, 0o755);
+    const lock = join(project.home, 'lock');
+    writeFileSync(lock, '');
+    const opened = Object.fromEntries(numbers.map((number) => [number, { path: lock, flags: 'a' as const }]));
+    const command = [process.execPath, spoolProgram, ...run('--verify', notes('verify'), '--notify', notes('notify'))];
 
-  expect(await startWith(opened, { command, cwd: project.folder, env: project.env })).toBe(0);
+    expect(await startWith(opened, { command, cwd: project.folder, env: project.env })).toBe(0);
 
-  for (const who of ['agent', 'hook', 'verify', 'notify'])
-    expect(`${who}: ${readFileSync(join(project.home, `${who}.fds`), 'utf8')}`).not.toContain(lock);
-});
+    for (const who of ['agent', 'hook', 'verify', 'notify'])
+      expect(`${who}: ${readFileSync(join(project.home, `${who}.fds`), 'utf8')}`).not.toContain(lock);
+  },
+);
 
-describe.each(problem === null ? users() : [])('run by $title', (user) => {
-  test('a program that an agent puts on PATH is run by neither git nor notify', async () => {
+describe.each(problem === null ? users() : [])('as $title', (user) => {
+  test('git and notify do not run a program that an agent puts on PATH', async () => {
     const bin = 'node_modules/.bin';
     const names = ['git-lfs', 'tell', 'cat'];
     const plant = `for name in ${names.join(' ')}; do
@@ -96,7 +99,7 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
     expect(readdirSync(project.home).filter((name) => name.endsWith('.good'))).toEqual(['git-lfs.good', 'tell.good']);
   });
 
-  test('files that are open when Spool is started cannot be reached', async () => {
+  test('files that were open when Spool started are not accessible', async () => {
     const tries = numbers.map(
       (
         number,
@@ -104,7 +107,7 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
         echo x > /proc/self/fd/${number}/planted; echo x >> /proc/self/fd/${number + 1}`,
     );
     const project = createSandboxedProject(user, { agent: [`touch got.txt; ${tries.join('\n')}; ${promise}`] });
-    // Prepares the files for that user.
+    // Changes the owner of the files to that user.
     await project.spool('list');
     const [home, temporary] = [project.home, project.victims.files.temporary];
     const opened = Object.fromEntries(
@@ -124,7 +127,7 @@ describe.each(problem === null ? users() : [])('run by $title', (user) => {
   });
 });
 
-describe.each(problem === null ? [oneUser()] : [])('notify, run by $title', (user) => {
+describe.each(problem === null ? [oneUser()] : [])('notify, as $title', (user) => {
   const prepare = (notify: string, file: string, agent: (evil: string) => string) => {
     const project = createSandboxedProject(user, {});
     const touch = `touch '${project.victims.other}/by-notify'`;
@@ -158,7 +161,7 @@ describe.each(problem === null ? [oneUser()] : [])('notify, run by $title', (use
     expect(project.victims.planted()).toEqual([]);
   });
 
-  test('nor one behind a link, or one that another script names', async () => {
+  test('does not run a changed script behind a link or in another script', async () => {
     const project = createSandboxedProject(user, {});
     for (const folder of ['tools', 'lib']) mkdirSync(join(project.folder, folder));
     symlinkSync('../lib/linked.sh', project.path('tools/linked.sh'));
@@ -177,7 +180,7 @@ describe.each(problem === null ? [oneUser()] : [])('notify, run by $title', (use
   });
 
   test.each(["node -e \"require('./too' + 'ls/x.js')\"", "echo node too''ls/x.js | tr x x | sh"])(
-    'is not run after changes when Spool cannot see what it runs: %s',
+    'does not run after changes if Spool cannot see what it runs: %s',
     async (notify) => {
       const { project, result } = await prepare(notify, 'tools/x.js', (evil) => evil);
 
@@ -190,9 +193,13 @@ describe.each(problem === null ? [oneUser()] : [])('notify, run by $title', (use
   );
 
   test.each([
-    ['that is understood, after changes', 'cat > "$HOME/told"; echo "$SPOOL_STATUS" >> "$HOME/told"', 'echo a > a.txt'],
-    ['that is not, without changes', 'echo "cat > $HOME/told" | sh', 'true'],
-  ])('is run for a command %s', async (_, notify, work) => {
+    [
+      'that Spool understands, after changes',
+      'cat > "$HOME/told"; echo "$SPOOL_STATUS" >> "$HOME/told"',
+      'echo a > a.txt',
+    ],
+    ['that Spool does not understand, without changes', 'echo "cat > $HOME/told" | sh', 'true'],
+  ])('runs a command %s', async (_, notify, work) => {
     const { project, result } = await prepare(notify, 'tools/x.js', () => `${work}; ${promise}`);
 
     expect(result).toMatchObject({ code: 0 });

@@ -20,11 +20,11 @@ const problem = sandboxProblem();
 const [user] = users();
 const sandboxed = (...more: string[]) => ['ralph', 'Go.', '--change', change, '--sandbox', ...more];
 
-test('what was left out is said', () => {
-  if (problem !== null) process.stderr.write(`\nLEFT OUT: runs in the sandbox (${problem})\n`);
+test('reports what is skipped', () => {
+  if (problem !== null) process.stderr.write(`\nSKIPPED: runs in the sandbox (${problem})\n`);
 });
 
-/** A PATH with what Spool and the scripted agent need, and nothing else. */
+/** A PATH with only what Spool and the scripted agent need. */
 const pathWith = (folder: string, extra: Record<string, string>): string => {
   mkdirSync(folder);
   for (const name of ['sh', 'env', 'git', 'cat', 'mkdir', 'mv', 'printf', 'touch', 'rg', 'socat']) {
@@ -48,7 +48,7 @@ describe('a sandbox that cannot be used', () => {
       { bwrap: "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n" },
       /^spool: The sandbox is not available, so nothing was run: .+\. .+$/,
     ],
-  ])('%s: the run is refused in one line, and nothing is run', async (_, extra, said) => {
+  ])('%s: the run fails with one line, and nothing is started', async (_, extra, said) => {
     const project = createProject({ agent: [`touch ran.txt; ${promise}`] });
     const PATH = `${project.env.PATH.split(':')[0]}:${pathWith(join(dirname(project.folder), 'bin'), extra)}`;
 
@@ -61,7 +61,7 @@ describe('a sandbox that cannot be used', () => {
     expect(project.exists('ran.txt')).toBe(false);
   });
 
-  test('is said by doctor, which fails only when it is asked for', async () => {
+  test('is reported by doctor, which fails only with --sandbox', async () => {
     const project = createProject({ agent: [promise] });
     const PATH = `${project.env.PATH.split(':')[0]}:${pathWith(join(dirname(project.folder), 'bin'), {})}`;
     const doctor = (...args: string[]) => project.start(['doctor', ...args], { env: { PATH } }).result;
@@ -76,7 +76,7 @@ describe('a sandbox that cannot be used', () => {
   });
 });
 
-test('--allow-all without a sandbox says so in the first lines, and names the flag', async () => {
+test('--allow-all without a sandbox is reported in the header and suggests the flag', async () => {
   const project = createProject({ agent: [promise] });
 
   const { stderr } = await project.spool('ralph', 'Go.', '--change', change, '--allow-all');
@@ -86,7 +86,7 @@ test('--allow-all without a sandbox says so in the first lines, and names the fl
   expect(said).toContain('--sandbox');
 });
 
-test('the same for several at the same time, each before its first iteration', async () => {
+test('--allow-all without a sandbox is reported for each parallel run before its first iteration', async () => {
   const other = '002-02_other';
   const files = { [`.spool/changes/${other}/proposal.md`]: '# Another\n\nThe other proposal.\n' };
   const project = createProject({ agent: [promise], files });
@@ -112,7 +112,7 @@ test.each([['sandboxAllow'], ['sandboxWrite']])('a project cannot widen the sand
   expect(project.calls()).toEqual([]);
 });
 
-test('a path that is not there cannot be made writable', async () => {
+test('a path that does not exist cannot be made writable', async () => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool(...sandboxed('--sandbox-write', '~/not-there'));
@@ -123,7 +123,7 @@ test('a path that is not there cannot be made writable', async () => {
   expect(project.calls()).toEqual([]);
 });
 
-test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is no host', async (host) => {
+test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is not a valid host', async (host) => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.spool(...sandboxed('--sandbox-allow', host));
@@ -135,7 +135,7 @@ test.each([['http://example.com'], ['*'], ['*.com'], ['example.com/x']])('%s is 
 test.each([
   ['--sandbox-allow', ['--sandbox-allow', 'example.com'], {}],
   ['--sandbox-write', [], { SPOOL_SANDBOX_WRITE: '/tmp' }],
-])('%s without a sandbox is refused, as whoever gives it believes in one', async (flag, args, env) => {
+])('%s without --sandbox is an error, because it has no effect', async (flag, args, env) => {
   const project = createProject({ agent: [promise] });
 
   const result = await project.start(['ralph', 'Go.', '--change', change, ...args], { env }).result;
@@ -145,7 +145,7 @@ test.each([
   expect(project.calls()).toEqual([]);
 });
 
-test('the same for a landing', async () => {
+test('sandbox options without --sandbox are an error for a landing', async () => {
   const project = createProject({ agent: [`echo one > one.txt; ${promise}`] });
   await project.spool('ralph', '--change', change, '--worktree');
 
@@ -156,7 +156,7 @@ test('the same for a landing', async () => {
   expect(project.exists('one.txt')).toBe(false);
 });
 
-test('a path in the folder in which Spool keeps what is trusted cannot be made writable', async () => {
+test("a path in Spool's own state folder cannot be made writable", async () => {
   const project = createProject({ agent: [promise], files: { '.spool/config.json': '{ "verify": "true" }' } });
 
   const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
@@ -166,7 +166,7 @@ test('a path in the folder in which Spool keeps what is trusted cannot be made w
   expect(project.calls()).toEqual([]);
 });
 
-test('a damaged note about a sandbox is named, and nothing fails for it', async () => {
+test('a damaged record of a sandbox is reported, and the command succeeds', async () => {
   const project = createProject();
   const folder = join(project.home, '.local/state/spool/sandbox');
   mkdirSync(join(folder, 'folder.json'), { recursive: true });
@@ -192,7 +192,7 @@ if (problem === null)
     const outside = (project: { home: string }) => join(project.home, 'outside.txt');
     const writesOutside = 'echo x > ~/outside.txt';
 
-    test('says so in its first lines, in its state and in its events', async () => {
+    test('shows it in its header, state and events', async () => {
       const project = createSandboxedProject(user!, { agent: [promise] });
 
       const shown = await project.spool(...sandboxed('--sandbox-allow', 'registry.npmjs.org'));
@@ -205,9 +205,9 @@ if (problem === null)
     });
 
     test.each([
-      ['by a variable', { SPOOL_SANDBOX: '1' }, '{ "sandbox": false }'],
-      ['by the project', {}, '{ "sandbox": true }'],
-    ])('is asked for %s', async (_, env, config) => {
+      ['with a variable', { SPOOL_SANDBOX: '1' }, '{ "sandbox": false }'],
+      ['in the project', {}, '{ "sandbox": true }'],
+    ])('is enabled %s', async (_, env, config) => {
       const project = createSandboxedProject(user!, {
         agent: [`${writesOutside}; ${promise}`],
         files: { '.spool/config.json': config },
@@ -220,7 +220,7 @@ if (problem === null)
       expect(existsSync(outside(project))).toBe(false);
     });
 
-    test('is resumed in one, whatever the next call says', async () => {
+    test('is resumed in a sandbox, whatever the flags of the next call', async () => {
       const project = createSandboxedProject(user!, {
         agent: [`echo one > one.txt`, waitsFor('never'), `${writesOutside}; ${promise}`],
       });
@@ -237,9 +237,9 @@ if (problem === null)
     });
 
     test.each<[string, (view: RunView) => object]>([
-      ['is turned off', (view) => ({ ...view, sandbox: false })],
-      ['is taken out', (view) => ({ ...view, sandbox: undefined })],
-    ])('is not resumed when its sandbox %s in state.json', async (_, changed) => {
+      ['is disabled', (view) => ({ ...view, sandbox: false })],
+      ['is removed', (view) => ({ ...view, sandbox: undefined })],
+    ])('is not resumed if its sandbox %s in state.json', async (_, changed) => {
       const project = createSandboxedProject(user!, { agent: [waitsFor('never'), `${writesOutside}; ${promise}`] });
       const first = project.start(sandboxed());
       await first.printed('waiting for never');
@@ -254,7 +254,7 @@ if (problem === null)
       expect(project.calls()).toHaveLength(1);
     });
 
-    test('is resumed with its sandbox alive, and with what the file says of it not taken for news', async () => {
+    test('is resumed in a sandbox even if the config file now disables it', async () => {
       const project = createSandboxedProject(user!, {
         agent: [waitsFor('never'), `${writesOutside}; ${promise}`],
         files: { '.spool/config.json': '{ "sandbox": true }' },
@@ -274,7 +274,7 @@ if (problem === null)
       expect(existsSync(outside(project))).toBe(false);
     });
 
-    test('has a temporary folder of its own, which is gone afterwards', async () => {
+    test('has its own temporary folder, which is deleted afterwards', async () => {
       const project = createSandboxedProject(user!, {
         agent: [`mktemp > made.txt; echo "$TMPDIR" > where.txt; ${promise}`],
       });
@@ -287,7 +287,7 @@ if (problem === null)
       expect(existsSync(dirname(where))).toBe(false);
     });
 
-    test('in a worktree: the setup and commits of the agent work, and nothing leads git astray', async () => {
+    test('in a worktree allows the setup and commits of the agent, and protects the git folder', async () => {
       const attack = `
 git add -A && git commit -q -m 'by the agent'
 for file in config hooks/pre-commit commondir worktrees/${change}/commondir worktrees/${change}/gitdir; do
@@ -319,21 +319,18 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       ]);
     });
 
-    test.each([['.git/commondir'], ['.spool/config.json']])(
-      '%s that was not there before is set aside',
-      async (file) => {
-        const project = createSandboxedProject(user!, { agent: [`echo one > one.txt; echo x > ${file}`, promise] });
+    test.each([['.git/commondir'], ['.spool/config.json']])('moves a new %s aside', async (file) => {
+      const project = createSandboxedProject(user!, { agent: [`echo one > one.txt; echo x > ${file}`, promise] });
 
-        const result = await project.spool(...sandboxed());
+      const result = await project.spool(...sandboxed());
 
-        expect(result).toMatchObject({ code: 0 });
-        expect(project.exists(file)).toBe(false);
-        expect(result.stderr).toContain(`The sandbox protects ${project.path(file)}: `);
-        expect(project.history()[0]!.git!.files).toContain('one.txt');
-      },
-    );
+      expect(result).toMatchObject({ code: 0 });
+      expect(project.exists(file)).toBe(false);
+      expect(result.stderr).toContain(`The sandbox protects ${project.path(file)}: `);
+      expect(project.history()[0]!.git!.files).toContain('one.txt');
+    });
 
-    test('a protected file that somebody replaces meanwhile is named', async () => {
+    test('reports a protected file that is replaced meanwhile', async () => {
       const project = createSandboxedProject(user!, { agent: [`${waitsFor('go.txt')}; ${promise}`] });
 
       const run = project.start(sandboxed());
@@ -344,7 +341,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect((await run.result).stderr).toContain(`${project.path('.git/config')} was replaced while`);
     });
 
-    test('what a project has on PATH is not what confines it', async () => {
+    test('does not use programs of the project to confine it', async () => {
       const project = createSandboxedProject(user!, { agent: [`${writesOutside}; ${promise}`] });
       for (const name of ['bwrap', 'socat', 'rg', 'srt'])
         project.writeScript(
@@ -360,7 +357,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(readdirSync(join(project.home, 'agent')).filter((name) => name.startsWith('fake'))).toEqual([]);
     });
 
-    test('nor is what the repository around it has, or a folder that agents can write to', async () => {
+    test('does not use programs of the surrounding repository or of a folder that agents can write to', async () => {
       const agent = [`echo one > one.txt; ${writesOutside}; ${promise}`];
       const project = createSandboxedProject(user!, { agent, files: inFolder('pkg/x') });
       const bins = [project.path('node_modules/.bin'), join(project.home, 'agent', 'bin')];
@@ -388,7 +385,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(existsSync(ran) ? readFileSync(ran, 'utf8') : '').toBe('');
     });
 
-    test('can write to the home folder when it is allowed, but not read the keys in it', async () => {
+    test('can write to the home folder if allowed, but cannot read keys in it', async () => {
       const tries = `cat ~/.ssh/id_ed25519 ~/.aws/credentials > got.txt; echo x >> ~/.aws/credentials
         for file in ~/.local/state/spool/trust.json ~/.local/state/spool/*; do echo x >> "$file"; done; echo home > ~/new.txt`;
       const project = createSandboxedProject(user!, {
@@ -407,7 +404,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(readFileSync(trusted, 'utf8')).toBe(before);
     });
 
-    test('can write to one file in a folder of keys when it is allowed, and sees no other', async () => {
+    test('can write to one file in a folder with keys if allowed, and cannot see the others', async () => {
       const tries = 'ls ~/.aws > got.txt; echo more >> ~/.aws/cache';
       const project = createSandboxedProject(user!, { agent: [`${tries}; ${promise}`] });
       writeFileSync(join(project.home, '.aws', 'cache'), 'some\n');
@@ -422,10 +419,10 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
     test.each([
       ['Ctrl-C', [], 130],
       ['--max-duration', ['--max-duration', '2s'], 3],
-    ])('%s ends one that does not start, and leaves no process', async (_, args, code) => {
+    ])('ends on %s while the sandbox starts, and leaves no process behind', async (_, args, code) => {
       const mark = newMark();
       const project = createProject({ agent: [promise] });
-      // The runtime asks it questions first.
+      // The runtime calls these first.
       const bwrap = `#!/bin/sh
 case "$*" in
   --version) echo 'bubblewrap 0.8.0' ;;
@@ -453,7 +450,7 @@ esac
       expect(project.calls()).toEqual([]);
     });
 
-    test('several at the same time each have a database of their own', async () => {
+    test('has its own database if several run at the same time', async () => {
       const other = '002-02_other';
       const project = createSandboxedProject(user!, {
         agent: [`echo data > "$OPENCODE_DB" && echo "$OPENCODE_DB" > db.txt; ${writesOutside}; ${promise}`],
@@ -476,7 +473,7 @@ esac
       expect(existsSync(outside(project))).toBe(false);
     });
 
-    test('an agent that is interrupted has time to end, and one that ignores it is killed', async () => {
+    test('gives an interrupted agent time to exit, and kills one that ignores the signal', async () => {
       const patient = `trap 'echo bye > bye.txt; exit 1' TERM; ${waitsFor('never')}`;
       const project = createSandboxedProject(user!, { agent: [patient, `trap '' TERM INT; ${waitsFor('never')}`] });
 
@@ -493,7 +490,7 @@ esac
       expect((await second.result).code).toBe(130);
     });
 
-    test('a hook that hangs is ended with a second Ctrl-C, and leaves nothing', async () => {
+    test('kills a hanging hook on a second Ctrl-C and leaves no process behind', async () => {
       const mark = newMark();
       const project = createSandboxedProject(user!, { agent: ['echo one > one.txt'] });
       project.writeScript('.git/hooks/pre-commit', `#!/bin/sh\nsleep ${mark}\n`);
@@ -509,7 +506,7 @@ esac
       expect(project.git('log', '--format=%s')).toBe('start');
     });
 
-    test('a temporary folder without rights is deleted all the same', async () => {
+    test('deletes a temporary folder without write permission', async () => {
       const locks = 'mkdir -p "$TMPDIR/a/b"; echo x > "$TMPDIR/a/b/c"; chmod 500 "$TMPDIR/a/b" "$TMPDIR/a"';
       const project = createSandboxedProject(users().at(-1)!, { agent: [`${locks}; ${promise}`] });
 
@@ -519,7 +516,7 @@ esac
       expect(readdirSync(project.base).filter((name) => name.startsWith('spool-sandbox'))).toEqual([]);
     });
 
-    test('servers of tests work inside, also where another one has the port', async () => {
+    test('can start servers for tests, even if the port is in use outside', async () => {
       const { port } = await startHost();
       const serve = `require('http').createServer((_, to) => to.end('inside')).listen(${port}, '127.0.0.1', async () => {
       const answer = await (await fetch('http://127.0.0.1:${port}')).text();
@@ -532,11 +529,9 @@ esac
       expect(result.code).toBe(0);
     });
 
-    test('is refused where nothing inside could write to the project, as it belongs to somebody else', async () => {
+    test('fails if the project belongs to another user, because nothing inside could write to it', async () => {
       if (process.getuid?.() !== 0) {
-        process.stderr.write(
-          '\nLEFT OUT: a project of another user in a sandbox (only the superuser can prepare it)\n',
-        );
+        process.stderr.write('\nSKIPPED: a project of another user in a sandbox (only the superuser can prepare it)\n');
         return;
       }
       const project = createSandboxedProject(user!, { agent: [promise] });
@@ -551,7 +546,7 @@ esac
       expect(project.calls()).toEqual([]);
     });
 
-    test('is asked for in the command that it suggests', async () => {
+    test('is part of the command that Spool suggests', async () => {
       const project = createSandboxedProject(user!, { agent: ['echo one > one.txt'] });
 
       const ended = await project.spool(...sandboxed('--max-iterations', '1'));
@@ -562,7 +557,7 @@ esac
       expect(status.stdout).toMatch(next);
     });
 
-    test('is verified in one when it lands', async () => {
+    test('is verified in a sandbox when it lands', async () => {
       const project = createSandboxedProject(user!, { agent: [`echo one > one.txt; ${promise}`] });
       await project.spool(...sandboxed('--worktree', '--verify', writesOutside.replace('~', '$HOME').concat('; true')));
 
@@ -573,7 +568,7 @@ esac
       expect(existsSync(outside(project))).toBe(false);
     });
 
-    test('doctor tries it, and --probe tries to get out of it', async () => {
+    test('can be tested with doctor, and with --probe from inside', async () => {
       const project = createSandboxedProject(user!, { agent: [promise] });
 
       const { stdout } = await project.spool('doctor', '--sandbox', '--probe');

@@ -16,13 +16,13 @@ const prints = (text: string) => String.raw`printf '%s\n' '${text}'`;
 const message = (text: string) => prints(JSON.stringify({ type: 'text', part: { text } }));
 const tag = '<promise>COMPLETE</promise>';
 
-describe('The promise is what the last message ends with', () => {
+describe('The promise ends the last message', () => {
   test.each([
     ['a heading and a list before it', `## Done\n\n- Fixed the parser\n- Added tests\n\n${tag}`],
     ['no full stop before it', `All tests pass\n\n${tag}`],
     ['a label before it', `**Final answer:** ${tag} ✅`],
-    ['a fence around it', `All is done.\n\n\`\`\`xml\n${tag}\n\`\`\``],
-  ])('with %s it counts, in events and in plain output', async (_, words) => {
+    ['a code fence around it', `All is done.\n\n\`\`\`xml\n${tag}\n\`\`\``],
+  ])('a promise with %s counts, in events and in plain output', async (_, words) => {
     for (const agent of [message(words), prints(words)]) {
       const project = createProject({ agent: [agent] });
       expect(await project.spool('ralph', '--change', change, '--max-iterations', '1')).toMatchObject({ code: 0 });
@@ -30,10 +30,10 @@ describe('The promise is what the last message ends with', () => {
   });
 
   test.each([
-    ['words behind it', `${tag}\n\nRemaining TODO: task two is not done.`],
+    ['text after it', `${tag}\n\nRemaining TODO: task two is not done.`],
     ['an announcement before it', `When everything is done I will print:\n\n${tag}`],
     ['a sentence around it', `I do not print ${tag} yet.`],
-  ])('with %s it does not count, in events and in plain output', async (_, words) => {
+  ])('a promise with %s does not count, in events and in plain output', async (_, words) => {
     for (const agent of [message(words), prints(words)]) {
       const project = createProject({ agent: [agent] });
       expect(await project.spool('ralph', '--change', change, '--max-iterations', '1')).toMatchObject({ code: 3 });

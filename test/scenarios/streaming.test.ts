@@ -11,7 +11,7 @@ describe('Requirement: Streaming control', () => {
     expect(silent.stderr).not.toContain('words of the agent');
     expect(silent.stderr).toContain('Promise accepted');
 
-    // By default the words are there while the agent still works.
+    // By default the output appears while the agent is still running.
     const live = createProject({ agent: [`${says('words of the agent')}; ${waitsFor('go-on')}; ${promise}`] });
     const loop = live.start(['ralph', 'Build it.', '--change', change]);
     await loop.printed('words of the agent');

@@ -4,7 +4,7 @@ import { agents } from '../model/agents.mjs';
 import { type Moment, type Refusal, startModel, type Turn } from '../model/server.mjs';
 import { createProject, type ProjectOptions } from './project.ts';
 
-/** A project in which the agent is the real one, talking to a model that follows the script. */
+/** A project with the real agent, which talks to a model that follows the script. */
 export const createAgentProject = async (
   name: string,
   script: (moment: Moment, folder: string) => Turn | Refusal,
@@ -15,7 +15,7 @@ export const createAgentProject = async (
   const model = await startModel({ script: (moment) => script(moment, project.folder) });
   onTestFinished(() => model.close());
   const env = { ...agent.prepare(project.home, model.url), PATH: `${agentBin(name)}:${project.env.PATH}` };
-  /** `below` is a folder of the project, or empty. */
+  /** `below` is a folder in the project, or empty. */
   const chosen = ['--harness', name, '--model', agent.model];
   const startIn = (below: string, ...args: string[]) => project.start([...args, ...chosen], { env, cwd: below });
   const start = (...args: string[]) => startIn('', ...args);

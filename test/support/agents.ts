@@ -1,4 +1,4 @@
-/** Pieces of shell for scripted agents. */
+/** Shell snippets for scripted agents. */
 
 export const promise = `echo '<promise>COMPLETE</promise>'`;
 
@@ -6,5 +6,5 @@ export const says = (words: string) => `echo '${words}'`;
 
 export const fails = (code: number) => `exit ${code}`;
 
-/** Says that it waits, and goes on when the file is there. */
+/** Prints that it waits, and continues once the file exists. */
 export const waitsFor = (file: string) => `echo 'waiting for ${file}'; until [ -e '${file}' ]; do sleep 0.01; done`;

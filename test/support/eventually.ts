@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits until something is true, looking again and again; fails with what it waited for. */
+/** Polls until a condition is true. Fails with what it waited for. */
 export const eventually = async (isTrue: () => boolean, what: string, limitMs = 120_000): Promise<void> => {
   const deadline = performance.now() + limitMs;
   while (!isTrue()) {

@@ -2,17 +2,17 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { promise } from './agents.ts';
-import { fewAtATime } from './at-a-time.ts';
+import { forEachConcurrent } from './concurrency.ts';
 import { eventually } from './eventually.ts';
 import { processesWith } from './processes.ts';
 import { change, createProject, type TestProject } from './project.ts';
 
 export const run = ['ralph', 'Build it.', '--change', change, '--stop-grace', '300ms'];
 
-/** Long, so that a busy machine is no failure, and short against what hangs for ever. */
+/** Long enough for a busy machine, short compared with a process that hangs forever. */
 const momentMs = 45_000;
 
-/** A git on PATH that counts its calls, and hangs from the one on whose number is in $HOME/git/hangs-at. */
+/** A git on PATH that counts its calls, and hangs from the call in $HOME/git/hangs-at on. */
 const withGit = (project: TestProject, hangs: string) => {
   const folder = join(project.home, 'git');
   mkdirSync(folder);
@@ -26,7 +26,7 @@ const withGit = (project: TestProject, hangs: string) => {
   };
 };
 
-/** What runs hooks of the user's is not counted: a hook may take its time, and is ended by a second signal. */
+/** Calls that run hooks are not counted: a hook may take long, and a second signal kills it. */
 const gitScript = (hangs: string) => `#!/bin/sh
 case " $* " in *' commit '* | *' worktree add '*) exec /usr/bin/git "$@" ;; esac
 n=1
@@ -42,7 +42,7 @@ export const hangs = 'exec sleep 1000';
 export const ignoresSignals = "trap '' TERM INT; while :; do sleep 0.1; done";
 export const agent = [`echo work > work.txt; ${promise}`];
 
-/** How many calls of git a run makes. */
+/** The number of git calls of a run. */
 const countCalls = async (args: readonly string[]): Promise<number> => {
   const project = createProject({ agent });
   const git = withGit(project, 'exit 1');
@@ -50,7 +50,7 @@ const countCalls = async (args: readonly string[]): Promise<number> => {
   return git.calls();
 };
 
-/** Calls of git, evenly among all of them. */
+/** Up to `most` call numbers, evenly distributed. */
 const someOf = (count: number, most: number): number[] => {
   if (most >= count) return Array.from({ length: count }, (_, index) => index + 1);
   const step = Math.max(1, (count - 1) / (most - 1));
@@ -60,12 +60,12 @@ const someOf = (count: number, most: number): number[] => {
 export const endsSoon = async <Result>(result: Promise<Result>): Promise<Result> => {
   let timer: NodeJS.Timeout;
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('it does not end')), momentMs);
+    timer = setTimeout(() => reject(new Error('it does not end in time')), momentMs);
   });
   return Promise.race([result, tooLong]).finally(() => clearTimeout(timer));
 };
 
-/** A run whose git hangs from a call on, and how many of its calls are tried at most. */
+/** A run whose git hangs at some call, and at most how many of its calls are tried. */
 export interface Hanging {
   readonly title: string;
   readonly args: readonly string[];
@@ -80,7 +80,7 @@ interface Trial {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** How a run ends whose git hangs from a call on, and that is sent a signal then, or not. */
+/** The end of a run whose git hangs at `call`, with a signal sent at that moment, or none. */
 const endOf = async ({ args, call, script, signal }: Trial) => {
   const project = createProject({ agent });
   const git = withGit(project, script);
@@ -96,13 +96,13 @@ const endOf = async ({ args, call, script, signal }: Trial) => {
   return { ...ended, call };
 };
 
-/** Tries some calls, a few at the same time; the answer is how many. */
+/** Tries some calls concurrently. Returns how many. */
 const tryCalls = async (
   { args, script, most }: Hanging,
   { limit, signal, codes }: Pick<Trial, 'signal'> & { limit: readonly string[]; codes: readonly (number | string)[] },
 ): Promise<number> => {
   const calls = someOf(await countCalls(args), most);
-  await fewAtATime(calls, 4, async (call) => {
+  await forEachConcurrent(calls, 4, async (call) => {
     const ended = await endOf({ args: [...args, ...limit], call, script, signal });
     expect(codes, `call ${call}: ${ended.stderr}`).toContain(ended.signal ?? ended.code);
   });
@@ -110,13 +110,13 @@ const tryCalls = async (
 };
 
 export const endsBySignal = (hanging: Hanging) =>
-  // Before it holds anything, the signal itself ends Spool. What was complete by then is complete.
+  // Early on, the signal itself ends Spool. A run that is already complete exits with 0.
   tryCalls(hanging, { limit: [], signal: 'SIGINT', codes: [130, 0, 'SIGINT'] });
 
 export const endsByLimit = (hanging: Hanging) =>
   tryCalls(hanging, { limit: ['--max-duration', '2s'], signal: null, codes: [3, 0] });
 
-/** A landing whose git hangs from a call on, and that is interrupted then. */
+/** Interrupts a landing whose git hangs at `call`. */
 export const landingEnds = async (call: number): Promise<void> => {
   const project = createProject({ agent });
   expect(await project.spool(...run, '--worktree')).toMatchObject({ code: 0 });

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check';
 
-/** What a file holds: decides how it is taken apart. */
+/** The content of a file. Determines how it is parsed. */
 export type Format = 'json' | 'lines of json' | 'text';
 
-/** One change to a file. It depends on these numbers only, so that a case can be printed, shrunk and repeated. */
+/** One change of a file. It depends only on these numbers, so that a case can be printed, shrunk and repeated. */
 export interface Mutation {
   readonly kind: string;
-  /** Where in the file, from 0 to 1. */
+  /** The position in the file, from 0 to 1. */
   readonly at: number;
-  /** Which of the hostile values, or which other place. */
+  /** Selects the hostile value, or a second position. */
   readonly pick: number;
-  /** How much of it, from 0 to 1. */
+  /** How large, from 0 to 1. */
   readonly size: number;
 }
 
@@ -18,13 +18,13 @@ type Mutate = (whole: Buffer, how: Omit<Mutation, 'kind'>) => Buffer;
 
 export const mutationsOf = (format: Format): fc.Arbitrary<Mutation> =>
   fc.record({
-    kind: fc.constantFrom(...Object.keys(kindsOf(format)), ...(format === 'text' ? ['a text put in'] : inside)),
+    kind: fc.constantFrom(...Object.keys(kindsOf(format)), ...(format === 'text' ? ['text inserted'] : inside)),
     at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     pick: fc.nat(1000),
     size: fc.double({ min: 0, max: 1, noNaN: true }),
   });
 
-/** These get further than to an error of the parser, so they are drawn more often. */
+/** These get past the parser, so they are drawn more often. */
 const inside = Array.from({ length: 6 }, () => ['another value', 'one more key']).flat();
 
 export const mutate = (whole: Buffer, format: Format, mutations: readonly Mutation[]): Buffer =>
@@ -33,10 +33,10 @@ export const mutate = (whole: Buffer, format: Format, mutations: readonly Mutati
 const kindsOf = (format: Format): Readonly<Record<string, Mutate>> =>
   ({ json: inJson, 'lines of json': inLines, text: anywhere })[format];
 
-/** Up to two million, mostly few. */
+/** Up to two million, mostly small. */
 const many = (size: number): number => Math.ceil(2_000_000 ** size);
 
-/** What does not belong into any text. */
+/** Texts that belong in no file. */
 const texts: readonly ((size: number) => string)[] = [
   () => '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u001b]0;title\u001b\\',
   () => '\u009b2J\u0085\b\r\u007f\u000e',
@@ -60,7 +60,7 @@ const texts: readonly ((size: number) => string)[] = [
   (size) => '\u001b['.repeat(many(size) / 2),
 ];
 
-/** What does not belong at some place of JSON, as it is written there. */
+/** JSON fragments that are wrong at most positions. */
 const values: readonly ((size: number) => string)[] = [
   (size) => '['.repeat(many(size) / 2) + ']'.repeat(many(size) / 2),
   (size) => '{"a":'.repeat(many(size) / 6) + '1' + '}'.repeat(many(size) / 6),
@@ -89,26 +89,26 @@ const indexAt = (length: number, at: number): number => Math.min(Math.floor(at *
 const joined = (...parts: (Buffer | string)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 
-/** Replaces one line; the end of the file counts as one. */
+/** A mutation of the lines of a file. The end of the file counts as a line. */
 const withLines =
   (change: (lines: string[], how: Omit<Mutation, 'kind'>) => readonly string[]): Mutate =>
   (whole, how) =>
     Buffer.from(change(whole.toString('latin1').split('\n'), how).join('\n'), 'latin1');
 
-/** What can be done to any file. */
+/** Mutations of any file. */
 const anywhere: Readonly<Record<string, Mutate>> = {
   'a byte flipped': (whole, { at, pick }) => {
     const copy = Buffer.from(whole);
     if (copy.length > 0) copy[indexAt(copy.length, at)]! ^= 1 << (pick % 8);
     return copy;
   },
-  'bytes that are no UTF-8': (whole, { at, pick }) => {
+  'invalid UTF-8': (whole, { at, pick }) => {
     const place = indexAt(whole.length, at);
     const bytes = chosen([[0xff, 0xfe], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf8, 0x88], [0x80]], pick);
     return joined(whole.subarray(0, place), Buffer.from(bytes), whole.subarray(place));
   },
-  'cut off': (whole, { at }) => whole.subarray(0, indexAt(whole.length, at)),
-  'a text put in': (whole, { at, pick, size }) => {
+  truncated: (whole, { at }) => whole.subarray(0, indexAt(whole.length, at)),
+  'text inserted': (whole, { at, pick, size }) => {
     const place = indexAt(whole.length, at);
     return joined(whole.subarray(0, place), chosen(texts, pick)(size), whole.subarray(place));
   },
@@ -118,22 +118,22 @@ const anywhere: Readonly<Record<string, Mutate>> = {
     const times = Math.ceil(many(size) / 50);
     return joined(whole.subarray(0, place), ...Array.from({ length: times }, () => part), whole.subarray(place));
   },
-  'a line twice': withLines((lines, { at }) =>
+  'a line duplicated': withLines((lines, { at }) =>
     lines.toSpliced(indexAt(lines.length, at), 0, lines[indexAt(lines.length, at)]!),
   ),
   'two lines swapped': withLines((lines, { at, pick }) => {
     const [one, two] = [indexAt(lines.length, at), pick % lines.length];
     return lines.with(one, lines[two]!).with(two, lines[one]!);
   }),
-  'all of it twice': (whole) => joined(whole, whole),
-  'ends of lines as on Windows': (whole) => Buffer.from(whole.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'),
-  'a mark of the byte order': (whole) => joined('\ufeff', whole),
+  'the whole file duplicated': (whole) => joined(whole, whole),
+  'CRLF line endings': (whole) => Buffer.from(whole.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'),
+  'a byte order mark': (whole) => joined('\ufeff', whole),
   'as UTF-16': (whole) => joined(Buffer.from([0xff, 0xfe]), Buffer.from(whole.toString('utf8'), 'utf16le')),
   empty: () => Buffer.alloc(0),
 };
 
-/** A text that is put in the place of a value first, as what comes there may be no value that JavaScript can hold. */
-const mark = '@the place@';
+/** Placeholder for a value, because the replacement may not be representable in JavaScript. */
+const mark = '@placeholder@';
 
 const changeJson = (text: string, { at, pick, size }: Omit<Mutation, 'kind'>, what: 'value' | 'key'): string => {
   let root: unknown;
@@ -150,7 +150,7 @@ const changeJson = (text: string, { at, pick, size }: Omit<Mutation, 'kind'>, wh
     return JSON.stringify(root).replace(JSON.stringify(mark), () => chosen(values, pick)(size));
   }
   const written = JSON.stringify(chosen(texts, pick)(size));
-  // Where it stands in a list it is one more item.
+  // In a list it becomes another item.
   if (Array.isArray(place.holder)) place.holder.push(mark);
   else place.holder[mark] = 1;
   return JSON.stringify(root).replace(JSON.stringify(mark), () => written);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The processes that carry this in their environment. A zombie has none. */
+/** The processes with this variable in their environment. A zombie has none. */
 export const processesWith = (variable: string): number[] => {
   if (process.platform !== 'linux') return listedWith(variable);
   return readdirSync('/proc')
@@ -10,14 +10,14 @@ export const processesWith = (variable: string): number[] => {
     .map(Number);
 };
 
-/** On macOS, ps prints the environment behind the command. */
+/** On macOS, ps prints the environment after the command. */
 const listedWith = (variable: string): number[] =>
   execFileSync('ps', ['-A', '-E', '-ww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
     .split('\n')
     .filter((line) => line.split(' ').includes(variable))
     .map((line) => Number.parseInt(line, 10));
 
-/** Kills them; some may have ended by themselves in the meantime. */
+/** Kills them. Some may have exited meanwhile. */
 export const killProcessesWith = (variable: string): void => {
   for (const pid of processesWith(variable)) {
     try {

@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const spoolProgram = join(root, 'dist', 'spool.cjs');
 const scriptedAgents = join(root, 'test', 'fixtures', 'bin');
 
-/** The change that the scenarios of the specification name. */
+/** The change in the scenarios of the specification. */
 export const change = '002-01_add-ralph-loop';
 
 export interface Result {
@@ -24,20 +24,20 @@ export interface Result {
 }
 
 export interface ProjectOptions {
-  /** Files by path; added to the standard ones, null leaves a standard one out. */
+  /** Files by path, in addition to the standard ones. null omits a standard file. */
   readonly files?: Record<string, string | null>;
-  /** Shell scripts: what the agent does at its first call, second call, …; the last one is repeated. */
+  /** Shell scripts of the agent for its first call, second call, and so on. The last one is repeated. */
   readonly agent?: readonly string[];
   readonly git?: boolean;
-  /** The user has not looked at what the project runs yet. */
+  /** Do not trust the project. */
   readonly untrusted?: boolean;
 }
 
-/** A real project in a temporary folder, with a scripted agent on PATH and a HOME of its own; removed after the test. */
+/** A real project in a temporary folder, with a scripted agent on PATH and its own HOME. Deleted after the test. */
 export const createProject = ({ files = {}, agent = [], git = true, untrusted = false }: ProjectOptions = {}) => {
   const base = mkdtempSync(join(tmpdir(), 'spool-test-'));
   onTestFinished(() => {
-    // A test that failed may have left a loop running.
+    // A failed test may have left a loop running.
     if (process.platform === 'linux') killProcessesWith(`HOME=${join(base, 'home')}`);
     rmSync(base, { recursive: true, force: true, maxRetries: 5 });
   });
@@ -75,7 +75,7 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
     return startProcess(process.execPath, [spoolProgram, ...args], { cwd, env: { ...env, PWD: cwd, ...options.env } });
   };
 
-  /** As a user would who has looked at it. */
+  /** Trusts the project, like a user. */
   const trust = () => spawnSync(process.execPath, [spoolProgram, 'trust', '--yes'], { cwd: folder, env });
   if (!untrusted && runsSomething(files)) trust();
 
@@ -95,18 +95,18 @@ export const createProject = ({ files = {}, agent = [], git = true, untrusted = 
     start,
     /** Runs Spool to its end. */
     spool: (...args: string[]) => start(args).result,
-    /** What the agent was given at each call. */
+    /** The input of the agent in each call. */
     calls: () => readCalls(join(home, 'agent')),
     history: (id = change): IterationRecord[] =>
       existsSync(stateFile('history.jsonl', id))
         ? readFileSync(stateFile('history.jsonl', id), 'utf8')
             .split('\n')
-            // The last line may be about to be written.
+            // The last line may be incomplete.
             .slice(0, -1)
             .map((line) => JSON.parse(line) as IterationRecord)
         : [],
     state: (id = change) => JSON.parse(readFileSync(stateFile('state.json', id), 'utf8')) as RunView,
-    /** As if the run had been started like this: in state.json, and in what is known of it in the folder of the user. */
+    /** Edits state.json and the record of the run, as if it had been started like this. */
     startedLike: (edit: (view: RunView) => object) => {
       const view = JSON.parse(readFileSync(stateFile('state.json'), 'utf8')) as RunView;
       writeFileSync(stateFile('state.json'), JSON.stringify(edit(view)));
@@ -124,7 +124,7 @@ const runsSomething = (files: Record<string, string | null>): boolean =>
 
 export type TestProject = ReturnType<typeof createProject>;
 
-/** A child process with all it has printed so far. */
+/** A child process with its output so far. */
 export const startProcess = (
   command: string,
   args: readonly string[],
@@ -147,7 +147,7 @@ export const startProcess = (
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     result,
     output: () => stdout + stderr,
-    /** Resolves when this text has been printed; fails when the process ends without it. */
+    /** Resolves once this text is printed. Fails if the process exits without it. */
     printed: (text: string) =>
       Promise.race([
         eventually(() => (stdout + stderr).includes(text), `"${text}" to be printed`),
@@ -158,7 +158,7 @@ export const startProcess = (
   };
 };
 
-/** What a shell, and an npm script in it, add to the environment. A bare one hides what programs do with these. */
+/** Variables of a login shell and an npm script. An empty environment would hide what programs do with them. */
 const loginShell = {
   SHELL: '/bin/sh',
   SHLVL: '1',
@@ -183,7 +183,7 @@ const standardFiles: Record<string, string> = {
   'README.md': 'A project.\n',
 };
 
-/** The files of a project that lies in a folder of its repository. */
+/** The files of a project in a subfolder of its repository. */
 export const inFolder = (folder: string): Record<string, string | null> =>
   Object.fromEntries(
     Object.entries(standardFiles).flatMap(([name, text]) => [

@@ -19,7 +19,7 @@ import { change, createProject, type TestProject } from './project.ts';
 
 const run = ['ralph', '--change', change, '--max-stalled', 'unlimited'];
 
-/** Every file below a folder, but for git and Spool, with its kind, mode and content. Names are bytes. */
+/** Every file in a folder except .git and .spool, with its kind, mode and content. Names are bytes. */
 export const treeOf = (folder: string): Record<string, string> => {
   const found: Record<string, string> = {};
   const walk = (path: Buffer, name: string) => {
@@ -46,7 +46,7 @@ export const gitState = (project: TestProject) => ({
 
 const waitFor = (file: string): Promise<void> => eventually(() => existsSync(file), file);
 
-/** A rewind gives the tree of every iteration, whatever was in it, and moves nothing else. */
+/** Checks that a rewind restores the tree of every iteration, for any tree, and changes nothing else. */
 export const rewindsExactly = async (parameters: { numRuns: number; seed?: number }): Promise<void> => {
   const name = fc.constantFrom(
     'a',

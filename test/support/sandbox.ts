@@ -7,13 +7,13 @@ import { dirname, join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { createProject, type ProjectOptions, root, spoolProgram, startProcess } from './project.ts';
 
-/** Why there is no sandbox on this machine; null when there is one. */
+/** Why there is no sandbox on this machine, or null. */
 export const sandboxProblem = (): string | null => {
-  // Without the agents of this package, which take seconds to say their versions.
+  // Without the agents in node_modules, which take seconds to print their versions.
   const PATH = process.env.PATH?.split(':').filter((folder) => !folder.includes('node_modules'));
   const { stdout } = spawnSync(process.execPath, [spoolProgram, 'doctor', '--json', '--sandbox'], {
     encoding: 'utf8',
-    // In this repository its own packages are not trusted.
+    // Inside this repository, its own packages are not trusted.
     cwd: tmpdir(),
     env: { ...process.env, PATH: PATH?.join(':') },
   });
@@ -21,7 +21,7 @@ export const sandboxProblem = (): string | null => {
   return checks.find(({ about, status }) => about === 'sandbox' && status === 'fail')?.message ?? null;
 };
 
-/** Whether all is there that a sandbox needs, and the machine lets bubblewrap do what it does: then one that does not start is broken. */
+/** Whether everything that a sandbox needs is installed and permitted. If so, a sandbox that does not start is a bug. */
 export const hasAllForSandbox = (): boolean => {
   const works = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
   return (
@@ -33,7 +33,7 @@ export const hasAllForSandbox = (): boolean => {
   );
 };
 
-/** Who runs Spool: the user of the tests, or another one that is not the superuser. */
+/** The user that runs Spool: the one that runs the tests, or an ordinary user. */
 export interface User {
   readonly title: string;
   readonly prefix: readonly string[];
@@ -47,7 +47,7 @@ const canBecome = (): boolean => {
   return spawnSync(command, args, { cwd: '/' }).status === 0;
 };
 
-/** The superuser and an ordinary user, where the tests run as the superuser; otherwise whoever runs them. */
+/** The superuser and an ordinary user if the tests run as superuser, otherwise the current user. */
 export const users = (): User[] => {
   if (process.getuid?.() !== 0) return [{ title: 'an ordinary user', prefix: [] }];
   const superuser = { title: 'the superuser', prefix: [] };
@@ -56,15 +56,15 @@ export const users = (): User[] => {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Whether these are the trials, and not the suite. */
+    /** Whether the trials are running, not the suite. */
     areTrials: boolean;
   }
 }
 
-/** One of them: the suite takes the ordinary user, and the trials do the same as the superuser. */
+/** The ordinary user in the suite, the superuser in the trials. */
 export const oneUser = (): User => users().at(inject('areTrials') ? 0 : -1)!;
 
-/** What nobody inside of a sandbox may touch, read or reach. */
+/** Files that no process in a sandbox may change or read. */
 const createVictims = (base: string, home: string) => {
   const other = join(base, 'other');
   const folders = ['dotfiles/ssh', '.aws', 'elsewhere'].map((name) => join(home, name));
@@ -79,7 +79,7 @@ const createVictims = (base: string, home: string) => {
   for (const file of Object.values(files)) writeFileSync(file, 'untouched\n');
   writeFileSync(join(home, '.ssh', 'id_ed25519'), 'PRIVATE-KEY\n');
   writeFileSync(join(home, '.aws', 'credentials'), 'PRIVATE-KEY\n');
-  // Where a variable says that keys are.
+  // A folder with keys that a variable names.
   writeFileSync(join(home, 'elsewhere', 'secring'), 'PRIVATE-KEY\n');
   return {
     other,
@@ -90,7 +90,7 @@ const createVictims = (base: string, home: string) => {
   };
 };
 
-/** Counts who has reached it. */
+/** A server that records requests. */
 export const startHost = async (socket?: string) => {
   const reached: string[] = [];
   const server = createServer((request, response) => {
@@ -104,7 +104,7 @@ export const startHost = async (socket?: string) => {
   return { port: (server.address() as AddressInfo).port, reached };
 };
 
-/** A process that must live. */
+/** A process that must survive. */
 export const startBystander = (prefix: readonly string[]) => {
   const [command = 'sleep', ...args] = [...prefix, 'sleep', '600'];
   const child = spawn(command, args, { stdio: 'ignore' });
@@ -112,7 +112,7 @@ export const startBystander = (prefix: readonly string[]) => {
   return { pid: child.pid!, lives: () => child.exitCode === null && child.signalCode === null };
 };
 
-/** The processes of this machine with that word in their command line. */
+/** The processes on this machine with this word in their command line. */
 export const processesNamed = (word: string): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -127,10 +127,10 @@ const commandOf = (pid: string): string[] => {
   }
 };
 
-/** A word that only the processes of one test have in their command line: `sleep <word>` waits for years. */
+/** A word that only processes of one test have in their command line: `sleep <word>` waits for years. */
 export const newMark = (): string => String(500_000_000 + Math.floor(Math.random() * 500_000_000));
 
-/** Shell: daemons of three kinds, which an agent leaves behind; goes on when all have started. */
+/** Shell: starts three kinds of daemons that an agent leaves behind, and waits until all are running. */
 export const leavesDaemons = (mark: string): string => `
 started=$(mktemp -d)
 daemon='touch "$0"; exec sleep ${mark}'
@@ -140,7 +140,7 @@ env -i setsid sh -c "$daemon" "$started/2" </dev/null >/dev/null 2>&1 &
 until [ -e "$started/1" ] && [ -e "$started/2" ] && [ -e "$started/3" ]; do sleep 0.01; done
 `;
 
-/** Starts Spool as that user, to whom all belongs that the test has prepared until now. */
+/** Starts Spool as this user, after making it the owner of all files of the test. */
 export const startAs = (
   user: User,
   project: { readonly folder: string; readonly env: Record<string, string> },
@@ -151,13 +151,13 @@ export const startAs = (
   return startProcess(command, words, { cwd: project.folder, env: { ...project.env, ...env } });
 };
 
-/** Whoever the files belong to by now. */
+/** Runs git in the project, regardless of the owner of its files. */
 export const gitOfAnyone =
   (project: { git: (...args: string[]) => string }) =>
   (...args: string[]) =>
     project.git('-c', 'safe.directory=*', ...args);
 
-/** A project with a scripted agent that can be run in a sandbox, and what is around it. */
+/** A project with a scripted agent that can run in a sandbox, and its surroundings. */
 export const createSandboxedProject = (user: User, options: ProjectOptions = {}) => {
   const project = createProject(options);
   const base = dirname(project.folder);

@@ -1,12 +1,12 @@
 /**
- * A screen as a person sees it: it wraps at its last column, and wraps anew when it is resized. It knows the few
- * movements of the cursor that Spool uses, and passes over colours.
+ * A screen as the user sees it. It wraps at its last column, again after each resize. It supports the few cursor
+ * movements that Spool uses and ignores colours.
  */
 export const createScreen = (columns: number) => {
   let width = columns;
-  /** Each ends with a newline, however many rows it takes. */
+  /** Each ends with a newline, however many rows it occupies. */
   let lines: string[] = [''];
-  /** The beginning of a sequence whose end is still to come. */
+  /** The start of an incomplete control sequence. */
   let cutOff = '';
   let at = { line: 0, offset: 0 };
 
@@ -50,7 +50,7 @@ export const createScreen = (columns: number) => {
     resize(to: number) {
       width = to;
     },
-    /** What stands on it, each line with how many rows it takes. */
+    /** The lines on the screen, each with the number of rows it occupies. */
     lines: () => lines.map((text) => ({ text, rows: rowsOf(text) })),
   };
 };

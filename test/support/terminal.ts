@@ -7,7 +7,7 @@ import { createScreen } from './screen.ts';
 
 const rows = 30;
 
-/** Runs a script in a shell that is the owner of a real pseudo-terminal. Closing that ends the shell, and all in its foreground hear of it. */
+/** Runs a script in a shell that owns a pseudo-terminal. Closing it ends the shell and signals its foreground processes. */
 export const openShell = (project: TestProject, script: string) => {
   const pty = spawn('/bin/sh', ['-c', script], { cwd: project.folder, env: project.env });
   const closed = new Promise<void>((resolve) => pty.onExit(() => resolve()));
@@ -19,7 +19,7 @@ export const openShell = (project: TestProject, script: string) => {
   };
 };
 
-/** Runs Spool in a real pseudo-terminal. */
+/** Runs Spool in a pseudo-terminal. */
 export const openTerminal = (project: TestProject, args: readonly string[], columns = 100) => {
   const pty = spawn(process.execPath, [spoolProgram, ...args], {
     cwd: project.folder,
@@ -47,11 +47,11 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
   });
   return {
     type: (keys: string) => pty.write(keys),
-    /** All that was shown so far, without colours and cursor movements. */
+    /** All output so far, without control sequences. */
     screen: () => screen,
-    /** All that was sent to it, as it was sent. */
+    /** All output so far, unchanged. */
     raw: () => raw,
-    /** What stands there now. */
+    /** The current content of the screen. */
     lines: picture.lines,
     resize: (to: number) => {
       pty.resize(to, rows);

@@ -8,7 +8,7 @@ import type { Trial } from './trials.ts';
 const page = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
 const table = /(<!-- trials -->\n)[\s\S]*(<!-- end of trials -->)/;
 
-/** Chooses the seed, and prints the table of all trials at the end; with UPDATE_DOCS=1 it goes into the page as well. */
+/** Chooses the seed and prints the table of all trials at the end. With UPDATE_DOCS=1 it also updates the page. */
 export default ({ provide }: TestProject) => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-trials-'));
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));

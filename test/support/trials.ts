@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the trials write down what they found. */
+    /** The file in which trials record their results. */
     trialsFile: string;
     seed: number;
   }
@@ -11,13 +11,13 @@ declare module 'vitest' {
 
 export interface Trial {
   readonly what: string;
-  /** How often it was tried. */
+  /** The number of trials. */
   readonly trials: number;
-  /** What was counted, and how much of it there was. */
+  /** What was counted, with numbers. */
   readonly found: string;
 }
 
-/** Numbers from 0 to 1 that depend on the seed of this run, and on nothing else. */
+/** Random numbers from 0 to 1 that depend only on the seed of this run and the name. */
 export const createRandom = (name: string): (() => number) => {
   let state = [...name].reduce((hash, char) => Math.imul(hash ^ char.charCodeAt(0), 16_777_619), inject('seed') | 0);
   return () => {
@@ -28,5 +28,5 @@ export const createRandom = (name: string): (() => number) => {
   };
 };
 
-/** Puts a line into the table that is printed at the end, and that stands in docs/reliability.md. */
+/** Adds a row to the table that is printed at the end and is part of docs/reliability.md. */
 export const report = (trial: Trial): void => appendFileSync(inject('trialsFile'), `${JSON.stringify(trial)}\n`);

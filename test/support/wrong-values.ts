@@ -17,12 +17,12 @@ import { change, createProject, type TestProject } from './project.ts';
 const run = ['ralph', '--change', change];
 const interrupted = 'kill -INT $PPID; sleep 5';
 
-/** What may stand where something else should. */
+/** Wrong values for any field. */
 const wrong = [null, -1, 1e300, 'x', [null, 5, 'x'], { x: null }];
 
 type Path = readonly (string | number)[];
 
-/** Every place in a value, the value itself left out. */
+/** Every path in a value, except its root. */
 const placesIn = (value: unknown, path: Path = []): Path[] =>
   typeof value !== 'object' || value === null
     ? []
@@ -56,7 +56,7 @@ const fullRecord = recordWith({
   deferred: [attempt],
 });
 
-/** A project after a run, with the state of one in which everything happens at once. */
+/** A project after a run, with a state in which every field has a value. */
 export const projectToDamage = async () => {
   const project = createProject({ agent: [says('one'), interrupted, promise] });
   await project.spool(...run, '--verify', 'true');
@@ -81,7 +81,7 @@ export const projectToDamage = async () => {
 
 const defaults = resolveOptions({ flagValues: {}, env: {}, project: null });
 
-/** All that readers do with what is on disk, and what a start does before anything is run. */
+/** Everything that reads the state, including what a start does before it runs anything. */
 const readAll = async ({ folder, env }: TestProject): Promise<void> => {
   const project = { root: folder };
   try {
@@ -95,12 +95,12 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     const { plan, previous } = await planRun({ ...(await defaults), fileSettings: {}, project, change, env });
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
-    // A version that is not known, or a minimum above the maximum, is a sentence.
+    // Errors of the user are allowed, such as an unknown version or a minimum above the maximum.
     if (!(error instanceof UserError)) throw error;
   }
 };
 
-/** Reads with so many of the wrong values, in turn, in every place; the answer is how often. */
+/** Tries `values` of the wrong values at every path. Returns how often. */
 const readsWith = async (
   project: TestProject,
   whole: object,

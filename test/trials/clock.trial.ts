@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { change, createProject, root } from '../support/project.ts';
 import { report } from '../support/trials.ts';
 
-/** Spool with a clock that is off by as many milliseconds as the file says. */
+/** Spool with a clock that is off by the number of milliseconds in a file. */
 const withClock = (project: ReturnType<typeof createProject>) => {
   const offset = join(project.home, 'offset');
   writeFileSync(offset, '0');
@@ -22,7 +22,7 @@ test.each([
   ['back by an hour', -hour],
   ['ahead by an hour', hour],
   ['ahead by a day', 24 * hour],
-])('a clock that jumps %s in the middle of an iteration, and of a pause', async (_, ms) => {
+])('a clock that jumps %s during an iteration and a pause has no effect', async (_, ms) => {
   const script = ['touch ready; until [ -e go ]; do sleep 0.01; done; exit 1', says('Hi.'), promise];
   const project = createProject({ agent: script });
   const { env, jump } = withClock(project);
@@ -50,10 +50,10 @@ test.each([
     expect(durationMs).toBeGreaterThanOrEqual(0);
     expect(durationMs).toBeLessThan(30_000);
   }
-  report({ what: `a clock that jumps ${_}`, trials: 1, found: 'nothing ended early or late, durations right' });
+  report({ what: `a clock that jumps ${_}`, trials: 1, found: 'nothing ended early or late, durations correct' });
 });
 
-test('a clock that jumps ahead ends a wait for a usage limit, and --until', async () => {
+test('a clock that jumps ahead ends a wait for a usage limit', async () => {
   const limit = {
     type: 'error',
     error: { name: 'APIError', data: { message: 'usage limit, try again in 3 hours', statusCode: 429 } },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { change, createProject, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 import { createRandom, report } from '../support/trials.ts';
 
-/** Runs Spool with its state folder on a file system of its own, and answers with what is on it in the end. */
+/** Runs Spool with its state folder on a separate file system. Returns a reader for its final content. */
 const runOnMount = async (project: TestProject, mount: string, args: readonly string[]) => {
   const state = project.path('.spool/.state');
   const out = join(project.home, 'state');
@@ -18,7 +18,7 @@ const runOnMount = async (project: TestProject, mount: string, args: readonly st
   return { ...(await result), out: (name: string) => readFileSync(join(out, 'ralph', change, name), 'utf8') };
 };
 
-test('a disk that fills up in the middle of a run', async () => {
+test('a disk that fills up during a run is reported in one line', async () => {
   const random = createRandom('disk');
   const sizes = Array.from({ length: 10 }, () => 60 + Math.floor(random() * 200));
   let records = 0;
@@ -49,7 +49,7 @@ test('a disk that fills up in the middle of a run', async () => {
   });
 });
 
-test('a state folder that is read-only', async () => {
+test('a read-only state folder is reported in one line', async () => {
   const project = createProject({ agent: ['echo hi'] });
   mkdirSync(project.path('.spool/.state'));
   const state = project.path('.spool/.state');

@@ -10,22 +10,22 @@ const trials = 40;
 type Damage = (whole: Buffer, random: () => number) => Buffer | string;
 
 const damages: Record<string, Damage> = {
-  'cut off': (whole, random) => whole.subarray(0, Math.floor(random() * whole.length)),
+  truncated: (whole, random) => whole.subarray(0, Math.floor(random() * whole.length)),
   empty: () => '',
   garbage: (_, random) => Buffer.from(Array.from({ length: 200 }, () => Math.floor(random() * 256))),
-  'of a version to come': (whole) => whole.toString().replaceAll(/"v": ?1/g, '"v": 99'),
-  'of other JSON': (_, random) => ['[]', 'null', '{}', '"text"', '{"v":1}', '{"v":"1"}'][Math.floor(random() * 6)]!,
+  'of a newer version': (whole) => whole.toString().replaceAll(/"v": ?1/g, '"v": 99'),
+  'other JSON': (_, random) => ['[]', 'null', '{}', '"text"', '{"v":1}', '{"v":"1"}'][Math.floor(random() * 6)]!,
 };
 
-/** Where the state file that was damaged last is kept. */
-const lastAside = (project: TestProject): string => {
+/** The latest saved copy of a damaged state file. */
+const lastSavedCopy = (project: TestProject): string => {
   const numbers = readdirSync(project.stateFile('.')).map((name) =>
     Number(/^state\.json\.damaged-(\d+)$/.exec(name)?.[1] ?? 0),
   );
   return project.stateFile(`state.json.damaged-${Math.max(...numbers)}`);
 };
 
-test(`${trials} damaged files are refused or rebuilt, never destroyed, and never crash`, async () => {
+test(`${trials} damaged files are rejected or rebuilt, never destroyed, and never crash Spool`, async () => {
   const random = createRandom('files');
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
   const codes = new Map<number | null, number>();
@@ -53,14 +53,14 @@ test(`${trials} damaged files are refused or rebuilt, never destroyed, and never
     expect(`${status.stderr}${list.stderr}${run.stderr}`).not.toMatch(/this is a bug|\n {4}at /);
     const after = readFileSync(project.stateFile(file === 'lock' ? 'state.json' : file));
     if (file === 'state.json' && run.code === 0 && run.stderr.includes('is damaged'))
-      expect(readFileSync(lastAside(project))).toEqual(damaged);
+      expect(readFileSync(lastSavedCopy(project))).toEqual(damaged);
     if (run.code === 2) expect(after.equals(file === 'lock' ? whole.get('state.json')! : damaged)).toBe(true);
     if (file === 'history.jsonl') expect(after.subarray(0, damaged.length).equals(damaged)).toBe(true);
     codes.set(run.code, (codes.get(run.code) ?? 0) + 1);
   }
   report({
-    what: 'state.json, history.jsonl, context.txt or the lock torn, empty, garbage or of a version to come',
+    what: 'state.json, history.jsonl, context.txt or the lock truncated, empty, garbage or of a newer version',
     trials,
-    found: `0 crashes, 0 destroyed; ${codes.get(0) ?? 0} runs went on, ${codes.get(2) ?? 0} refused with a sentence`,
+    found: `0 crashes, 0 destroyed; ${codes.get(0) ?? 0} runs continued, ${codes.get(2) ?? 0} rejected with one line`,
   });
 });

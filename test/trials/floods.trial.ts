@@ -23,5 +23,5 @@ test.each([
   const [record] = project.history();
   const log = project.path(`.spool/.state/ralph/${change}/runs/${record!.run}/0001.log`);
   expect(statSync(log).size).toBeGreaterThanOrEqual(bytes * 0.999);
-  report({ what, trials: 1, found: 'in the log, and the promise behind it found' });
+  report({ what, trials: 1, found: 'in the log, and the promise after it found' });
 });

@@ -9,25 +9,25 @@ import { type Format, mutate, type Mutation, mutationsOf } from '../support/muta
 import { change, createProject, type Result, type TestProject } from '../support/project.ts';
 import { report } from '../support/trials.ts';
 
-/** Enough to see something now and then; more with FUZZ_RUNS. */
+/** Enough to find something now and then. FUZZ_RUNS sets another number. */
 const runs = Number(process.env.FUZZ_RUNS ?? 45);
-/** A case of an earlier run, as it was printed. */
+/** The path of a case that an earlier run printed. */
 const path = process.env.FUZZ_PATH;
 
-/** For all of them; a machine that is slower than this has not tried them, and that is a failure. */
+/** For all cases. On a slower machine not all of them are tried, which is a failure. */
 const longestMs = Math.max(400_000, runs * 9000);
 
-/** What takes this long hangs, whatever else the machine does. */
+/** A command that takes this long hangs, however busy the machine is. */
 const hangsMs = 20_000;
-/** How much longer than with files as they should be a command may take, beyond three times as long. */
+/** How much longer a command may take than three times the time with valid files. */
 const slackMs = 1000;
-/** What is slow this often in a row is slow by itself, and not as the machine is busy. */
+/** A command that is slow this often in a row is slow itself, not because of a busy machine. */
 const mostTries = 3;
 
 const line = (event: object) => JSON.stringify(event);
 const done = 'Done.\n\n<promise>COMPLETE</promise>';
 
-/** What agents print, in the formats that Spool reads. */
+/** Output of agents, in the formats that Spool reads. */
 const outputs = {
   opencode: [
     line({ type: 'step_start', part: {} }),
@@ -101,7 +101,7 @@ const config = {
 const folder = `.spool/changes/${change}`;
 const state = `.spool/.state/ralph/${change}`;
 
-/** What is changed: a file of the project, or the output of an agent. */
+/** What is mutated: a file of the project, or the output of an agent. */
 const targets: Readonly<Record<string, { format: Format; file: string }>> = {
   'config.json': { format: 'json', file: '.spool/config.json' },
   'state.json': { format: 'json', file: `${state}/state.json` },
@@ -119,7 +119,7 @@ interface Change {
 interface Case {
   readonly changes: readonly Change[];
   readonly agent: Agent;
-  /** Whether the user has said that whatever the project brings may run. */
+  /** Whether the user trusts everything in the project. */
   readonly trusting: boolean;
 }
 
@@ -137,7 +137,7 @@ const oneCase: fc.Arbitrary<Case> = fc.record({
 });
 
 test(
-  `${runs} projects and agents with damaged or hostile contents`,
+  `${runs} projects and agents with damaged or hostile contents cause no crash, hang or escape`,
   async () => {
     const bench = await createBench();
     const codes = new Map<string, number>();
@@ -166,14 +166,14 @@ test(
         const wrong = await tryOnce(one);
         if (wrong === null) return void tried++;
         if (wrong.startsWith('slow') && tries < mostTries) continue;
-        throw new Error(`${wrong}\nWhat it was given is in ${bench.keep(one)}.`);
+        throw new Error(`${wrong}\nThe input is in ${bench.keep(one)}.`);
       }
     };
 
     await fc.assert(fc.asyncProperty(oneCase, check), {
       seed: inject('seed'),
       ...(path === undefined ? { numRuns: runs } : { numRuns: 1, path, endOnFailure: true }),
-      // The input is kept in a folder: shrinking further than this takes minutes.
+      // The input is saved in a folder. Shrinking it further takes minutes.
       interruptAfterTimeLimit: longestMs,
       markInterruptAsFailure: true,
     });
@@ -181,7 +181,7 @@ test(
     report({
       what: 'config.json, state.json, history.jsonl, tasks.md, proposal.md and output of agents with hostile contents',
       trials: tried,
-      found: `0 crashes, 0 hangs, 0 control sequences, nothing outside touched in ${called} calls (${found.join(', ')})`,
+      found: `0 crashes, 0 hangs, 0 control sequences, nothing outside changed in ${called} calls (${found.join(', ')})`,
     });
   },
   longestMs + 200_000,
@@ -198,10 +198,10 @@ const commandsFor = ({ agent }: Case): string[][][] => [
   [['ralph', '--status', '--json', '--change', change], ['rewind', change, '0', '--dry-run'], ['list']],
 ];
 
-/** Whatever the config file says, nothing is waited for. */
+/** Prevents all waits, whatever the config file says. */
 const quick = ['--retry-delay', '1ms', '--max-wait', '1ms', '--max-failures', '1', '--stop-grace', '100ms'];
 
-/** What is wrong with what a command did; null when nothing is. */
+/** What is wrong with the result of a command, or null. */
 const problemOf = ({ code, signal, stdout, stderr }: Result): string | null => {
   const said = stdout + stderr;
   if (signal !== null) return `hangs: it was ended after ${hangsMs} ms`;
@@ -213,7 +213,7 @@ const problemOf = ({ code, signal, stdout, stderr }: Result): string | null => {
   return null;
 };
 
-/** A project with a finished run, that can be put back and changed again and again. */
+/** A project with a finished run that can be restored and mutated repeatedly. */
 const createBench = async () => {
   const files = {
     '.spool/config.json': JSON.stringify(config, null, 2),
@@ -234,7 +234,7 @@ const createBench = async () => {
   const whole = new Map(Object.values(targets).map(({ file }) => [file, readFileSync(project.path(file))]));
   const wholeFor = (agent: Agent) => new Map([...whole, ['../output', Buffer.from(outputs[agent])]]);
   const outside = () => treeOf(base).filter((entry) => !expected.test(entry));
-  // A state.json that is put back without the record is refused, as it is older than the record.
+  // A state.json that is older than its record is rejected, so the record is restored as well.
   const record = join(project.home, '.local', 'state', 'spool');
   const savedRecord = join(base, 'record');
   cpSync(record, savedRecord, { recursive: true });
@@ -265,7 +265,7 @@ const createBench = async () => {
   return {
     prepare,
     call,
-    /** How long these commands take now with files as they should be; not asked again for a while. */
+    /** How long these commands take with valid files. Measured again after a while. */
     floor: async (group: readonly (readonly string[])[], agent: Agent): Promise<number> => {
       const key = group[0]!.join(' ');
       const known = floors.get(key);
@@ -279,16 +279,16 @@ const createBench = async () => {
       floors.set(key, { ms, at: performance.now() });
       return ms;
     },
-    /** What has changed outside of the project; null when nothing has. */
+    /** What has changed outside the project, or null. */
     outside: (): string | null => {
       const now = outside();
       const different = [
         ...now.filter((entry) => !before.includes(entry)),
         ...before.filter((entry) => !now.includes(entry)),
       ];
-      return different.length === 0 ? null : `touched what is outside of the project: ${different.join(', ')}`;
+      return different.length === 0 ? null : `changed files outside the project: ${different.join(', ')}`;
     },
-    /** Keeps the files of a case where they outlive the test. */
+    /** Saves the files of a case in a folder that outlives the test. */
     keep: (one: Case): string => {
       const kept = join(tmpdir(), `spool-fuzz-${inject('seed')}`);
       rmSync(kept, { recursive: true, force: true });
@@ -303,7 +303,7 @@ const createBench = async () => {
   };
 };
 
-/** What Spool keeps in the folder of the user: nothing else may appear or change. */
+/** The files that Spool may write in the home folder. Nothing else may appear or change. */
 const expected = new RegExp(
   [
     String.raw`^home/\.local(?:/state)?(?:/spool)?(?:/projects)? folder$`,
@@ -312,7 +312,7 @@ const expected = new RegExp(
   ].join('|'),
 );
 
-/** Every file and folder below, as `path kind hash`. */
+/** Every file and folder below `root`, as `path kind hash`. */
 const treeOf = (root: string, below = ''): string[] =>
   readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { fewAtATime } from '../support/at-a-time.ts';
+import { forEachConcurrent } from '../support/concurrency.ts';
 import { endsByLimit, endsBySignal, hangs, ignoresSignals, landingEnds, run } from '../support/hanging-git.ts';
 import { report } from '../support/trials.ts';
 
@@ -8,24 +8,24 @@ const inWorktree = [...run, '--worktree'];
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: every },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 8 },
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 8 },
   { title: 'a run in a worktree', args: inWorktree, script: hangs, most: every },
-])('a git that hangs in $title does not outlast Ctrl-C', async (hanging) => {
+])('Ctrl-C ends Spool while git hangs in $title', async (hanging) => {
   const trials = await endsBySignal(hanging);
   report({ what: `a git that hangs in ${hanging.title}, then Ctrl-C`, trials, found: 'ended, 0 processes left' });
 });
 
 test.each([
   { title: 'a run', args: run, script: hangs, most: 16 },
-  { title: 'a run, and ignores signals', args: run, script: ignoresSignals, most: 8 },
-])('a git that hangs in $title does not outlast --max-duration', async (hanging) => {
+  { title: 'a run and ignores signals', args: run, script: ignoresSignals, most: 8 },
+])('--max-duration ends Spool while git hangs in $title', async (hanging) => {
   const trials = await endsByLimit(hanging);
   report({ what: `a git that hangs in ${hanging.title}, with a limit`, trials, found: 'ended, 0 processes left' });
 });
 
-test('a git that hangs does not outlast Ctrl-C in a landing', async () => {
+test('Ctrl-C ends a landing while git hangs', async () => {
   const calls = Array.from({ length: 16 }, (_, index) => index + 1);
-  await fewAtATime(calls, 8, landingEnds);
+  await forEachConcurrent(calls, 8, landingEnds);
   report({
     what: 'a git that hangs in a landing, then Ctrl-C',
     trials: calls.length,

@@ -9,10 +9,10 @@ import { change, createProject, type TestProject } from '../support/project.ts';
 import { createRandom, report } from '../support/trials.ts';
 
 const killsEach = 40;
-/** Long enough to be killed in the third iteration, and before the first. */
+/** Long enough for kills in the third iteration and before the first. */
 const longestMs = 1400;
 
-/** Writes down what it does in a log of its own, with the tag of the iteration. */
+/** Logs what it does, with the tag of the iteration. */
 const agentWith = (also: string) => `echo "start $SPOOL_ITERATION" >> "$HOME/log"
 ${also}
 echo "$SPOOL_ITERATION" >> "$PWD/work.txt"
@@ -20,7 +20,7 @@ sleep 0.0$(( $$ % 9 ))
 if [ -e "$HOME/finish" ]; then ${promise}; fi
 echo "end $SPOOL_ITERATION" >> "$HOME/log"`;
 
-/** Nothing that nobody staged is staged when an agent starts: the next commit would undo one of Spool's. */
+/** Files staged when an agent starts. There must be none: the next commit would revert one of Spool. */
 const notesStaged = 'git diff --cached --name-status >> "$HOME/staged"';
 
 interface Surroundings {
@@ -28,7 +28,7 @@ interface Surroundings {
   readonly files?: Record<string, string>;
   readonly args?: readonly string[];
   readonly prepare?: (project: TestProject) => void;
-  /** What somebody else does while Spool runs; resolves when it is over. */
+  /** Another process that runs at the same time. Resolves when it is done. */
   readonly meanwhile?: (project: TestProject, random: () => number) => Promise<void>;
   readonly check: (project: TestProject) => void;
 }
@@ -48,7 +48,7 @@ const surroundings: Record<string, Surroundings> = {
       expect(project.git('status', '--porcelain')).toBe('');
     },
   },
-  'while somebody else holds the index': {
+  'while another process holds the index lock': {
     agent: agentWith(''),
     meanwhile: async (project, random) => {
       await delay(random() * longestMs);
@@ -111,7 +111,7 @@ fi >/dev/null 2>&1`),
 
 const run = ['ralph', '--change', change, '--json', '--max-iterations', 'unlimited'];
 
-/** Iterations that were announced as finished, in order. */
+/** The iterations that were reported as finished, in order. */
 const announced = (output: string): string[] =>
   output
     .split('\n')
@@ -133,17 +133,17 @@ test(`${killsEach * Object.keys(surroundings).length} kills at random moments lo
       const random = createRandom(`kills ${where}`);
       const project = createProject({ agent: [agent], ...(files ? { files } : {}) });
       prepare?.(project);
-      const told: string[] = [];
+      const reported: string[] = [];
       for (let kill = 0; kill < killsEach; kill++) {
         const others = meanwhile?.(project, random);
         const loop = project.start([...run, ...args]);
         await delay(random() * longestMs);
         loop.kill('SIGKILL');
-        told.push(...announced((await loop.result).stdout));
+        reported.push(...announced((await loop.result).stdout));
         await others;
         const history = project.history();
         const kept = new Set(history.map((record) => `${record.run}/${record.iteration}`));
-        expect(told.filter((tag) => !kept.has(tag))).toEqual([]);
+        expect(reported.filter((tag) => !kept.has(tag))).toEqual([]);
         if (existsSync(project.stateFile('state.json'))) expect(project.state().v).toBe(2);
       }
 

@@ -7,7 +7,7 @@ import { report } from '../support/trials.ts';
 const writers = 100;
 const rounds = 10;
 
-test(`${writers} writers of context at once, ${rounds} times`, async () => {
+test(`${writers} concurrent --add-context are all stored, ${rounds} times`, async () => {
   const project = createProject();
   const expected: string[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -21,13 +21,13 @@ test(`${writers} writers of context at once, ${rounds} times`, async () => {
   const kept = readFileSync(project.stateFile('context.txt'), 'utf8').trimEnd().split('\n');
   expect(kept.toSorted()).toEqual(expected.toSorted());
   report({
-    what: `${writers} writers of context at once`,
+    what: `${writers} concurrent --add-context`,
     trials: rounds,
-    found: `${kept.length} of ${expected.length} texts kept, each whole`,
+    found: `${kept.length} of ${expected.length} texts stored, none truncated`,
   });
 });
 
-test('two to ten loops at once on one change: exactly one runs', async () => {
+test('exactly one of two to ten loops started at once on a change runs', async () => {
   let started = 0;
   for (let loops = 2; loops <= 10; loops++) {
     const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
@@ -48,7 +48,7 @@ test('two to ten loops at once on one change: exactly one runs', async () => {
   });
 });
 
-test('two loops on two changes in one folder: one runs', async () => {
+test('one of two loops on two changes in one folder runs', async () => {
   const other = '002-02_another';
   const project = createProject({
     files: { [`.spool/changes/${other}/proposal.md`]: '# Another\n' },
@@ -66,5 +66,9 @@ test('two loops on two changes in one folder: one runs', async () => {
   );
   expect(await first.result).toMatchObject({ code: 0 });
   expect(await project.spool('ralph', '--change', other)).toMatchObject({ code: 0 });
-  report({ what: 'two loops on two changes in one folder', trials: 1, found: 'one ran, the other was told' });
+  report({
+    what: 'two loops on two changes in one folder',
+    trials: 1,
+    found: 'one ran, the other failed with one line',
+  });
 });

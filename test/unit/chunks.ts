@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 
-/** How an output is cut into chunks; the sizes are used again and again until it ends. */
+/** Sizes of the chunks into which an output is split, repeated until it ends. */
 export const chunkSizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 20 });
 
-export const cut = <Whole extends string | Uint8Array>(whole: Whole, sizes: readonly number[]): Whole[] => {
+export const chunksOf = <Whole extends string | Uint8Array>(whole: Whole, sizes: readonly number[]): Whole[] => {
   const chunks: Whole[] = [];
   for (let start = 0, turn = 0; start < whole.length; turn++) {
     const end = start + sizes[turn % sizes.length]!;

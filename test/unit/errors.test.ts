@@ -3,7 +3,7 @@ import { type ErrorCode, errorCodes, systemProblem, userError, UserError } from 
 
 const text = 'one\ntwo\r\n  three\n\n\tfour';
 
-/** Facts for each error, with newlines wherever text is taken. */
+/** Arguments for each error, with newlines in every text. */
 const facts: Record<ErrorCode, unknown[]> = {
   usage: [text],
   'no-commit': [],
@@ -86,7 +86,7 @@ const facts: Record<ErrorCode, unknown[]> = {
 
 const build = userError as (code: ErrorCode, ...facts: unknown[]) => UserError;
 
-describe('every error says one line', () => {
+describe('every error message is one line', () => {
   test.each(errorCodes)('%s', (code) => {
     const error = build(code, ...facts[code]);
     expect(error.message).toMatch(/^[^\r\n]+$/);
@@ -103,7 +103,7 @@ test.each([
   expect(new UserError('usage', message, 2).message).toBe(expected);
 });
 
-test('a long list of changes is cut short', () => {
+test('a long list of changes is truncated', () => {
   const ids = Array.from({ length: 12 }, (_, number) => `001-${number + 10}_x`);
   expect(userError('change-required', ids).message).toContain('001-19_x and 2 more.');
   expect(userError('change-required', ids.slice(2)).message).toContain('001-20_x, 001-21_x.');
@@ -118,6 +118,6 @@ test.each([
   [new Error('odd'), 'odd'],
   ['odd', 'odd'],
   [null, 'null'],
-])('%j is said as %j', (error, expected) => {
+])('%j is described as %j', (error, expected) => {
   expect(systemProblem(error)).toBe(expected);
 });

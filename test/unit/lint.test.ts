@@ -15,7 +15,7 @@ interface Override {
 
 const { overrides } = JSON.parse(readFileSync(join(root, '.oxlintrc.json'), 'utf8')) as { overrides: Override[] };
 
-/** What may be imported of `node:fs`, for each group of files for which that is limited. */
+/** The imports from `node:fs` that are allowed, for each group of restricted files. */
 const allowed = overrides.flatMap(({ files, rules }) => {
   const rule = rules['no-restricted-imports'];
   const paths = Array.isArray(rule) ? ((rule[1] as { paths?: Restricted[] }).paths ?? []) : [];
@@ -23,13 +23,13 @@ const allowed = overrides.flatMap(({ files, rules }) => {
   return names === undefined ? [] : [{ files, names }];
 });
 
-test('nothing that reads a file by its path can be imported, also not where git writes the work tree', () => {
+test('functions that read a file by path cannot be imported, even where git writes the work tree', () => {
   expect(allowed).toHaveLength(4);
   for (const { names } of allowed)
     expect(names.filter((name) => /^(?:open|read(?:File|v)|createRead|copy|promises)/.test(name))).toEqual([]);
 });
 
-test('the same is allowed everywhere, but for the files that write the work tree', () => {
+test('all groups allow the same imports, except files that write the work tree', () => {
   const [first, ...others] = allowed.filter(({ files }) => !files.includes('src/git/rewind.ts'));
   for (const { names } of others) expect(names).toEqual(first!.names);
 });

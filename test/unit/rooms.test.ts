@@ -6,11 +6,11 @@ import { root } from '../support/project.ts';
 
 const imports = readImports();
 
-/** The imports with one more. */
+/** The imports with one added. */
 const withImport = (from: string, to: string, kind = 'static') =>
   new Map([...imports, [from, [...(imports.get(from) ?? []), { to, kind }]]]);
 
-test('every import goes one way, and none in a circle', () => {
+test('every import follows the order of the rooms, without cycles', () => {
   expect(imports.size).toBeGreaterThan(200);
   expect(problemsIn(imports)).toEqual([]);
 });
@@ -21,18 +21,18 @@ test.each([
   ['git/call/git.ts', 'store/state.ts', 'type'],
   ['ralph/loop.ts', 'text/format.ts', 'static'],
   ['commands/land.ts', 'cli/main.ts', 'type'],
-])('%s may not import %s', (from, to, kind) => {
+])('%s cannot import %s', (from, to, kind) => {
   expect(problemsIn(withImport(from, to, kind)).join()).toContain(`${from} imports ${to}`);
 });
 
-test('a circle of types is one, a new folder has to be placed', () => {
+test('a cycle of type imports is an error, and so is a folder that is not a room', () => {
   expect(problemsIn(withImport('ralph/events.ts', 'ralph/loop.ts', 'type')).join()).toContain('a circle: ');
   expect(problemsIn(new Map([...imports, ['misc/thing.ts', []]]))).toEqual([
     'misc/thing.ts is in no room: add the room to scripts/graph.mjs',
   ]);
 });
 
-test('the page has the graph of today', () => {
+test('docs/architecture.md has the current graph', () => {
   const cells = (text: string) => text.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
   const rows = cells(graphOf(imports)).filter((line) => line.startsWith('| `'));

@@ -29,7 +29,7 @@ describe('matchId', () => {
     expect(matchId(query, ids)).toEqual(expected);
   });
 
-  test('finds nothing among nothing', () => {
+  test('returns nothing without candidates', () => {
     expect(matchId('001', [])).toEqual({ kind: 'none', near: null });
   });
 
@@ -41,7 +41,7 @@ describe('matchId', () => {
     fc.string(),
   );
 
-  test('answers with what it was given and nothing else', () => {
+  test('returns only given ids', () => {
     fc.assert(
       fc.property(query, given, (text, known) => {
         const match = matchId(text, known);
@@ -55,7 +55,7 @@ describe('matchId', () => {
     );
   });
 
-  test('an exact id beats all that it is a prefix of', () => {
+  test('prefers an exact id to those it is a prefix of', () => {
     fc.assert(
       fc.property(given, id, (others, exact) => {
         expect(matchId(exact, [`${exact}-more`, ...others, exact])).toEqual({ kind: 'one', id: exact });
@@ -110,7 +110,7 @@ describe('toSlug', () => {
     expect(toSlug(text)).toBe(expected);
   });
 
-  test('is always null or a slug, and a slug stays as it is', () => {
+  test('is null or a slug, and a slug is unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
         const slug = toSlug(text);
@@ -125,12 +125,12 @@ describe('toSlug', () => {
 });
 
 describe('isSlug', () => {
-  test.each(['add-loop', 'a', '2', 'a-1-b', 'a'.repeat(80)])('%s is one', (text) => {
+  test.each(['add-loop', 'a', '2', 'a-1-b', 'a'.repeat(80)])('accepts %s', (text) => {
     expect(isSlug(text)).toBe(true);
   });
 
   test.each(['', '-a', 'a-', 'a--b', 'A', 'a b', 'a_b', 'a/b', '..', 'a\n', 'é', 'a'.repeat(81)])(
-    '%j is none',
+    'rejects %j',
     (text) => {
       expect(isSlug(text)).toBe(false);
     },

@@ -69,12 +69,12 @@ describe('list', () => {
 });
 
 describe('resolveChange', () => {
-  test('takes a unique prefix', async () => {
+  test('accepts a unique prefix', async () => {
     write(everything);
     expect(await resolveChange({ root }, '002')).toBe(id);
   });
 
-  test('names the folder it has looked in', async () => {
+  test('names the folder it searched in the error', async () => {
     await expect(resolveChange({ root }, '009')).rejects.toThrow('No change "009" in .spool/changes.');
   });
 });
@@ -125,7 +125,7 @@ describe('a change', () => {
     ]);
   });
 
-  test('is read in the root that is given', async () => {
+  test('is read from the given root', async () => {
     write(everything);
     const change = changeOf({ root }, id);
     const worktree = join(root, 'worktree');
@@ -147,7 +147,7 @@ describe('a change', () => {
 });
 
 describe('planning paths', () => {
-  test('are the change, its module and the config file, as far as they exist', () => {
+  test('are the change, its module and the config file, if they exist', () => {
     expect(planningPaths({ root }, id)).toEqual([]);
     write(everything);
     expect(planningPaths({ root }, id)).toEqual([folder, module, '.spool/config.json']);
@@ -159,7 +159,7 @@ describe('planning paths', () => {
     ['.spool\\config.json', true],
     ['.spoolrc', false],
     ['src/.spool/x', false],
-  ])('%s is planning: %s', (path, expected) => {
+  ])('%s is a planning path: %s', (path, expected) => {
     expect(isPlanning(path)).toBe(expected);
   });
 
@@ -173,7 +173,7 @@ describe('planning paths', () => {
   });
 });
 
-test('an archived change is not active, and its number stays used', async () => {
+test('an archived change is not active, and its number stays reserved', async () => {
   write(everything);
   const target = archiveChange({ root }, changeOf({ root }, id));
 
@@ -183,7 +183,7 @@ test('an archived change is not active, and its number stays used', async () => 
   expect(await createChange({ root }, '002', 'add-logout')).toMatchObject({ id: '002-02_add-logout' });
 });
 
-test('a change is not archived over another one', () => {
+test('a change is not archived over an existing one', () => {
   write(everything);
   archiveChange({ root }, changeOf({ root }, id));
   write(everything);

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mergeTasks } from '../../../src/changes/task-merge.ts';
 
-/** Where lines overlap, nothing is merged. */
+/** Overlapping lines are a conflict. */
 const refuses = async () => null;
-/** Keeps what either has added at the end. */
+/** Keeps lines that either side appends. */
 const appends = async ({ base, mine, theirs }: { base: string; mine: string; theirs: string }) =>
   mine + theirs.slice(base.length);
 
@@ -12,7 +12,7 @@ const one = '- [ ] one\n- [ ] two\n';
 
 test.each([
   [
-    'a tick and a task in the next line',
+    'a tick and an added task on the next line',
     one,
     `${one}- [ ] three\n`,
     '- [ ] one\n- [x] two\n',
@@ -26,36 +26,30 @@ test.each([
     '- [ ] one\n- [x] two (in a.ts)\n- [ ] three\n',
   ],
   [
-    'a tick and a task above',
+    'a tick and an added task above',
     one,
     `- [ ] zero\n${one}`,
     '- [x] one\n- [ ] two\n',
     '- [ ] zero\n- [x] one\n- [ ] two\n',
   ],
-  ['ticks of both', one, '- [x] one\n- [ ] two\n', '- [ ] one\n- [x] two\n', '- [x] one\n- [x] two\n'],
-  ['a task that the person has deleted', one, '- [ ] one\n', '- [x] one\n- [x] two\n', '- [x] one\n'],
+  ['ticks on both sides', one, '- [x] one\n- [ ] two\n', '- [ ] one\n- [x] two\n', '- [x] one\n- [x] two\n'],
+  ['a task that the user deleted', one, '- [ ] one\n', '- [x] one\n- [x] two\n', '- [x] one\n'],
   [
-    'a task that the person has reworded is open again',
+    'a task that the user reworded is open again',
     one,
     '- [ ] one\n- [ ] TWO\n',
     '- [x] one\n- [x] two\n',
     '- [x] one\n- [ ] TWO\n',
   ],
+  ['a task that the user reopened', '- [x] one\n- [ ] two\n', one, '- [x] one\n- [x] two\n', '- [ ] one\n- [x] two\n'],
   [
-    'a task that the person has opened again',
-    '- [x] one\n- [ ] two\n',
-    one,
-    '- [x] one\n- [x] two\n',
-    '- [ ] one\n- [x] two\n',
-  ],
-  [
-    'tasks of the same name',
+    'tasks with the same name',
     '- [ ] a\n- [ ] a\n',
     '- [ ] a\n- [ ] a\n- [ ] b\n',
     '- [x] a\n- [ ] a\n',
     '- [x] a\n- [ ] a\n- [ ] b\n',
   ],
-  ['Windows line ends', '- [ ] a\r\n', '- [ ] a\r\n- [ ] b\r\n', '- [x] a\r\n', '- [x] a\r\n- [ ] b\r\n'],
+  ['Windows line endings', '- [ ] a\r\n', '- [ ] a\r\n- [ ] b\r\n', '- [x] a\r\n', '- [x] a\r\n- [ ] b\r\n'],
   [
     'sections with a status',
     '### Task 1: A\n- **Status**: [ ] pending\n### Task 2: B\n- **Status**: [ ] pending\n',
@@ -64,75 +58,75 @@ test.each([
     '### Task 0: Z\n- **Status**: [ ] pending\n### Task 1: A\n- **Status**: [x] complete\n### Task 2: B\n- **Status**: [ ] pending\n',
   ],
   [
-    'a note of the person behind a task that the agent has ticked',
+    'a note of the user after a task that the agent ticked',
     one,
     '- [ ] one\n- [ ] two (see #12)\n',
     '- [x] one\n- [x] two\n',
     '- [x] one\n- [x] two (see #12)\n',
   ],
   [
-    'a task that was ticked since the person has reworded it',
+    'a task that was ticked after the user reworded it',
     one,
     '- [ ] one\n- [ ] two, with tests\n',
     '- [x] one\n- [x] two, with tests\n',
     '- [x] one\n- [x] two, with tests\n',
   ],
   [
-    'notes of both',
+    'notes on both sides',
     one,
     '- [ ] one\n- [ ] two (see #12)\n',
     '- [ ] one\n- [x] two (in a.ts)\n',
     '- [ ] one\n- [x] two (see #12)\n',
   ],
   [
-    'a task that the person has opened again, with a note',
+    'a task that the user reopened, with a note',
     '- [x] one\n- [ ] two\n',
     '- [ ] one (not yet)\n- [ ] two\n',
     '- [x] one (in a.ts)\n- [x] two\n',
     '- [ ] one (not yet)\n- [x] two\n',
   ],
   [
-    'line ends that the person has changed',
+    'line endings that the user changed',
     one,
     '- [ ] one\r\n- [ ] two\r\n- [ ] three\r\n',
     '- [x] one\n- [x] two (in a.ts)\n',
     '- [x] one\r\n- [x] two (in a.ts)\r\n- [ ] three\r\n',
   ],
   [
-    'line ends that the agent has changed',
+    'line endings that the agent changed',
     '- [ ] one\r\n- [ ] two\r\n',
     '- [ ] one\r\n- [ ] two\r\n- [ ] three\r\n',
     '- [x] one\n- [ ] two\n',
     '- [x] one\n- [ ] two\n- [ ] three\n',
   ],
   [
-    'a status with other line ends',
+    'a status with other line endings',
     '### Task 1: A\n- **Status**: [ ] pending\n',
     '### Task 1: A\r\n- **Status**: [ ] pending\r\n',
     '### Task 1: A\n- **Status**: [x] complete\n',
     '### Task 1: A\r\n- **Status**: [x] complete\r\n',
   ],
-  ['a task that both have', one, `${one}- [ ] three\n`, `${one}- [x] three\n`, `${one}- [x] three\n`],
-  ['a last line without an end', '- [ ] a', '- [ ] a\n- [ ] b', '- [x] a\n', '- [x] a\n- [ ] b\n'],
+  ['a task on both sides', one, `${one}- [ ] three\n`, `${one}- [x] three\n`, `${one}- [x] three\n`],
+  ['a last line without a newline', '- [ ] a', '- [ ] a\n- [ ] b', '- [x] a\n', '- [x] a\n- [ ] b\n'],
   ['an unknown base', null, `${one}- [ ] three\n`, '- [x] one\n- [ ] two\n', '- [x] one\n- [ ] two\n- [ ] three\n'],
 ])('%s', async (_, base, mine, theirs, merged) => {
   expect(await mergeTasks({ base, mine, theirs }, refuses)).toBe(merged);
 });
 
-test('tasks that both have added are both there', async () => {
+test('keeps tasks that both sides added', async () => {
   const versions = { base: one, mine: `${one}- [ ] mine\n`, theirs: '- [x] one\n- [ ] two\n- [x] theirs\n' };
   expect(await mergeTasks(versions, appends)).toBe('- [x] one\n- [ ] two\n- [ ] mine\n- [x] theirs\n');
 });
 
 test.each([
-  ['a task that the agent has deleted', one, `${one}- [ ] three\n`, '- [x] one\n'],
+  ['a task that the agent deleted', one, `${one}- [ ] three\n`, '- [x] one\n'],
   ['a task of the agent that would be lost', null, one, `${one}- [ ] of the agent\n`],
-  ['lines that both have changed', one, '- [ ] eins\n- [ ] two\n', '- [ ] uno\n- [ ] two\n'],
+  ['lines that both sides changed', one, '- [ ] eins\n- [ ] two\n', '- [ ] uno\n- [ ] two\n'],
 ])('%s is a conflict', async (_, base, mine, theirs) => {
   expect(await mergeTasks({ base, mine, theirs }, refuses)).toBe(null);
 });
 
-test('ticks of the agent and tasks that the person adds anywhere always merge, and none is lost', async () => {
+test('ticks of the agent and tasks added anywhere by the user always merge, and none is lost', async () => {
   const title = fc.stringMatching(/^[a-z]{1,8}$/);
   const tasks = fc.uniqueArray(fc.record({ title, ticked: fc.boolean(), added: fc.boolean() }), {
     selector: (task) => task.title,

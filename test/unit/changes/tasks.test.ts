@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countTasks, missingTasks, openTasks, parseTasks, taskTitles } from '../../../src/changes/tasks.ts';
 
-/** `x` for a task that is done, `-` for an open one, `?` behind it for an optional one, then its title. */
+/** `x` for a done task, `-` for an open one, then `?` for an optional one, then the title. */
 const tasksIn = (markdown: string) =>
   parseTasks(markdown).map(({ title, done, optional }) => `${done ? 'x' : '-'}${optional ? '?' : ''} ${title}`);
 
@@ -67,25 +67,25 @@ describe('several lines', () => {
     ['nested', '- [x] one\n  - [ ] two\n  - [x] three', ['- two', 'x three']],
     ['nested twice', '- [x] one\n  - [ ] two\n    1. [x] three', ['x three']],
     ['nested by tabs', '- [ ] one\n\t- [x] two\n\t\t- [ ] three\n- [ ] four', ['- three', '- four']],
-    ['nested below words', '- [ ] one\n  words\n  - plain\n    - [x] two', ['x two']],
-    ['nested behind an empty line', '- [ ] one\n\n  - [x] two', ['x two']],
+    ['nested below text', '- [ ] one\n  words\n  - plain\n    - [x] two', ['x two']],
+    ['nested after a blank line', '- [ ] one\n\n  - [x] two', ['x two']],
     ['nested below an item without a box', '- [ ] one\n- plain\n  - [x] two', ['- one', 'x two']],
-    ['side by side, one blank further', '- [ ] one\n - [x] two', ['- one', 'x two']],
+    ['siblings, one indented by a space', '- [ ] one\n - [x] two', ['- one', 'x two']],
     ['indented below a paragraph', '- [ ] one\n\nWords.\n\n  - [x] two', ['- one', 'x two']],
     ['indented below a heading', '- [ ] one\n#### More\n  - [x] two', ['- one', 'x two']],
     ['with optional children only', '- [ ] one\n  - [ ]* two', ['- one', '-? two']],
     ['with an optional child', '- [ ] one\n  - [x] two\n  - [ ]* three', ['x two', '-? three']],
     ['below an optional one', '- [ ]* one\n  - [ ] two', ['-? two']],
     ['in a comment', '<!--\n- [ ] no\n\n- [ ] no\n-->\n- [ ] two', ['- two']],
-    ['in a comment that is never closed', '<!--\n- [ ] one', ['- one']],
-    ['behind a comment in a line of its own', '<!-- a\n-->\n- [ ] one', ['- one']],
-    ['behind the end of a comment', '<!-- a\n--> - [ ] one', ['- one']],
-    ['between comments that begin in a line', 'a <!-- b\n- [ ] one\n-->', ['- one']],
-    ['behind a fence in a comment', '<!--\n```\n-->\n- [ ] one', ['- one']],
-    ['in a fence that is never closed', '- [x] zero\n\n```sh\nnpm test\n\n- [ ] one', ['x zero', '- one']],
-    ['in a fence that another does not close', '~~~\n- [ ] one\n```\n- [ ] no\n```', ['- one']],
-    ['behind a comment in a fence', '```\n<!--\n```\n- [ ] one\n-->', ['- one']],
-    ['with lone returns', '- [x] one\r- [ ] two\r', ['x one', '- two']],
+    ['in an unclosed comment', '<!--\n- [ ] one', ['- one']],
+    ['after a comment on its own line', '<!-- a\n-->\n- [ ] one', ['- one']],
+    ['after the end of a comment', '<!-- a\n--> - [ ] one', ['- one']],
+    ['between comments that start within a line', 'a <!-- b\n- [ ] one\n-->', ['- one']],
+    ['after a fence in a comment', '<!--\n```\n-->\n- [ ] one', ['- one']],
+    ['in an unclosed fence', '- [x] zero\n\n```sh\nnpm test\n\n- [ ] one', ['x zero', '- one']],
+    ['in a fence that another fence does not close', '~~~\n- [ ] one\n```\n- [ ] no\n```', ['- one']],
+    ['after a comment in a fence', '```\n<!--\n```\n- [ ] one\n-->', ['- one']],
+    ['with lone carriage returns', '- [x] one\r- [ ] two\r', ['x one', '- two']],
     ['with a byte order mark', '\uFEFF### Task 1\n**Status**: [x]', ['x 1']],
     ['CRLF', '# Tasks\r\n\r\n- [x] one\r\n- [ ] two\r\n', ['x one', '- two']],
     ['under headings', '## A\n- [x] one\n### B\n- [ ] two\n', ['x one', '- two']],
@@ -95,9 +95,9 @@ describe('several lines', () => {
     ['in an indented fence', '- [x] one\n  ```sh\n  - [ ] no\n  ```\n- [ ] two', ['x one', '- two']],
     ['in a fence that starts a list item', '- ```\n  - [ ] no\n  ```\n- [ ] two', ['- two']],
     ['in a fence with CRLF', '```\r\n- [ ] no\r\n```\r\n- [ ] two', ['- two']],
-    ['in a fence that words do not end', '```\n``` sh\n- [ ] no\n```\n- [ ] two', ['- two']],
-    ['behind inline code of three backticks', '```npm test``` must pass:\n- [ ] one', ['- one']],
-    ['behind such code in a list', '- ```npm test``` must pass\n- [ ] one', ['- one']],
+    ['in a fence that text does not close', '```\n``` sh\n- [ ] no\n```\n- [ ] two', ['- two']],
+    ['after inline code with three backticks', '```npm test``` must pass:\n- [ ] one', ['- one']],
+    ['after inline code in a list', '- ```npm test``` must pass\n- [ ] one', ['- one']],
   ])('%s', (_, markdown, expected) => {
     expect(tasksIn(markdown)).toEqual(expected);
   });
@@ -108,35 +108,31 @@ describe('"### Task" sections', () => {
     ['open', '### Task 1.1: Parse\n**Status**: [ ] pending', ['- 1.1: Parse']],
     ['done', '### Task 1.1: Parse\n**Status**: [x] complete', ['x 1.1: Parse']],
     ['done, in capitals', '### Task 1.1: Parse\n**Status**: [X] complete', ['x 1.1: Parse']],
-    ['begun', '### Task 1.1: Parse\n**Status**: [~] in progress', ['- 1.1: Parse']],
+    ['in progress', '### Task 1.1: Parse\n**Status**: [~] in progress', ['- 1.1: Parse']],
     ['the colon in bold', '### Task 2\n**Status:** [x]', ['x 2']],
     ['the status in a list', '### Task 2\n- **Status**: [x] complete', ['x 2']],
     ['CRLF', '### Task 2\r\n**Status**: [x]\r\n', ['x 2']],
     ['no number', '### Task: Parse\n**Status**: [x]', ['x Parse']],
     ['several', '### Task 1\n**Status**: [x]\n### Task 2\n**Status**: [ ]\n', ['x 1', '- 2']],
     ['boxes are details', '### Task 1\n- [ ] detail\n**Status**: [x]\n- [ ] detail', ['x 1']],
-    ['also under a smaller heading', '### Task 1\n**Status**: [x]\n#### Notes\n- [ ] detail', ['x 1']],
-    ['boxes count where there is no status', '### Task 1\n- [x] one\n- [ ] two', ['x one', '- two']],
+    ['boxes under a smaller heading', '### Task 1\n**Status**: [x]\n#### Notes\n- [ ] detail', ['x 1']],
+    ['boxes count without a status', '### Task 1\n- [x] one\n- [ ] two', ['x one', '- two']],
     ['open without a status and boxes', '### Task 1: Parse\nWords.', ['- 1: Parse']],
-    ['a heading ends it', '### Task 1\n**Status**: [x]\n## Rest\n- [ ] two', ['x 1', '- two']],
-    ['a heading of its level ends it', '### Task 1\n**Status**: [x]\n### Rest\n- [ ] two', ['x 1', '- two']],
+    ['ended by a heading', '### Task 1\n**Status**: [x]\n## Rest\n- [ ] two', ['x 1', '- two']],
+    ['ended by a heading of the same level', '### Task 1\n**Status**: [x]\n### Rest\n- [ ] two', ['x 1', '- two']],
     ['boxes before it', '- [ ] zero\n### Task 1\n**Status**: [x]', ['- zero', 'x 1']],
-    ['"### Tasks" is no task', '### Tasks\n- [ ] one', ['- one']],
+    ['"### Tasks" is not a task', '### Tasks\n- [ ] one', ['- one']],
     ['in a fence', '```\n### Task 1\n**Status**: [ ]\n```', []],
     ['a status in a fence', '### Task 1\n```\n**Status**: [x]\n```', ['- 1']],
     ['a status in a comment', '### Task 1\n<!-- **Status**: [x] -->', ['- 1']],
-    ['without the word', '### 1.3: C\n- **Status**: [>] in-progress', ['- 1.3: C']],
-    ['without the word, done', '### 1.3: C\n- **Status**: [x] complete', ['x 1.3: C']],
-    ['shelved is closed', '### Task 1: A\n- **Status**: [-] shelved', ['x 1: A']],
-    ['blanks in the status', '### Task 1\n**Status**: [ x ] complete', ['x 1']],
+    ['without the word "Task"', '### 1.3: C\n- **Status**: [>] in-progress', ['- 1.3: C']],
+    ['without the word "Task", done', '### 1.3: C\n- **Status**: [x] complete', ['x 1.3: C']],
+    ['shelved counts as closed', '### Task 1: A\n- **Status**: [-] shelved', ['x 1: A']],
+    ['spaces in the status', '### Task 1\n**Status**: [ x ] complete', ['x 1']],
     ['an empty status', '### Task 1\n**Status**: [] pending', ['- 1']],
     ['a number without a status is a heading', '### 1.1: Setup\n- [ ] one', ['- one']],
     ['such a heading alone', '### 1.1: Setup\nWords.', []],
-    [
-      'beside one with a status it is open',
-      '### 1.1: A\n**Status**: [x]\n### 1.2: B\nWords.',
-      ['x 1.1: A', '- 1.2: B'],
-    ],
+    ['open next to one with a status', '### 1.1: A\n**Status**: [x]\n### 1.2: B\nWords.', ['x 1.1: A', '- 1.2: B']],
     ['words with a colon are a heading', '### Notes: A\n**Status**: [ ]\n', []],
   ])('%s', (_, markdown, expected) => {
     expect(tasksIn(markdown)).toEqual(expected);
@@ -150,13 +146,13 @@ test.each([
   expect(countTasks(parseTasks(markdown))).toEqual(expected);
 });
 
-test('optional tasks neither count nor are they open', () => {
+test('optional tasks are neither counted nor open', () => {
   const tasks = parseTasks('- [x] one\n- [ ]* two\n- [x]* three');
   expect(countTasks(tasks)).toEqual({ done: 1, total: 1 });
   expect(openTasks(tasks)).toEqual([]);
 });
 
-describe('which tasks are missing', () => {
+describe('missing tasks', () => {
   test.each<[string, string, string[]]>([
     ['- [ ] one\n- [ ] two', '- [x] one\n- [x] two', []],
     ['- [ ] one\n- [ ] two', '- [x] one', ['two']],
@@ -182,11 +178,11 @@ describe('which tasks are missing', () => {
     ['### Task 1: A\n**Status**: [ ]', '### Task 1: A\n**Status**: [-] shelved', ['1: A']],
     ['### Task 1: A\n**Status**: [-]', '', []],
     ['### Task 1: A\n**Status**: [ ]', '### 1: A\n**Status**: [x]', []],
-  ])('%j, then %j', (before, after, expected) => {
+  ])('from %j to %j', (before, after, expected) => {
     expect(missingTasks(taskTitles(before), taskTitles(after))).toEqual(expected);
   });
 
-  test('ten thousand reworded tasks are found', () => {
+  test('finds ten thousand reworded tasks', () => {
     const titles = Array.from({ length: 10_000 }, (_, index) => `task ${index}`);
     expect(
       missingTasks(
@@ -214,7 +210,7 @@ describe('properties', () => {
     title: string;
   }) => `${item.bullet}${item.gap}[${item.before}${item.mark}${item.after}]${item.space}${item.title}`;
 
-  test('every box counts once, whatever is around its mark, and only x is done', () => {
+  test('every box counts once, whatever surrounds its mark, and only x is done', () => {
     fc.assert(
       fc.property(fc.array(box), ending, fc.boolean(), (items, newline, bom) => {
         const markdown = `${bom ? '\uFEFF' : ''}# Tasks${newline}${items.map(lineOf).join(newline)}`;
@@ -225,7 +221,7 @@ describe('properties', () => {
     );
   });
 
-  test('a fence and a comment hide whatever is in them', () => {
+  test('a fence and a comment hide their content', () => {
     fc.assert(
       fc.property(
         fc.array(box),
@@ -240,7 +236,7 @@ describe('properties', () => {
     );
   });
 
-  test('ticking, noting and adding take nothing away', () => {
+  test('ticking, annotating and adding tasks remove none', () => {
     fc.assert(
       fc.property(fc.array(title), title, (titles, extra) => {
         const after = [

@@ -3,16 +3,16 @@ import { format } from 'prettier';
 import { describe, expect, test } from 'vitest';
 import { wordingOf } from '../../../src/changes/wording.ts';
 
-describe('the wording', () => {
+describe('wording', () => {
   test.each([
     ['a tick', '- [ ] it works', '- [x] it works', true],
-    ['the ends of lines', 'one  \r\ntwo\r\n', 'one\ntwo', true],
-    ['another mark of lists, and blank lines', '* one\n* two\n', '- one\n\n- two', true],
-    ['another emphasis', '__one__ and *two* in my_file', '**one** and _two_ in my_file', true],
+    ['line endings', 'one  \r\ntwo\r\n', 'one\ntwo', true],
+    ['another list marker, and blank lines', '* one\n* two\n', '- one\n\n- two', true],
+    ['another emphasis marker', '__one__ and *two* in my_file', '**one** and _two_ in my_file', true],
     ['a table', '|a|b|\n|-----|-|', '|a|b|\n|---|-|', true],
-    ['the width of a table', '|a|b|\n|---|---|\n|1|2|', '| a   | b   |\n| --- | --- |\n| 1   | 2   |', true],
+    ['column widths of a table', '|a|b|\n|---|---|\n|1|2|', '| a   | b   |\n| --- | --- |\n| 1   | 2   |', true],
     ['a rule', 'a\n\n***\n\nb', 'a\n\n---\n\nb', true],
-    ['another mark of numbered lists', '1) a\n2) b', '1. a\n2. b', true],
+    ['another numbered list marker', '1) a\n2) b', '1. a\n2. b', true],
     ['a closed heading', '# A #', '# A', true],
     ['an underlined heading', 'A\n===\n\nB\n-----', '# A\n\n## B', true],
     ['wrapped prose', 'One two\nthree four.', 'One two three\nfour.', true],
@@ -23,8 +23,8 @@ describe('the wording', () => {
     ['a number in formatted code', '```js\nf(1)\n```', '```js\nf(10)\n```', false],
     ['struck through', 'It must work.', '~~It must work.~~', false],
     ['in a comment', 'It must work.', '<!-- It must work. -->', false],
-    ['an operator in prose', 'a || b', 'a b', false],
-    ['a sign in prose', 'written in C #', 'written in C', false],
+    ['an operator in text', 'a || b', 'a b', false],
+    ['a sign in text', 'written in C #', 'written in C', false],
     ['a word', '- it works', '- it runs', false],
     ['a number', 'at most -1', 'at most 1', false],
     ['a line', 'one\ntwo', 'one', false],
@@ -34,7 +34,7 @@ describe('the wording', () => {
   });
 });
 
-describe('a formatter does not change the wording', () => {
+describe('wording is unchanged by a formatter', () => {
   const parts = [
     '# Title #',
     'Title\n=====',
@@ -67,7 +67,7 @@ describe('a formatter does not change the wording', () => {
     expect(wordingOf(await format(part, { parser: 'markdown' }))).toBe(wordingOf(part));
   });
 
-  test('whatever the parts are, and wherever lines are wrapped', async () => {
+  test('for any combination of parts and any line wrapping', async () => {
     const document = fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 6 });
     const proseWrap = fc.constantFrom('preserve' as const, 'always' as const, 'never' as const);
     await fc.assert(

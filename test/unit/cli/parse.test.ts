@@ -15,7 +15,7 @@ const about = (...argv: string[]) => {
   return typeof parsed.about === 'object' ? (parsed.about?.name ?? 'all') : `${parsed.about} …`;
 };
 
-describe('parses a call', () => {
+describe('parses arguments', () => {
   test.each([
     [['ralph'], { command: 'ralph', args: [], rawFlags: {} }],
     [['loop', 'Go.'], { command: 'ralph', args: ['Go.'] }],

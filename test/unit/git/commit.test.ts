@@ -15,6 +15,6 @@ test.each([
   ['fatal: failed to write commit object', 'fatal: failed to write commit object'],
   ['git was ended by SIGTERM', 'git was ended by SIGTERM'],
   ['', ''],
-])('of %j the telling part is %j', (why, told) => {
+])('the relevant part of %j is %j', (why, told) => {
   expect(findErrorLine(why)).toBe(told);
 });

@@ -12,7 +12,7 @@ test.each([
   expect(args.at(-1)).toBe('HEAD');
 });
 
-test('hooks run only where they are asked for, and the rest is off everywhere', () => {
+test('hooks are off unless requested, and other programs are always off', () => {
   const settings = (hooks: boolean) => inert(['commit'], { hooks, config: ['a.b=c'] });
 
   expect(settings(true)).not.toContain('core.hooksPath=/dev/null');
@@ -21,7 +21,7 @@ test('hooks run only where they are asked for, and the rest is off everywhere', 
     expect(args).toEqual(expect.arrayContaining(['core.fsmonitor=false', 'safe.bareRepository=explicit', 'a.b=c']));
 });
 
-test('variables for another repository are dropped, those of the user stay', () => {
+test('variables for another repository are removed, other variables of the user are kept', () => {
   const own = { GIT_CONFIG_COUNT: '0', GIT_AUTHOR_NAME: 'A', PATH: '/bin' };
 
   expect(withoutForeign({ ...own, GIT_DIR: '/x', GIT_EXTERNAL_DIFF: 'x' })).toMatchObject(own);

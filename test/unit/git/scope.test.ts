@@ -14,11 +14,11 @@ execFileSync('git', ['init', '--quiet'], { cwd: folder });
 const pipe = join(folder, 'pipe');
 execFileSync('mkfifo', [pipe]);
 
-/** A git that waits until it is ended. */
+/** A git that hangs until it is terminated. */
 const hangs = () => git(['hash-object', '--no-filters', '--', pipe], { cwd: folder });
 const answers = () => git(['rev-parse', '--is-inside-work-tree'], { cwd: folder });
 
-test('the end of one run ends its git, and not that of another run in the same process', async () => {
+test('the end of a run terminates its git, but not that of another run in the same process', async () => {
   const kills = [new AbortController(), new AbortController()];
   const never = new AbortController().signal;
   const ended: number[] = [];
@@ -47,7 +47,7 @@ test('the end of one run ends its git, and not that of another run in the same p
   expect(ended).toEqual([0, 1]);
 });
 
-test('a guard holds for a run and for the others of its batch, and for no other run', async () => {
+test('a guard applies to a run and the others of its batch, and to no other run', async () => {
   const refused = { code: 128, stderr: 'planted' };
   await withGitScope(async () => {
     await withGitScope(async () => {

@@ -26,7 +26,7 @@ const decides = (command: string, texts: Record<string, string>) => {
   return decidersOf([command], files).filter((key) => readDecider(key, files) !== null);
 };
 
-describe('work that a command merely names decides nothing', () => {
+describe('files that a command only names do not decide it', () => {
   const files = {
     'src/app.js': '',
     'src/cli.sh': '',
@@ -130,7 +130,7 @@ describe('scripts that a command runs', () => {
   });
 });
 
-describe('idioms of scripts that check', () => {
+describe('idioms in check scripts', () => {
   const test1 = 'package.json::scripts.test';
   const files = {
     'package.json': scripts({ test: 'x' }),
@@ -264,7 +264,7 @@ describe('scripts in package.json', () => {
     'pnpm --filter a test',
     'yarn workspace a test',
     'turbo run test',
-  ])('of a workspace: %s', (command) => {
+  ])('in a workspace: %s', (command) => {
     const files = {
       'package.json': JSON.stringify({ workspaces: ['packages/*'] }),
       'packages/a/package.json': scripts({ test: 'x' }),
@@ -273,7 +273,7 @@ describe('scripts in package.json', () => {
     expect(decides(command, files)).toEqual(['package.json::workspaces', 'packages/a/package.json::scripts.test']);
   });
 
-  test('the list of packages of pnpm, but not what else its file has', () => {
+  test('include only the package list of pnpm-workspace.yaml', () => {
     const read = (text: string) =>
       readDecider('pnpm-workspace.yaml::packages:', filesOf({ 'pnpm-workspace.yaml': text }));
     const list = 'packages:\n  - a\n  - b\n';
@@ -292,13 +292,13 @@ describe('scripts in package.json', () => {
     ['scriptShell: /bin/true', 'scriptShell: /bin/true'],
     ['yarnPath: ./yarn.cjs', 'yarnPath: ./yarn.cjs'],
     ['ignore-scripts = true', 'ignore-scripts = true'],
-  ])('settings of the manager that decide how a script is run: %j', (text, expected) => {
+  ])('include package manager settings that change how a script runs: %j', (text, expected) => {
     const files = filesOf({ 'package.json': scripts({ test: 'x' }), '.npmrc': text });
     expect(decidersOf(['npm test'], files)).toContain('.npmrc::shell settings');
     expect(readDecider('.npmrc::shell settings', files)).toBe(expected);
   });
 
-  test('what runs before and after must not be added', () => {
+  test('include missing pre and post scripts, so that they cannot be added', () => {
     expect(decidersOf(['npm test'], filesOf({ 'package.json': scripts({ test: 'x' }) }))).toContain(
       'package.json::scripts.pretest',
     );
@@ -307,11 +307,11 @@ describe('scripts in package.json', () => {
   test.each([
     ['another script', scripts({ test: 'vitest', added: 'x' }), true],
     ['a dependency', scripts({ test: 'vitest' }, { dependencies: { a: '1' } }), true],
-    ['another order and indentation', JSON.stringify({ name: 'x', scripts: { test: 'vitest' } }, null, 4), true],
+    ['another key order and indentation', JSON.stringify({ name: 'x', scripts: { test: 'vitest' } }, null, 4), true],
     ['another test', scripts({ test: 'true' }), false],
     ['no test', scripts({}), false],
-    ['no JSON', '{', false],
-  ])('%s in it', (_, text, same) => {
+    ['invalid JSON', '{', false],
+  ])('a change of package.json: %s', (_, text, same) => {
     const before = readDecider('package.json::scripts.test', filesOf({ 'package.json': scripts({ test: 'vitest' }) }));
     expect(readDecider('package.json::scripts.test', filesOf({ 'package.json': text })) === before).toBe(same);
   });
@@ -332,7 +332,7 @@ lint:
 `;
   const files = { Makefile: makefile, 'check.sh': '', 'scripts/verify.mjs': '' };
 
-  test('a rule decides, with the scripts that it runs', () => {
+  test('a rule and the scripts that it runs decide', () => {
     expect(decides('make test', files)).toEqual([
       'Makefile::rule test',
       'scripts/verify.mjs',
@@ -360,17 +360,17 @@ lint:
   test.each([
     ['an unrelated rule', `${makefile}docs:\n\ttypedoc\n`, true],
     ['another recipe', makefile.replace('sh check.sh', 'true'), false],
-    ['a rule that it needs is gone', makefile.replace('test: unit', 'test:'), false],
+    ['a removed prerequisite', makefile.replace('test: unit', 'test:'), false],
     ['a variable', makefile.replace('NODE := node', 'NODE := true'), false],
-    ['errors do not count', `.IGNORE:\n${makefile}`, false],
+    ['ignored errors', `.IGNORE:\n${makefile}`, false],
     ['an unrelated recipe', makefile.replace('eslint .', 'true'), true],
     ['an include', `${makefile}include other.mk\n`, false],
-    ['a variable that it does not use', `VERSION := 2\n${makefile}`, true],
-    ['a variable and a rule that needs it', `VERSION := 2\n${makefile}new: test\n\techo $(VERSION)\n`, true],
-    ['it is not phony any more', makefile.replace('.PHONY: test lint', '.PHONY: lint'), false],
-    ['another one is phony', makefile.replace('.PHONY: test lint', '.PHONY: test docs'), true],
+    ['an unused variable', `VERSION := 2\n${makefile}`, true],
+    ['a variable and a rule that uses it', `VERSION := 2\n${makefile}new: test\n\techo $(VERSION)\n`, true],
+    ['no longer phony', makefile.replace('.PHONY: test lint', '.PHONY: lint'), false],
+    ['another phony target', makefile.replace('.PHONY: test lint', '.PHONY: test docs'), true],
     ['another shell', `SHELL := /bin/true\n${makefile}`, false],
-    ['all variables are exported', `export\n${makefile}`, false],
+    ['all variables exported', `export\n${makefile}`, false],
     ['an exported variable', `export CI := 1\n${makefile}`, false],
   ])('%s', (_, text, same) => {
     const read = (Makefile: string) => readDecider('Makefile::rule test', filesOf({ Makefile }));
@@ -378,8 +378,8 @@ lint:
   });
 });
 
-describe('makefiles beside a makefile', () => {
-  test('must not be added where make prefers them', () => {
+describe('makefiles next to a makefile', () => {
+  test('are included if make prefers them, so that they cannot be added', () => {
     const keys = decidersOf(['make test'], filesOf({ Makefile: 'test:\n\tfalse\n' }));
     expect(keys).toEqual(['GNUmakefile', 'makefile', 'Makefile::rule test', 'test']);
     expect(decidersOf(['make test'], filesOf({ 'src/a.c': '' }))).toEqual([]);
@@ -387,17 +387,17 @@ describe('makefiles beside a makefile', () => {
 
   test.each<[string, string, Record<string, string>, string[]]>([
     ['a rule', 'test:\n\tfalse\n', {}, ['test']],
-    ['what it needs', 'test: unit app.o\n\tfalse\nunit:\n\tfalse\napp.o:\n\tcc\n', {}, ['test', 'unit']],
+    ['its prerequisites', 'test: unit app.o\n\tfalse\nunit:\n\tfalse\napp.o:\n\tcc\n', {}, ['test', 'unit']],
     ['the first rule', 'all: test\ntest:\n\tfalse\n', {}, ['all', 'test']],
-    ['one that is forced', 'test: FORCE\n\tfalse\nFORCE:\n', {}, ['test', 'FORCE']],
-    ['no phony one', '.PHONY: test\ntest: unit\n\tfalse\nunit:\n\tfalse\n', {}, ['unit']],
-    ['nor one of a variable', 'T = unit\n.PHONY: test \\\n  $(T)\ntest: unit\nunit:\n\tfalse\n', {}, []],
-    ['one that is included', 'include x.mk\n', { 'x.mk': 'test:\n\tfalse\n' }, ['test']],
-    ['nothing that is there', 'test:\n\tfalse\n', { 'test/a.js': '' }, []],
-    ['no output', 'test: app\n\t./app\napp: a.c\n\tcc -o app a.c\n', {}, ['test']],
-    ['no output of a variable', 'test: app\n\t./app\napp: a.c\n\tcc a.c -o $@\n', {}, ['test']],
-    ['no usual output', 'test: node_modules\n\tnpm t\nnode_modules:\n\tnpm ci\n', {}, ['test']],
-  ])('files of the names of rules that would not be run: %s', (_, Makefile, more, expected) => {
+    ['a forced one', 'test: FORCE\n\tfalse\nFORCE:\n', {}, ['test', 'FORCE']],
+    ['not a phony one', '.PHONY: test\ntest: unit\n\tfalse\nunit:\n\tfalse\n', {}, ['unit']],
+    ['not a phony one in a variable', 'T = unit\n.PHONY: test \\\n  $(T)\ntest: unit\nunit:\n\tfalse\n', {}, []],
+    ['an included one', 'include x.mk\n', { 'x.mk': 'test:\n\tfalse\n' }, ['test']],
+    ['not an existing one', 'test:\n\tfalse\n', { 'test/a.js': '' }, []],
+    ['not an output file', 'test: app\n\t./app\napp: a.c\n\tcc -o app a.c\n', {}, ['test']],
+    ['not an output file in a variable', 'test: app\n\t./app\napp: a.c\n\tcc a.c -o $@\n', {}, ['test']],
+    ['not a common output folder', 'test: node_modules\n\tnpm t\nnode_modules:\n\tnpm ci\n', {}, ['test']],
+  ])('files named like a target, which would keep make from running it: %s', (_, Makefile, more, expected) => {
     const command = Makefile.startsWith('all') ? 'make' : 'make test';
     const keys = decidersOf([command], filesOf({ Makefile, ...more }));
     expect(keys.filter((key) => !/akefile|\.mk/.test(key))).toEqual(expected);
@@ -408,7 +408,7 @@ describe('makefiles beside a makefile', () => {
     ['-include common.mk', ['common.mk', 'check.sh']],
     ['include mk/*.mk # all', ['mk/a.mk', 'mk/b.mk']],
     ['include $(DIR)/b.mk', ['b.mk']],
-  ])('are guarded where it includes them: %s', (line, expected) => {
+  ])('are included if the makefile includes them: %s', (line, expected) => {
     const files = {
       Makefile: `${line}\n`,
       'common.mk': 'test:\n\tsh check.sh\n',
@@ -420,7 +420,7 @@ describe('makefiles beside a makefile', () => {
     expect(decides('make test', files)).toEqual(expect.arrayContaining(expected));
   });
 
-  test('may be missing, and are then not to be added, but a file of variables may have any others', () => {
+  test('are included if missing, and of an environment file only shell settings are', () => {
     const files = { Makefile: '-include local.mk .env\ntest:\n\tfalse\n', '.env': 'A=1\n' };
     const keys = decidersOf(['make test'], filesOf(files));
     expect(keys).toEqual(expect.arrayContaining(['local.mk', '.env::shell settings']));
@@ -429,7 +429,7 @@ describe('makefiles beside a makefile', () => {
   });
 });
 
-describe('the configuration of a runner', () => {
+describe('the configuration of a test runner', () => {
   test.each<[string, Record<string, string>, string[]]>([
     ['vitest run', { 'vitest.config.ts': '', 'vite.config.ts': '' }, ['vitest.config.ts']],
     ['vitest run', { 'vite.config.ts': '' }, ['vite.config.ts']],
@@ -463,12 +463,12 @@ describe('the configuration of a runner', () => {
     expect(decides(command, files)).toEqual(expected);
   });
 
-  test('what would come before it must not be added', () => {
+  test('includes missing files with precedence, so that they cannot be added', () => {
     expect(decidersOf(['vitest'], filesOf({ 'vite.config.ts': '' }))).toContain('vitest.config.ts');
     expect(decidersOf(['vitest'], filesOf({}))).toEqual([]);
   });
 
-  test('only the tables that are meant', () => {
+  test('includes only the relevant tables', () => {
     const read = (text: string) => readDecider('pyproject.toml::[tool.pytest', filesOf({ 'pyproject.toml': text }));
     const table = '[tool.pytest.ini_options]\naddopts = "-q"\n';
     expect(read(`[project]\ndependencies = []\n\n${table}`)).toBe(read(`${table}\n[project]\ndependencies = ["x"]\n`));
@@ -483,11 +483,11 @@ test.each([
   ['pyproject.toml::[tool.pytest', '[tool.pytest] in pyproject.toml'],
   ['.npmrc::shell settings', 'the script shell in .npmrc'],
   ['pnpm-workspace.yaml::packages:', '"packages" in pnpm-workspace.yaml'],
-])('%s is called %s', (key, name) => {
+])('%s is named %s', (key, name) => {
   expect(keyName(key)).toBe(name);
 });
 
-test('whatever the command is, it is looked into, and what it names is found once', () => {
+test('never throws and returns each key once, for any command', () => {
   const files = filesOf({
     'check.sh': 'sh check.sh; npm test',
     'package.json': scripts({ test: 'make', make: 'npm test' }),

@@ -4,9 +4,9 @@ import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { opencode } from '../../../src/harness/adapters/opencode.ts';
 import { type AgentEvent, unknownUsage, type Usage } from '../../../src/ralph/events.ts';
-import { chunkSizes, cut } from '../chunks.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
 
-/** The events that OpenCode's output stands for; neighbouring pieces of plain text are joined. */
+/** The events in OpenCode's output. Adjacent plain text is joined. */
 const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent[] => {
   const events: AgentEvent[] = [];
   const diagnosis = createDiagnosis(opencode, false, (event) => {
@@ -52,7 +52,7 @@ describe('a line', () => {
       says('All done.\n<promise>COMPLETE</promise>'),
       [{ type: 'text', text: 'All done.\n<promise>COMPLETE</promise>', plain: false }],
     ],
-    ['text with CRLF behind it', `${says('Hi.')}\r`, [{ type: 'text', text: 'Hi.', plain: false }]],
+    ['text followed by CRLF', `${says('Hi.')}\r`, [{ type: 'text', text: 'Hi.', plain: false }]],
     ['reasoning', part('reasoning', { text: 'Hm.' }), [{ type: 'reasoning', text: 'Hm.' }]],
     [
       'a command',
@@ -70,7 +70,7 @@ describe('a line', () => {
       used('edit', 'a.txt', false),
     ],
     ['a tool that fails', uses('grep', { status: 'error', input: {}, error: 'no such file' }), used('grep', '', true)],
-    ['a step that begins and goes on', lines(started, finished('stop')).trimEnd(), [usage()]],
+    ['a step that starts and continues', lines(started, finished('stop')).trimEnd(), [usage()]],
     [
       'a step that ends',
       finished('stop', { tokens, cost: 0.001256 }),
@@ -90,13 +90,13 @@ describe('a line', () => {
       finished('stop', { tokens: { input: 5, output: 1 } }),
       [usage({ inputTokens: 5, outputTokens: 1 })],
     ],
-    ['a step with a number beyond all', '{"type":"step_finish","part":{"cost":1e999}}', [usage()]],
+    ['a step with an infinite number', '{"type":"step_finish","part":{"cost":1e999}}', [usage()]],
     ['a step without numbers', finished('stop', { tokens: { input: '5' }, cost: null }), [usage()]],
   ])('%s', (_, output, expected) => {
     expect(decode(output)).toEqual(expected);
   });
 
-  test('is shown even if it is cut off within a character', () => {
+  test('is printed even if it is truncated within a character', () => {
     expect(decode([bytes('a€').slice(0, -1)])).toEqual([plain('a\ufffd\n')]);
   });
 
@@ -105,7 +105,7 @@ describe('a line', () => {
     expect(decode('Hi.\n')).toEqual([plain('Hi.\n')]);
   });
 
-  test('on stderr is shown and never searched', () => {
+  test('on stderr is printed and never searched', () => {
     expect(decode('', lines('> build · fake-ok', says('Hi.')))).toEqual([
       { type: 'stderr', text: '> build · fake-ok' },
       { type: 'stderr', text: says('Hi.') },
@@ -149,10 +149,10 @@ describe('an error', () => {
     ['529', 'APIError', { message: 'busy', statusCode: 529 }, 'overload', 'busy (HTTP 529)'],
     ['400', 'APIError', { message: 'bad', statusCode: 400 }, 'unknown', 'bad (HTTP 400)'],
     ['no status', 'MessageAbortedError', { message: 'aborted' }, 'unknown', 'aborted'],
-    ['no words', 'APIError', { message: '', statusCode: 500 }, 'overload', 'APIError (HTTP 500)'],
-    ['no words and no name', '', { message: '' }, 'unknown', 'error'],
+    ['no message', 'APIError', { message: '', statusCode: 500 }, 'overload', 'APIError (HTTP 500)'],
+    ['no message and no name', '', { message: '' }, 'unknown', 'error'],
     [
-      'the one that names nothing',
+      'the generic one',
       'UnknownError',
       { message: 'Unexpected server error. Check server logs for details.', ref: 'err_1' },
       'unknown',
@@ -180,19 +180,19 @@ describe('how the output ends', () => {
     ['a last step that stops', [started, finished('tool-calls'), started, finished('stop')], '', []],
     ['a step that never ends', [started, says('Hi.')], '', [truncated('open')]],
     ['a last step that calls tools', [started, finished('tool-calls')], '', [truncated('tool-calls')]],
-    ['a last step that was too long', [started, finished('length')], '', [truncated('length')]],
+    ['a last step that reached its length limit', [started, finished('length')], '', [truncated('length')]],
     ['a last step that was filtered', [started, finished('content-filter')], '', [truncated('content-filter')]],
-    ['a last step whose provider gives no reason', [started, finished('unknown')], '', []],
-    ['a step that never ends behind one that stops', [started, finished('stop'), started], '', [truncated('open')]],
+    ['a last step without a reason from the provider', [started, finished('unknown')], '', []],
+    ['an unfinished step after one that stops', [started, finished('stop'), started], '', [truncated('open')]],
     [
-      'a denied permission at which it stopped',
+      'a denied permission after which it stopped',
       [started, rejected, finished('tool-calls')],
       asked,
       [truncated('tool-calls')],
     ],
     ['a denied permission in an open step', [started, rejected], asked, [truncated('open')]],
     [
-      'a denied permission with which it went on',
+      'a denied permission after which it continued',
       [started, rejected, finished('tool-calls'), started, finished('stop')],
       asked,
       [],
@@ -226,13 +226,13 @@ describe('a denial', () => {
       ],
     ],
     [
-      'is named by the tool when stderr says nothing',
+      'is named by the tool if stderr does not name it',
       [rejected],
       '',
       [denied('bash', `OpenCode isn't allowed to use bash; ${byFlagOr('"bash": "allow"')}`)],
     ],
     [
-      'by a rule is not lifted by --allow-all',
+      'by a rule cannot be overridden with --allow-all',
       [forbidden],
       '',
       [
@@ -348,7 +348,7 @@ test('the events do not depend on how the output is split into chunks', () => {
   const any = fc.oneof(
     text,
     text.map(says),
-    // As a server in another language would write it: the separators stand in the line as they are.
+    // As servers in other languages write it: the separators are not escaped.
     text.map((words) => `{"type":"text","part":{"text":"${words.trim()}"}}`),
     text.map((command) => uses('bash', { status: 'completed', input: { command } })),
     fc.constantFrom(
@@ -362,7 +362,7 @@ test('the events do not depend on how the output is split into chunks', () => {
   fc.assert(
     fc.property(fc.array(any, { maxLength: 8 }), fc.boolean(), chunkSizes, (all, isEnded, sizes) => {
       const output = isEnded ? lines(...all) : all.join('\n');
-      expect(decode(cut(bytes(output), sizes))).toEqual(decode(output));
+      expect(decode(chunksOf(bytes(output), sizes))).toEqual(decode(output));
     }),
     { numRuns: 500 },
   );
@@ -375,9 +375,9 @@ test('U+2028 does not end a line', () => {
   ]);
 });
 
-test('a line that is too long to keep is passed on as plain text, without loss', () => {
+test('a line that is too long is passed on as plain text, without loss', () => {
   const text = says('x'.repeat(17 * 1024 * 1024));
-  const [long, next, ...rest] = decode([...cut(bytes(text), [1024 * 1024]), bytes(lines('', says('Hi.')))]);
+  const [long, next, ...rest] = decode([...chunksOf(bytes(text), [1024 * 1024]), bytes(lines('', says('Hi.')))]);
   expect(long).toMatchObject({ type: 'text', plain: true });
   expect(long?.type === 'text' && long.text === `${text}\n`).toBe(true);
   expect(next).toEqual({ type: 'text', text: 'Hi.', plain: false });
@@ -395,7 +395,7 @@ function usage(facts: Partial<Usage> = {}): AgentEvent {
   return { type: 'usage', ...unknownUsage, ...facts };
 }
 
-/** Whether the fields of an event are what its type says. */
+/** Whether the fields of an event match its type. */
 const isWellFormed = (event: AgentEvent): boolean => {
   switch (event.type) {
     case 'text':

@@ -47,7 +47,7 @@ describe('messages of the agent CLI itself', () => {
     ['\u001b[91m\u001b[1mError: \u001b[0mRate limit exceeded. Please try again later.', 'rate-limit'],
     ['Error: Model not found: anthropic/nothing', 'model'],
     ['ProviderModelNotFoundError: ProviderModelNotFoundError', 'model'],
-    // pi, Amp, and agents of the user's own
+    // pi, Amp, and custom agents
     ['No API key found for the selected model.', 'auth'],
     ['Unauthorized. Run `amp login` to log in.', 'auth'],
     ['litellm.RateLimitError: AnthropicException - {"type":"error","error":{"type":"rate_limit_error"}}', 'rate-limit'],
@@ -89,7 +89,7 @@ describe('output of its tools', () => {
     ['test api::error_rate_limit_exceeded ... FAILED'],
     ["thread 'api::limits' panicked at 'error: Too Many Requests'"],
     ['error: test failed, to rerun pass `--lib rate_limit`'],
-    // code, diffs, and words about it
+    // Code, diffs, and text about errors.
     ["throw new Error('Too Many Requests: rate limit exceeded');"],
     ['+  Error: Too Many Requests'],
     ['-Error: rate limit exceeded'],
@@ -105,7 +105,7 @@ describe('output of its tools', () => {
     ['I used an unknown model name in the test.'],
     ['"invalid api key" is shown to the user'],
     ['users/model.ts: the model of the user does not exist yet'],
-  ])('%j says nothing of the agent', (line) => {
+  ])('%j is not an error of the agent', (line) => {
     expect(kindOf(['Working on it.', line])).toBeNull();
   });
 });
@@ -122,7 +122,7 @@ describe('between lines of a test runner', () => {
     ["You've hit your usage limit. Try again at 3pm.", 'rate-limit'],
     ['Claude AI usage limit reached|1794790000', 'rate-limit'],
     ['Not logged in · Please run /login', 'auth'],
-  ])('%j is of kind %s, as it is in what an agent with events prints beside them', (line, kind) => {
+  ])('%j is of kind %s next to structured events', (line, kind) => {
     expect(kindOf([...tests, line])).toBe(kind);
     expect(kindOf([line, ...tests])).toBe(kind);
     expect(kindOf([line], false)).toBe(kind);

@@ -9,7 +9,7 @@ import type { AgentEvent, TurnEnd, IterationRecord } from '../../../src/ralph/ev
 import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { agents } from '../../model/agents.mjs';
 import { scenarios } from '../../model/scenarios.mjs';
-import { chunkSizes, cut } from '../chunks.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
 
 interface Golden {
   readonly version: string;
@@ -25,7 +25,7 @@ const golden = (agent: string, scenario: string) =>
   JSON.parse(readFileSync(join(folder, agent, `${scenario}.json`), 'utf8')) as Golden;
 const recorded = readdirSync(folder).toSorted();
 
-/** What the decoder of this agent makes of an output, cut into chunks. */
+/** The decoded output of this agent, split into chunks. */
 const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exitCode = 0 } = {}) => {
   const events: AgentEvent[] = [];
   const harness = harnesses.find(({ name }) => name === agent)!;
@@ -55,7 +55,7 @@ test('every agent that can be run has a recording of the tested version', () => 
     for (const scenario of Object.keys(scenarios)) expect(golden(agent, scenario).version).toBe(agents[agent]!.version);
 });
 
-/** Agents that report how much they used, as the scripted model counts it: two turns. */
+/** Agents that report usage, as the scripted model counts it: two turns. */
 const usage: Record<string, Partial<IterationRecord['usage']> | null> = {
   opencode: { inputTokens: 2000, outputTokens: 100, costUsd: 0.0022 },
   claude: { inputTokens: 2200, outputTokens: 100, cacheReadTokens: 200, reasoningTokens: 0, costUsd: null },
@@ -97,8 +97,8 @@ describe.each(recorded)('%s', (agent) => {
   });
 
   test('continues: a promise in the output of a tool does not count', () => {
-    expect(golden(agent, 'goes-on').stdout).toContain('<promise>COMPLETE</promise>');
-    expect(judge(agent, 'goes-on')).toMatchObject({ completionFound: false, rejected: null, error: null });
+    expect(golden(agent, 'continues').stdout).toContain('<promise>COMPLETE</promise>');
+    expect(judge(agent, 'continues')).toMatchObject({ completionFound: false, rejected: null, error: null });
   });
 
   test('unauthorised: an auth error with the message of the provider and advice', () => {
@@ -108,7 +108,7 @@ describe.each(recorded)('%s', (agent) => {
     expect(error!.message).toMatch(/no such key.*; sign in with "/);
   });
 
-  test.each(Object.keys(scenarios))('%s: decodes the same however it is split', (scenario) => {
+  test.each(Object.keys(scenarios))('%s: decodes the same in any chunks', (scenario) => {
     const output = bytes(golden(agent, scenario).stdout);
     const whole = decode(agent, [output]);
     expect(
@@ -119,7 +119,7 @@ describe.each(recorded)('%s', (agent) => {
     ).toEqual(whole);
     fc.assert(
       fc.property(chunkSizes, (sizes) => {
-        expect(decode(agent, cut(output, sizes))).toEqual(whole);
+        expect(decode(agent, chunksOf(output, sizes))).toEqual(whole);
       }),
       { numRuns: 20 },
     );
@@ -178,7 +178,7 @@ describe.each(harnesses.map(({ name }) => name))('%s', (agent) => {
   });
 });
 
-test('a retry of pi that succeeds in the end leaves no error', () => {
+test('a retry of pi that succeeds leaves no error', () => {
   const refused = golden('pi', 'unauthorised')
     .stdout.split('\n')
     .find((line) => line.includes('"message_end"') && line.includes('errorMessage'))!;

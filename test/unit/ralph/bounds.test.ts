@@ -31,7 +31,7 @@ const huge = recordWith({
   },
 });
 
-test('a record is small, whatever an iteration has done, and its numbers stay true', () => {
+test('a record is bounded for any iteration, and its counts stay correct', () => {
   const bounded = boundRecord(huge);
 
   expect(JSON.stringify(bounded).length).toBeLessThan(200_000);
@@ -49,19 +49,19 @@ test('a record is small, whatever an iteration has done, and its numbers stay tr
   expect(boundRecord(bounded)).toEqual(bounded);
 });
 
-test('an ordinary record stays as it is, and so do attempts in it but for their lists', () => {
+test('an ordinary record is unchanged, and the lists of its deferred attempts are bounded', () => {
   const { deferred: _, ...attempt } = huge;
   expect(boundRecord(recordWith())).toEqual(recordWith());
   expect(boundRecord(recordWith({ deferred: [attempt] })).deferred[0]!.git!.files).toHaveLength(200);
 });
 
-test('what the lists leave out is counted', () => {
+test('entries omitted from lists are counted', () => {
   const totals = addRecord(emptyTotals, boundRecord(huge));
   expect(totals).toMatchObject({ filesLeftOut: 4800 });
   expect(totals.files).toHaveLength(200);
 });
 
-test('the result in the next prompt is bounded whatever the record holds', () => {
+test('the result in the next prompt is bounded for any record', () => {
   const { rejected: _, ...others } = huge;
   const results = [huge, { ...others, rejected: null }, { ...others, rejected: null, error: null }];
   for (const record of results) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type AgentEvent, type TurnEnd, unknownUsage } from '../../../src/ralph/events.ts';
 import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { buildRalphPrompt } from '../../../src/ralph/prompt.ts';
-import { chunkSizes, cut } from '../chunks.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
 
 const tag = '<promise>COMPLETE</promise>';
 const prompt = buildRalphPrompt(`Fix the parser, then print\n${tag}`, {
@@ -36,7 +36,7 @@ const judge = (events: readonly AgentEvent[], { sent = prompt, ended = exited(0)
   return watch.judge(ended);
 };
 
-test('a turn without an exit code is an answer, and no crash', () => {
+test('a turn without an exit code is an answer, not a crash', () => {
   const ended = { end: 'answered', exitCode: null, signal: null, problem: null } as const;
 
   expect(judge([plain('Done.\n\n<promise>COMPLETE</promise>\n')], { ended })).toMatchObject({
@@ -46,22 +46,22 @@ test('a turn without an exit code is an answer, and no crash', () => {
   expect(judge([overload], { ended })).toMatchObject({ completionFound: false, error: { kind: 'overload' } });
 });
 
-describe('whose words count', () => {
+describe('which text counts', () => {
   test.each([
     ['nothing at all', [], false],
     ['plain text', [plain(`Done.\n${tag}\n`)], true],
-    ['plain text in pieces', [plain('Done.\n<promise>COMP'), plain('LETE</promise>')], true],
+    ['plain text in chunks', [plain('Done.\n<promise>COMP'), plain('LETE</promise>')], true],
     ['a message', [message(tag)], true],
     ['a message before a tool', [message(tag), tool('bash')], true],
     ['the last message', [message('Hi.'), message(tag), message(' \n')], true],
-    ['a tag that two messages share', [message('<promise>COMP'), message('LETE</promise>')], false],
+    ['a tag split over two messages', [message('<promise>COMP'), message('LETE</promise>')], false],
     ['a tool', [tool('bash')], false],
     ['stderr', [stderr], false],
     ['reasoning', [reasoning], false],
-    ['stderr beside plain text', [stderr, plain(`Done.\n${tag}`)], true],
+    ['stderr next to plain text', [stderr, plain(`Done.\n${tag}`)], true],
     ['plain text before an event', [plain(`Done.\n${tag}\n`), message('Working on it.')], false],
-    ['plain text behind an event', [tool('bash'), plain(`Done.\n${tag}\n`)], false],
-    ['plain text beside reported tokens', [usage(1, 1, null), plain(`Done.\n${tag}\n`)], false],
+    ['plain text after an event', [tool('bash'), plain(`Done.\n${tag}\n`)], false],
+    ['plain text next to reported tokens', [usage(1, 1, null), plain(`Done.\n${tag}\n`)], false],
   ])('%s', (_, events, expected) => {
     expect(judge(events)).toMatchObject({ completionFound: expected, rejected: null, error: null });
   });
@@ -82,43 +82,43 @@ describe('an echo of the prompt', () => {
   const userPrompt = fc.array(lines, { maxLength: 8 }).map((chosen) => [...chosen, tag].join('\n'));
   const promptOf = (text: string) => buildRalphPrompt(text, { changeId: '001-01_x', proposal: `# Why\n\n${tag}` });
 
-  test('completes nothing, in any chunking', () => {
+  test('does not complete the run, in any chunks', () => {
     fc.assert(
       fc.property(userPrompt, chunkSizes, (text, sizes) => {
         const sent = promptOf(text);
-        expect(judge(cut(sent, sizes).map(plain), { sent }).completionFound).toBe(false);
+        expect(judge(chunksOf(sent, sizes).map(plain), { sent }).completionFound).toBe(false);
       }),
     );
   });
 
-  test('hides no promise that follows it, in any chunking', () => {
+  test('does not hide a promise after it, in any chunks', () => {
     fc.assert(
       fc.property(userPrompt, chunkSizes, (text, sizes) => {
         const sent = promptOf(text);
-        expect(judge(cut(`${sent}All is well.\n${tag}\n`, sizes).map(plain), { sent }).completionFound).toBe(true);
+        expect(judge(chunksOf(`${sent}All is well.\n${tag}\n`, sizes).map(plain), { sent }).completionFound).toBe(true);
       }),
     );
   });
 
-  test('in a message completes nothing either', () => {
+  test('in a message does not complete the run', () => {
     expect(judge([message(prompt)])).toMatchObject({ completionFound: false, rejected: 'it repeats the prompt' });
     expect(judge([message(`Got it:\n\n${prompt.trim()}`)])).toMatchObject({ completionFound: false });
   });
 
-  test('a sentence that a message was asked for is no echo', () => {
+  test('does not include a sentence that the prompt asks for', () => {
     const asked = `Do it. Your last words must be:\n\nEverything is done and verified.\n\n${tag}\n`;
     expect(judge([message(`Everything is done and verified.\n\n${tag}`)], { sent: asked }).completionFound).toBe(true);
   });
 
   test.each([
     ['as a quote', (text: string) => text.replaceAll(/^/gm, '> ')],
-    ['behind a bar', (text: string) => text.replaceAll(/^/gm, '┃ ')],
+    ['after a bar', (text: string) => text.replaceAll(/^/gm, '┃ ')],
     ['in colour', (text: string) => text.replaceAll(/^(.+)$/gm, '\u001b[2m$1\u001b[0m')],
     ['with CRLF', (text: string) => text.replaceAll('\n', '\r\n')],
     ['without blank lines', (text: string) => text.replaceAll(/\n+/g, '\n')],
-    ['in part', (text: string) => text.slice(-60)],
-    ['down to two lines', (text: string) => text.trim().split('\n').slice(-2).join('\n')],
-  ])('%s completes nothing', (_, form) => {
+    ['partially', (text: string) => text.slice(-60)],
+    ['reduced to two lines', (text: string) => text.trim().split('\n').slice(-2).join('\n')],
+  ])('%s does not complete the run', (_, form) => {
     const sent = `${prompt}\n\nDo all of it.\n${tag}`;
     expect(judge([plain(form(sent))], { sent })).toMatchObject({
       completionFound: false,
@@ -126,7 +126,7 @@ describe('an echo of the prompt', () => {
     });
   });
 
-  test('at the start is not held against the agent', () => {
+  test('at the start is not recorded as a mention', () => {
     const sent = buildRalphPrompt('Fix it.', { changeId: '001-01_x' });
     expect(judge([plain(`${sent}\nI fixed one half.\n`)], { sent })).toMatchObject({ rejected: null, mentions: [] });
   });
@@ -145,7 +145,7 @@ describe('an echo of the prompt', () => {
     expect(cpuTime(equal)).toBeLessThan(20 * cpuTime(different));
   });
 
-  test('may be followed by the promise at once', () => {
+  test('can be directly followed by the promise', () => {
     expect(judge([plain(`${prompt}${tag}\n`)]).completionFound).toBe(true);
   });
 
@@ -153,16 +153,16 @@ describe('an echo of the prompt', () => {
   test.each([
     ['opens a code fence of the agent', `Run the tests:\n\`\`\`sh\n${tag}\n\`\`\`\n`, false],
     ['closes a code fence of the agent', `I did:\n\`\`\`sh\nnpm test\n\`\`\`\n${tag}\n`, true],
-  ])('counts as text when it %s', (_, output, expected) => {
+  ])('counts as text if it %s', (_, output, expected) => {
     expect(judge([plain(output)], { sent }).completionFound).toBe(expected);
   });
 });
 
-describe('a promise of an iteration that went wrong is rejected', () => {
+describe('a promise in a failed iteration is rejected', () => {
   test.each<[string, AgentEvent[], TurnEnd, { kind: string; message: string }]>([
-    ['a code other than 0', [], exited(3), { kind: 'crash', message: 'the agent exited with code 3' }],
+    ['a non-zero exit code', [], exited(3), { kind: 'crash', message: 'the agent exited with code 3' }],
     [
-      'an interruption that ends with 0',
+      'an interruption with exit code 0',
       [],
       { ...exited(0), end: 'interrupted' },
       { kind: 'crash', message: 'the iteration was interrupted' },
@@ -174,19 +174,19 @@ describe('a promise of an iteration that went wrong is rejected', () => {
       { kind: 'crash', message: 'the agent was killed by SIGKILL' },
     ],
     [
-      'no start',
+      'not started',
       [],
       { end: 'not-started', exitCode: null, signal: null, problem: 'permission denied' },
       { kind: 'start', message: 'the agent could not be started: permission denied' },
     ],
     [
-      'too long',
+      'over the time limit',
       [],
       { end: 'timed-out', exitCode: null, signal: 'SIGTERM', problem: 'it printed nothing' },
       { kind: 'timeout', message: 'the agent was stopped: it printed nothing' },
     ],
     [
-      'too much',
+      'over the budget',
       [],
       { end: 'out-of-budget', exitCode: 0, signal: null, problem: 'no money left' },
       { kind: 'budget', message: 'the agent was stopped: no money left' },
@@ -210,24 +210,24 @@ describe('a denied tool call', () => {
   const done = message(`All tests pass.\n\n${tag}`);
 
   test.each<[string, AgentEvent[], TurnEnd, { kind: string; message: string } | null, boolean]>([
-    ['with which the agent went on and finished', [tool('bash'), deniedCall, denied(), done], exited(0), null, true],
-    ['that is only known from the end', [tool('bash'), done, denied()], exited(0), null, true],
-    ['that stderr names too early or too late', [denied(), tool('bash'), deniedCall, done], exited(0), null, true],
-    ['after which nothing was said', [done, tool('bash'), deniedCall, denied()], exited(0), stopped, false],
+    ['after which the agent continued and finished', [tool('bash'), deniedCall, denied(), done], exited(0), null, true],
+    ['that is reported only at the end', [tool('bash'), done, denied()], exited(0), null, true],
+    ['that stderr reports too early or too late', [denied(), tool('bash'), deniedCall, done], exited(0), null, true],
+    ['after which the agent printed nothing', [done, tool('bash'), deniedCall, denied()], exited(0), stopped, false],
     [
-      'after which a blank was said',
+      'after which the agent printed a space',
       [done, tool('bash'), deniedCall, denied(), message(' \n')],
       exited(0),
       stopped,
       false,
     ],
-    ['after which only a tool printed', [done, deniedCall, denied(), plain('Hi.\n')], exited(0), stopped, false],
-    ['in a step that was never finished', [deniedCall, denied(), done, truncated], exited(0), stopped, false],
-    ['before the agent broke down', [message('I work.'), deniedCall, denied()], exited(1), stopped, false],
-    ['and a crash after the agent went on', [deniedCall, denied(), done], exited(1), crashed, false],
+    ['after which only a tool printed text', [done, deniedCall, denied(), plain('Hi.\n')], exited(0), stopped, false],
+    ['in an unfinished step', [deniedCall, denied(), done, truncated], exited(0), stopped, false],
+    ['before the agent crashed', [message('I work.'), deniedCall, denied()], exited(1), stopped, false],
+    ['and a crash after the agent continued', [deniedCall, denied(), done], exited(1), crashed, false],
     ['and another error', [deniedCall, denied(), overload], exited(1), { kind: 'overload', message: 'busy' }, false],
     ['of an agent without events', [denied(), plain(`All tests pass.\n${tag}\n`)], exited(0), null, true],
-    ['of an agent that says nothing', [denied()], exited(0), stopped, false],
+    ['of an agent that prints nothing', [denied()], exited(0), stopped, false],
   ])('%s', (_, events, ended, error, completionFound) => {
     expect(judge(events, { ended })).toMatchObject({
       completionFound,
@@ -236,35 +236,43 @@ describe('a denied tool call', () => {
     });
   });
 
-  test('is listed once for each tool, and not without end', () => {
+  test('is listed once per tool, up to a limit', () => {
     const names = Array.from({ length: 30 }, (_, index) => `tool-${index}`);
     const { denied: list } = judge([...names, ...names].map(denied));
     expect(list?.tools).toEqual(names.slice(0, 10));
   });
 
-  test('is null when there was none', () => {
+  test('is null without one', () => {
     expect(judge([done])).toMatchObject({ denied: null });
   });
 });
 
-describe('what was used', () => {
+describe('usage', () => {
   test.each([
-    ['nothing is reported', [message('Hi.')], null],
+    ['is null without reports', [message('Hi.')], null],
     ['one step', [usage(10, 2, 0.5)], { inputTokens: 10, outputTokens: 2, costUsd: 0.5 }],
-    ['steps are added up', [usage(10, 2, 0.5), usage(5, 1, 0.25)], { inputTokens: 15, outputTokens: 3, costUsd: 0.75 }],
-    ['0 is a number', [usage(0, 0, 0)], { inputTokens: 0, outputTokens: 0, costUsd: 0 }],
     [
-      'null stays null',
+      'is summed over steps',
+      [usage(10, 2, 0.5), usage(5, 1, 0.25)],
+      { inputTokens: 15, outputTokens: 3, costUsd: 0.75 },
+    ],
+    ['keeps 0', [usage(0, 0, 0)], { inputTokens: 0, outputTokens: 0, costUsd: 0 }],
+    [
+      'keeps null',
       [usage(10, null, null), usage(5, null, null)],
       { inputTokens: 15, outputTokens: null, costUsd: null },
     ],
-    ['null adds nothing', [usage(null, 2, 1), usage(5, null, null)], { inputTokens: 5, outputTokens: 2, costUsd: 1 }],
+    [
+      'ignores null in a sum',
+      [usage(null, 2, 1), usage(5, null, null)],
+      { inputTokens: 5, outputTokens: 2, costUsd: 1 },
+    ],
   ])('%s', (_, events, expected) => {
     expect(judge(events).usage).toEqual(expected && { ...unknownUsage, ...expected });
   });
 });
 
-describe('which tools were called', () => {
+describe('called tools', () => {
   test.each([
     ['unknown for plain text', [plain('Hi.\n'), stderr], null],
     ['none', [message('Hi.')], {}],
@@ -273,7 +281,7 @@ describe('which tools were called', () => {
     expect(judge(events).tools).toEqual(expected);
   });
 
-  test('a tool may have any name', () => {
+  test('a tool can have any name', () => {
     const name = fc.oneof(fc.constantFrom('toString', 'constructor', '__proto__', 'bash'), fc.string());
     fc.assert(
       fc.property(fc.array(name, { minLength: 1 }), (names) => {
@@ -285,7 +293,7 @@ describe('which tools were called', () => {
   });
 });
 
-describe('the evidence', () => {
+describe('evidence', () => {
   test.each([
     ['at the end', `Done.\n${tag}`, `Done.\n${tag}`],
     ['with colours in it', 'Done.\n<promise>COMPLETE</\u001b[1mpromise>', `Done.\n${tag}`],
@@ -304,52 +312,52 @@ describe('giving up', () => {
       'The API key is missing.',
     ],
     ['the reason before it', [message(`I tried.\nThe API key is missing.\n\n${blocked}\n`)], 'The API key is missing.'],
-    ['a word before the reason', [message(`${blocked}\n\n**Reason:** no key`)], 'no key'],
+    ['a label before the reason', [message(`${blocked}\n\n**Reason:** no key`)], 'no key'],
     ['no reason at all', [message(blocked)], 'it gave no reason'],
     ['plain text', [plain(`I tried.\n${blocked}\n`), plain('No key.\n')], 'No key.'],
-    ['plain text that goes on', [plain(`${blocked}\nNo key.\n`), plain('more\n'.repeat(5000))], null],
-    ['words behind it on its line', [message(`${blocked} is what I would print`)], null],
+    ['plain text that continues', [plain(`${blocked}\nNo key.\n`), plain('more\n'.repeat(5000))], null],
+    ['more text on its line', [message(`${blocked} is what I would print`)], null],
     ['in a sentence', [message(`If I am stuck I print \`${blocked}\`.`)], null],
     ['announced', [message(`When I cannot go on I will print:\n\n${blocked}\n\nBut I can.`)], null],
-    ['denied on the next line', [message(`${blocked}\n\nwould be wrong: I found another key.`)], null],
+    ['retracted on the next line', [message(`${blocked}\n\nwould be wrong: I found another key.`)], null],
     ['decorated', [message(`**${blocked}**\n\nNo key.`)], 'No key.'],
-    ['in a fence of its own', [message(`I tried.\n\n\`\`\`\n${blocked}\n\`\`\`\nNo key.`)], 'No key.'],
-    ['a reason of several lines', [message(`${blocked}\n\nNo key:\n- not in .env\n- not in the vault\n`)], 'No key:'],
+    ['in its own fence', [message(`I tried.\n\n\`\`\`\n${blocked}\n\`\`\`\nNo key.`)], 'No key.'],
+    ['a reason with several lines', [message(`${blocked}\n\nNo key:\n- not in .env\n- not in the vault\n`)], 'No key:'],
     ['a reason with code', [message(`${blocked}\nIt says:\n\`\`\`\nno key\n\`\`\`\n`)], 'It says:'],
     ['a reason in code', [message(`${blocked}\n\n\`\`\`\nno key\n\`\`\`\n`)], 'no key'],
-    ['a trailer behind it', [plain(`No key.\n\n${blocked}\nTokens used: 1,234\n`)], 'No key.'],
-    ['a trailer behind the reason', [plain(`${blocked}\nNo key.\nTokens used: 1,234\n`)], 'No key.'],
+    ['a trailer after it', [plain(`No key.\n\n${blocked}\nTokens used: 1,234\n`)], 'No key.'],
+    ['a trailer after the reason', [plain(`${blocked}\nNo key.\nTokens used: 1,234\n`)], 'No key.'],
     ['followed by more work', [message(`${blocked}\nNo key.`), tool('bash'), message('I found the key.')], null],
     ['the reason on its line', [message(`I tried.\n\n${blocked}: no key`)], 'no key'],
-    ['the reason on its line, behind a dash', [message(`**${blocked}** — no key in .env`)], 'no key in .env'],
-    ['what it is for, on its line', [message(`Tags:\n- ${blocked}: giving up`)], null],
+    ['the reason on its line, after a dash', [message(`**${blocked}** — no key in .env`)], 'no key in .env'],
+    ['a description on its line', [message(`Tags:\n- ${blocked}: giving up`)], null],
     ['a condition on its line', [message(`${blocked}: only if there is no key`)], null],
     ['from a tool', [message('Hi.'), plain(`${blocked}\nNo key.\n`)], null],
-    ['a reason that says what is not done', [message(`Task two is not done.\n\n${blocked}`)], 'Task two is not done.'],
-    ['a reason that says what fails, on its line', [message(`Tests fail. ${blocked}`)], 'Tests fail.'],
+    ['a reason that names open work', [message(`Task two is not done.\n\n${blocked}`)], 'Task two is not done.'],
+    ['a reason that names a failure, on its line', [message(`Tests fail. ${blocked}`)], 'Tests fail.'],
     ['the remaining work before it', [message(`Remaining work:\n- docs\n\n${blocked}\nNo key.`)], 'No key.'],
     ['an open box before it', [message(`- [ ] docs\n\n${blocked}\nNo key.`)], 'No key.'],
   ])('%s', (_, events, reason) => {
     expect(judge(events).blocked).toBe(reason);
   });
 
-  test('with the reason inside of the tag is nearly that', () => {
+  test('with the reason inside the tag is a near miss', () => {
     expect(judge([message('I tried.\n\n<promise>BLOCKED: no key</promise>')])).toMatchObject({
       blocked: null,
       rejected: `it must read ${blocked}, with any other text outside of it`,
     });
   });
 
-  test('does not count when the iteration went wrong', () => {
+  test('does not count if the iteration failed', () => {
     expect(judge([message(`${blocked}\nNo key.`)], { ended: exited(1) })).toMatchObject({ blocked: null });
   });
 
   test.each([
     ['first', `${tag}\n${blocked}\nNo key.`],
-    ['first, behind words', `All is done.\n\n${tag}\n\n${blocked}\n\nNo key.\n`],
+    ['first, after text', `All is done.\n\n${tag}\n\n${blocked}\n\nNo key.\n`],
     ['last', `${blocked}\nNo key.\n\n${tag}`],
-    ['last, with the reason before', `No key.\n${blocked}\n${tag}`],
-  ])('wins over a promise that comes %s, and says the reason', (_, text) => {
+    ['last, with the reason before it', `No key.\n${blocked}\n${tag}`],
+  ])('overrides a promise that comes %s, and has the reason', (_, text) => {
     for (const events of [[message(text)], [plain(text)], text.split('').map(plain)])
       expect(judge(events)).toMatchObject({
         completionFound: false,
@@ -359,18 +367,18 @@ describe('giving up', () => {
   });
 });
 
-describe('a call over and over', () => {
+describe('a repeated tool call', () => {
   const call = (title: string): AgentEvent => ({ type: 'tool', tool: 'bash', title });
   test.each([
     ['fourteen times in a row', Array(14).fill(call('npm test')), null],
     ['fifteen times in a row', Array(15).fill(call('npm test')), { tool: 'bash', title: 'npm test', times: 15 }],
-    ['with another between', [...Array(10).fill(call('a')), call('b'), ...Array(10).fill(call('a'))], null],
+    ['with another call in between', [...Array(10).fill(call('a')), call('b'), ...Array(10).fill(call('a'))], null],
   ])('%s', (_, events, repeated) => {
     expect(judge(events as AgentEvent[]).repeated).toEqual(repeated);
   });
 });
 
-test('a promise that was not the last word of the agent does not count, and is recorded as such', () => {
+test('a promise followed by more text does not count and is recorded as a mention', () => {
   const events = [message(`All is well.\n\n${tag}`), tool('bash'), message('Three tests still fail.')];
   expect(judge(events)).toMatchObject({
     completionFound: false,
@@ -382,8 +390,8 @@ test('a promise that was not the last word of the agent does not count, and is r
 
 test.each([
   ['wrapped', 50],
-  ['wrapped more loosely', 100],
-])('an echo of the prompt that is %s is no promise', (_, width) => {
+  ['wrapped at another width', 100],
+])('an echo of the prompt that is %s is not a promise', (_, width) => {
   const words = `Look at the files and mend what is broken in them. When all of it is done and verified, print ${tag}`;
   const wrapped = words.replaceAll(new RegExp(`(.{1,${width}})(?:\\s|$)`, 'g'), '$1\n');
   expect(wrapped.split('\n')).toContain(tag);

@@ -38,22 +38,22 @@ const says = (text: string): AgentEvent => ({ type: 'text', text, plain: false }
 interface Call {
   readonly events?: readonly AgentEvent[];
   readonly ended?: TurnEnd;
-  /** The time when the agent ends, in milliseconds. */
+  /** The time at which the agent ends, in milliseconds. */
   readonly at?: number;
-  /** The signal that has come by the time the agent ends. */
+  /** The signal received before the agent ends. */
   readonly signal?: string;
   readonly gate?: (promised: boolean) => GateReport | null;
 }
 
-/** Runs the loop in a world that writes down all that is asked of it; the n-th call of the agent goes as the n-th says. */
+/** Runs the loop with a host that records all calls. The n-th agent call follows the n-th entry. */
 const run = async (
   calls: readonly Call[],
   changes: {
     plan?: Partial<RunPlan>;
-    standing?: Partial<LoopState>;
+    state?: Partial<LoopState>;
     totals?: Partial<RunTotals>;
     signalWhileWaiting?: string;
-    /** What a gate says that was cut off before. */
+    /** The result of a gate that was interrupted before. */
     gateAgain?: GateReport;
   } = {},
 ) => {
@@ -68,7 +68,7 @@ const run = async (
   const whole = { ...plan, ...changes.plan };
   const facts = { pid: 1, startedAt: '', at: new Date(0).toISOString() };
   let view = { ...initialView(whole, facts), ...changes.totals };
-  const world: LoopHost = {
+  const host: LoopHost = {
     totals: () => view,
     now: () => new Date(time),
     ticks: () => (ticks += 10),
@@ -111,8 +111,8 @@ const run = async (
       if (event.type !== 'agent') diary.push(event.type);
     },
   };
-  const standing = { last: null, cooldowns: new Map(), pending: null, ...changes.standing };
-  const reason = await runLoop(whole, standing, world);
+  const state = { last: null, cooldowns: new Map(), pending: null, ...changes.state };
+  const reason = await runLoop(whole, state, host);
   const waits = diary.filter((entry) => entry.startsWith('wait '));
   const stop = events.find((event) => event.type === 'run-ended');
   return { reason, diary, events, workers, iterations, waits, stop };
@@ -128,27 +128,27 @@ const gateWith = (outcome: GateReport['runs'][number]['outcome']): GateReport =>
 const promised = [says('<promise>COMPLETE</promise>')];
 
 describe('a gate with commands', () => {
-  test('finds the iteration on disk when it starts', async () => {
+  test('starts after the iteration is saved as pending', async () => {
     const { reason, diary } = await run([{ events: promised, gate: () => gateWith('passed') }], { plan: verified });
 
     expect(reason).toBe('complete');
     expect(diary.slice(2)).toEqual(['iteration-pending', 'save 1', 'iteration-finished', 'run-ended']);
   });
 
-  test('that is cut off leaves the iteration pending, and does not record it', async () => {
-    const cutOff = { events: promised, signal: 'SIGINT', gate: () => gateWith('interrupted') };
-    const { reason, diary, stop } = await run([cutOff], { plan: verified });
+  test('leaves the iteration pending and unrecorded if it is interrupted', async () => {
+    const interrupted = { events: promised, signal: 'SIGINT', gate: () => gateWith('interrupted') };
+    const { reason, diary, stop } = await run([interrupted], { plan: verified });
 
     expect(reason).toBe('interrupted');
     expect(diary.slice(2)).toEqual(['iteration-pending', 'run-ended']);
     expect(stop).toMatchObject({ cause: 'signal', detail: expect.stringContaining('the checks of iteration 1') });
   });
 
-  test('is all that is run of an iteration that is pending, before any limit', async () => {
+  test('is all that runs for a pending iteration, before any limit', async () => {
     const pending = recordWith({ iteration: 1, completionFound: true });
     const { reason, diary, events } = await run([], {
       plan: { ...verified, maxIterations: 1 },
-      standing: { pending },
+      state: { pending },
       gateAgain: gateWith('passed'),
     });
 
@@ -157,11 +157,11 @@ describe('a gate with commands', () => {
     expect(events[0]).toMatchObject({ record: { ...pending, gate: { passed: true } } });
   });
 
-  test('of an iteration that is pending may refuse it, and the next number follows', async () => {
+  test('can reject a pending iteration, and the next one follows', async () => {
     const pending = recordWith({ iteration: 1, completionFound: true });
     const { iterations, diary } = await run([{ events: promised }], {
       plan: verified,
-      standing: { pending },
+      state: { pending },
       gateAgain: gateWith('failed'),
     });
 
@@ -172,7 +172,7 @@ describe('a gate with commands', () => {
 });
 
 describe('the loop', () => {
-  test('goes on until the promise, and saves each record before it is announced', async () => {
+  test('continues until the promise, and saves each record before announcing it', async () => {
     const { reason, diary } = await run([{}, { events: [says('<promise>COMPLETE</promise>')] }]);
 
     expect(reason).toBe('complete');
@@ -181,7 +181,7 @@ describe('the loop', () => {
     expect(diary).toEqual([...first, ...second, 'run-ended']);
   });
 
-  test('waits longer after each failure in a row, and starts afresh after a success', async () => {
+  test('waits longer after each failure in a row, and resets after a success', async () => {
     const failing = { ended: exited(1) };
     const { reason, diary } = await run([failing, failing, {}, failing, failing]);
 
@@ -189,20 +189,20 @@ describe('the loop', () => {
     expect(diary.filter((entry) => entry.startsWith('wait '))).toEqual(['wait 1000', 'wait 2000', 'wait 1000']);
   });
 
-  test('stops when a signal comes while an agent works, and keeps what it promised', async () => {
+  test('stops on a signal while an agent runs, and counts its promise', async () => {
     expect(await run([{ signal: 'SIGINT' }])).toMatchObject({ reason: 'interrupted' });
     const promised = [says('<promise>COMPLETE</promise>')];
     expect(await run([{ signal: 'SIGINT', events: promised }])).toMatchObject({ reason: 'complete' });
   });
 
-  test('stops when a signal comes while it waits', async () => {
+  test('stops on a signal while it waits', async () => {
     const { reason, diary } = await run([{ ended: exited(1) }], { signalWhileWaiting: 'SIGTERM' });
 
     expect(reason).toBe('interrupted');
     expect(diary.at(-2)).toBe('wait 1000');
   });
 
-  test('measures an iteration by ticks that no clock disturbs, and hands on all events', async () => {
+  test('measures an iteration with a monotonic clock, and emits all events', async () => {
     const { events } = await run([{ events: [says('a'), says('b')] }], { plan: { maxIterations: 1 } });
 
     expect(events.filter((event) => event.type === 'agent').map((event) => event.event)).toEqual([
@@ -213,14 +213,14 @@ describe('the loop', () => {
     expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit' });
   });
 
-  test('starts with the next number, and knows what was before', async () => {
+  test('continues with the next number after previous iterations', async () => {
     const { diary } = await run([], { plan: { maxIterations: 4 }, totals: { finishedIterations: 3 } });
 
     expect(diary).toContain('save 4');
     expect(diary.filter((entry) => entry.startsWith('save'))).toHaveLength(1);
   });
 
-  test('a limit that is reached already ends it before it starts', async () => {
+  test('ends before it starts if a limit is already reached', async () => {
     const usage = { ...unknownUsage, costUsd: 5 };
     const limits = { ...noLimits, maxCostUsd: 5 };
     const { stop, iterations } = await run([], { plan: { limits }, totals: { usage } });
@@ -229,7 +229,7 @@ describe('the loop', () => {
     expect(iterations).toEqual([]);
   });
 
-  test('ends an agent that spends too much, with what was spent before in mind', async () => {
+  test('terminates an agent that exceeds the budget, including earlier costs', async () => {
     const spends = (costUsd: number): AgentEvent => ({ type: 'usage', ...unknownUsage, costUsd });
     const limits = { ...noLimits, maxCostUsd: 5 };
     const { stop, events } = await run([{ events: [spends(3)] }, { events: [spends(1), spends(1), spends(9)] }], {
@@ -242,23 +242,23 @@ describe('the loop', () => {
     });
   });
 
-  test('stops when the agent gives up', async () => {
+  test('stops if the agent gives up', async () => {
     const { reason, stop } = await run([{ events: [says('<promise>BLOCKED</promise>\nNo key.')] }]);
     expect({ reason, detail: stop?.detail }).toEqual({ reason: 'blocked', detail: 'the agent gave up: No key.' });
   });
 
-  const red = (passed: boolean): GateReport => ({
+  const gateReport = (passed: boolean): GateReport => ({
     passed,
     tampering: passed ? [] : ['x was changed'],
     openTasks: [],
     runs: [],
   });
 
-  test('a promise that the gate refuses does not count, and the next one may', async () => {
+  test('does not count a promise that the gate rejects, and accepts a later one', async () => {
     const promised = [says('<promise>COMPLETE</promise>')];
     const { events, reason } = await run([
-      { events: promised, gate: () => red(false) },
-      { events: promised, gate: () => red(true) },
+      { events: promised, gate: () => gateReport(false) },
+      { events: promised, gate: () => gateReport(true) },
     ]);
 
     expect(reason).toBe('complete');
@@ -269,18 +269,18 @@ describe('the loop', () => {
     ] satisfies Partial<IterationRecord>[]);
   });
 
-  test('the gate is told whether there was a promise', async () => {
-    const told: boolean[] = [];
+  test('passes to the gate whether there was a promise', async () => {
+    const received: boolean[] = [];
     const gate = (promised: boolean) => {
-      told.push(promised);
+      received.push(promised);
       return null;
     };
     await run([{ gate }, { events: [says('<promise>COMPLETE</promise>')], gate }]);
-    expect(told).toEqual([false, true]);
+    expect(received).toEqual([false, true]);
   });
 });
 
-describe('an agent that cannot work now', () => {
+describe('an agent that is not available', () => {
   const agents = ['first', 'second'].map((harness) => ({ harness, model: null }));
   const limited = (resetsAtMs?: number): AgentEvent => ({
     type: 'error',
@@ -290,7 +290,7 @@ describe('an agent that cannot work now', () => {
   });
   const lost = { ended: { end: 'not-started', exitCode: null, signal: null, problem: 'gone' } } as const;
 
-  test('hands over to the next agent without waiting or counting, and comes back when it is free', async () => {
+  test('is replaced by the next one without waiting or counting, and used again after its limit resets', async () => {
     const calls = [{ events: [limited(5000)] }, { at: 4000 }, { at: 6000 }, {}];
     const { workers, waits, iterations } = await run(calls, { plan: { agents, maxIterations: 3 } });
 
@@ -299,7 +299,7 @@ describe('an agent that cannot work now', () => {
     expect(waits).toEqual([]);
   });
 
-  test('hands over when an agent cannot start, and gives up when none can', async () => {
+  test('is replaced if it cannot start, and the loop fails if none can', async () => {
     expect(await run([lost], { plan: { agents, maxIterations: 1 } })).toMatchObject({
       reason: 'limit',
       workers: ['first', 'second'],
@@ -312,7 +312,7 @@ describe('an agent that cannot work now', () => {
 
   const signedOut: AgentEvent = { type: 'error', kind: 'auth', message: 'sign in' };
 
-  test('an agent that is not signed in is no failure while another one only waits for its limit', async () => {
+  test('is not a failure if it is not signed in and another one waits for its limit', async () => {
     const calls = [{ events: [limited(100_000)] }, { events: [signedOut] }, {}];
     const { workers, waits, reason } = await run(calls, { plan: { agents, maxIterations: 1, failFast: true } });
 
@@ -321,7 +321,7 @@ describe('an agent that cannot work now', () => {
     expect(reason).toBe('limit');
   });
 
-  test('when none of them is signed in, that is a failure', async () => {
+  test('is a failure if no agent is signed in', async () => {
     const calls = [{ events: [signedOut] }, { events: [signedOut] }];
     expect(await run(calls, { plan: { agents, failFast: true } })).toMatchObject({
       reason: 'failed',
@@ -329,7 +329,7 @@ describe('an agent that cannot work now', () => {
     });
   });
 
-  test('another model of the same agent takes over as well', async () => {
+  test('is replaced by another model of the same agent', async () => {
     const models = ['one', 'two'].map((model) => ({ harness: 'claude', model }));
     const { waits, events } = await run([{ events: [limited(100_000)] }, {}], {
       plan: { agents: models, maxIterations: 1 },
@@ -339,7 +339,7 @@ describe('an agent that cannot work now', () => {
     expect(events.findLast((event) => event.type === 'iteration-started')).toMatchObject({ agent: { model: 'two' } });
   });
 
-  test('waits for its usage limit to end, and a little longer; the same iteration is tried again', async () => {
+  test('is waited for until its limit resets, with a margin, and the same iteration is repeated', async () => {
     const { waits, iterations, events, reason } = await run([{ events: [limited(100_000)] }, {}], {
       plan: { maxIterations: 1, failFast: true },
     });
@@ -352,7 +352,7 @@ describe('an agent that cannot work now', () => {
     ]);
   });
 
-  test('waits longer each time when nobody says for how long, up to half an hour', async () => {
+  test('is waited for longer each time without a reset time, up to half an hour', async () => {
     const calls = Array.from({ length: 9 }, () => ({ events: [limited()] }));
     const { waits } = await run(calls, { plan: { maxIterations: 1 } });
     const ends = waits.map((wait) => Number(wait.slice('wait until '.length)));
@@ -361,14 +361,14 @@ describe('an agent that cannot work now', () => {
     ]);
   });
 
-  test('does not believe a limit that is over already', async () => {
+  test('is not used again at once if its reset time is in the past', async () => {
     const calls = [{ events: [limited(1)], at: 5000 }, {}, {}];
     expect(await run(calls, { plan: { agents, maxIterations: 2 } })).toMatchObject({
       workers: ['first', 'second', 'second'],
     });
   });
 
-  test('goes on with the one that is free first when all are at their limit', async () => {
+  test('is waited for if all are at their limit, the first one to reset', async () => {
     const calls = [{ events: [limited(9000)] }, { events: [limited(8000)] }, {}];
     const { workers, waits } = await run(calls, { plan: { agents, maxIterations: 1 } });
 
@@ -376,7 +376,7 @@ describe('an agent that cannot work now', () => {
     expect(waits).toEqual(['wait until 8400']);
   });
 
-  test('stops when it would have to wait longer than it may, and keeps what was tried', async () => {
+  test('ends the loop if the wait would be too long, and the attempt is recorded', async () => {
     const limits = { ...noLimits, maxWaitMs: 50_000 };
     const { stop, waits, diary } = await run([{ events: [limited(100_000)] }], { plan: { limits } });
 
@@ -385,7 +385,7 @@ describe('an agent that cannot work now', () => {
     expect(diary).toContain('save 1');
   });
 
-  test('waits no longer than the run may take', async () => {
+  test('is not waited for beyond the limits of the run', async () => {
     const limits = { ...noLimits, untilMs: 7000 };
     const { stop, waits } = await run([{ events: [limited(100_000)] }], { plan: { limits } });
 
@@ -393,10 +393,10 @@ describe('an agent that cannot work now', () => {
     expect(stop).toMatchObject({ cause: 'until' });
   });
 
-  test('goes on waiting when it was interrupted in a wait, and stops when it is asked to', async () => {
-    const standing = { cooldowns: new Map([['opencode', 3000]]) };
-    expect((await run([], { standing, plan: { maxIterations: 1 } })).waits).toEqual(['wait until 3000']);
-    expect(await run([], { standing, signalWhileWaiting: 'SIGINT' })).toMatchObject({
+  test('is waited for again after an interruption, until a signal', async () => {
+    const state = { cooldowns: new Map([['opencode', 3000]]) };
+    expect((await run([], { state, plan: { maxIterations: 1 } })).waits).toEqual(['wait until 3000']);
+    expect(await run([], { state, signalWhileWaiting: 'SIGINT' })).toMatchObject({
       reason: 'interrupted',
       iterations: [],
     });

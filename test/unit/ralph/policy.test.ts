@@ -52,7 +52,7 @@ const notStarted = {
   error: { kind: 'start', message: 'the agent could not be started: permission denied' },
 } as const;
 
-describe('when it stops, and why', () => {
+describe('when the loop stops, and why', () => {
   test.each<[string, Row, Stop['cause'], string]>([
     ['a promise', { record: promised }, 'promise', 'done in iteration 1'],
     [
@@ -67,28 +67,28 @@ describe('when it stops, and why', () => {
       'promise',
       'done in iteration 5',
     ],
-    ['a promise before an interruption', { record: promised, stopSignal: 'SIGINT' }, 'promise', 'done in iteration 1'],
+    ['a promise and an interruption', { record: promised, stopSignal: 'SIGINT' }, 'promise', 'done in iteration 1'],
     ['an interruption', { stopSignal: 'SIGTERM' }, 'signal', 'stopped by SIGTERM'],
     [
-      'an interruption before a promise that comes too early',
+      'an interruption after a promise that came too early',
       { record: promised, plan: { minIterations: 2 }, stopSignal: 'SIGINT' },
       'signal',
       'stopped by SIGINT',
     ],
     [
-      'an interruption before a failure',
+      'an interruption and a failure',
       { record: crashed, plan: { failFast: true }, failures: 1, stopSignal: 'SIGINT' },
       'signal',
       'stopped by SIGINT',
     ],
     [
-      'an interruption before an agent that does not start',
+      'an interruption and an agent that does not start',
       { record: notStarted, failures: 1, stopSignal: 'SIGINT' },
       'signal',
       'stopped by SIGINT',
     ],
     [
-      'an interruption before the limit',
+      'an interruption and the limit',
       { plan: { maxIterations: 1 }, stopSignal: 'SIGINT' },
       'signal',
       'stopped by SIGINT',
@@ -106,39 +106,39 @@ describe('when it stops, and why', () => {
       'iteration 2 failed (--fail-fast): the agent exited with code 1',
     ],
     [
-      'a failure with --fail-fast before the limit',
+      'a failure with --fail-fast at the limit',
       { record: crashed, plan: { failFast: true, maxIterations: 1 }, failures: 1 },
       'fail-fast',
       'iteration 1 failed (--fail-fast): the agent exited with code 1',
     ],
     ['the limit', { record: { iteration: 50 } }, 'max-iterations', 'stopped at --max-iterations 50 before it was done'],
     [
-      'the limit, when the last iteration fails',
+      'the limit, with a failed last iteration',
       { record: { ...crashed, iteration: 50 }, failures: 1 },
       'max-iterations',
       'stopped at --max-iterations 50 before it was done',
     ],
     [
-      'a limit that is lower than where a run is resumed',
+      'a limit below the first iteration of a resumed run',
       { record: { iteration: 9 }, plan: { maxIterations: 5 } },
       'max-iterations',
       'stopped at --max-iterations 5 before it was done',
     ],
     [
-      'a promise before giving up, which the iteration settles',
+      'a promise and giving up, which the iteration resolves',
       { record: { ...promised, blocked: 'no key' } },
       'promise',
       'done in iteration 1',
     ],
     ['giving up', { record: { blocked: 'no key' } }, 'blocked-promise', 'the agent gave up: no key'],
     [
-      'giving up, interrupted',
+      'giving up and an interruption',
       { record: { blocked: 'no key' }, stopSignal: 'SIGINT' },
       'blocked-promise',
       'the agent gave up: no key',
     ],
     [
-      'a promise that was verified',
+      'a verified promise',
       { record: { ...promised, gate: { passed: true, tampering: [], openTasks: [], runs: [green] } } },
       'promise',
       'done and verified in iteration 1',
@@ -150,33 +150,33 @@ describe('when it stops, and why', () => {
       '3 iterations in a row failed (--max-failures): the agent exited with code 1',
     ],
     [
-      'a tool that was denied twice in a row, without progress',
+      'a tool denied twice in a row, without progress',
       { record: { denied }, denied: 2 },
       'denied',
       "Claude Code isn't allowed to use Bash; run with --allow-all",
     ],
     [
-      'a tool that was denied twice, before too many failures',
+      'a tool denied twice, with too many failures',
       { record: { ...crashed, denied }, denied: 2, failures: 2, limits: { maxFailures: 2 } },
       'denied',
       "Claude Code isn't allowed to use Bash; run with --allow-all",
     ],
     [
-      'nothing changed for too long',
+      'too many iterations without changes',
       { stalled: 4, limits: { maxStalled: 4 } },
       'max-stalled',
       '4 iterations in a row changed nothing (--max-stalled)',
     ],
     [
-      'too many failures before nothing changed',
+      'too many failures and too many iterations without changes',
       { record: crashed, failures: 4, stalled: 4, limits: { maxFailures: 4, maxStalled: 4 } },
       'max-failures',
       '4 iterations in a row failed (--max-failures): the agent exited with code 1',
     ],
-    ['the time', { elapsedMs: 10, limits: { maxDurationMs: 10 } }, 'max-duration', '--max-duration reached'],
-    ['the clock', { nowMs: 10, limits: { untilMs: 10 } }, 'until', '--until reached'],
+    ['the duration', { elapsedMs: 10, limits: { maxDurationMs: 10 } }, 'max-duration', '--max-duration reached'],
+    ['the time of day', { nowMs: 10, limits: { untilMs: 10 } }, 'until', '--until reached'],
     [
-      'the money',
+      'the cost',
       { usage: used({ costUsd: 5.129 }), limits: { maxCostUsd: 5 } },
       'max-cost',
       '--max-cost 5 reached: $5.13 spent',
@@ -188,7 +188,7 @@ describe('when it stops, and why', () => {
       '--max-tokens 100 reached: 100 used',
     ],
     [
-      'the money in the middle of an iteration, which is not a failure for --fail-fast',
+      'the cost during an iteration, which is not a failure for --fail-fast',
       {
         record: { end: 'out-of-budget', error: { kind: 'budget', message: 'ended' } },
         plan: { failFast: true },
@@ -199,7 +199,7 @@ describe('when it stops, and why', () => {
       '--max-cost 5 reached: $5.00 spent',
     ],
     [
-      'a promise at every limit at once',
+      'a promise and every limit',
       {
         record: promised,
         failures: 9,
@@ -217,7 +217,7 @@ describe('when it stops, and why', () => {
   });
 });
 
-describe('when it goes on', () => {
+describe('when the loop continues', () => {
   test.each<[string, Row, number]>([
     ['no promise', {}, 0],
     ['the iteration before the limit', { record: { iteration: 49 } }, 0],
@@ -225,8 +225,8 @@ describe('when it goes on', () => {
     ['a promise before the minimum', { record: promised, plan: { minIterations: 2 } }, 0],
     ['--fail-fast without a failure', { plan: { failFast: true } }, 0],
     ['a failure', { record: crashed, failures: 1 }, 1000],
-    ['a tool that was denied once', { record: { denied }, denied: 1 }, 0],
-    ['a cost that nobody knows', { usage: used({ inputTokens: 1 }), limits: { maxCostUsd: 1 } }, 0],
+    ['a tool denied once', { record: { denied }, denied: 1 }, 0],
+    ['an unknown cost', { usage: used({ inputTokens: 1 }), limits: { maxCostUsd: 1 } }, 0],
     [
       'just below each limit',
       {
@@ -239,13 +239,13 @@ describe('when it goes on', () => {
       },
       0,
     ],
-    ['a promise that was rejected', { record: { ...crashed, rejected: crash.message }, failures: 1 }, 1000],
+    ['a rejected promise', { record: { ...crashed, rejected: crash.message }, failures: 1 }, 1000],
   ])('%s', (_, row, waitMs) => {
     expect(decideOn(row)).toEqual({ next: 'continue', waitMs });
   });
 });
 
-describe('how long it waits', () => {
+describe('the delay', () => {
   test.each([
     [1, 1000],
     [2, 2000],
@@ -256,11 +256,11 @@ describe('how long it waits', () => {
     [7, 60_000],
     [8, 60_000],
     [5000, 60_000],
-  ])('after %i failures: %i ms', (failures, waitMs) => {
+  ])('after %i failures is %i ms', (failures, waitMs) => {
     expect(decideOn({ record: crashed, failures })).toEqual({ next: 'continue', waitMs });
   });
 
-  test('never less than before, and never beyond a minute', () => {
+  test('never decreases, and never exceeds a minute', () => {
     const wait = (retryDelayMs: number, failures: number) => {
       const decision = decideOn({ record: crashed, plan: { retryDelayMs }, failures });
       return decision.next === 'continue' ? decision.waitMs : null;
@@ -274,7 +274,7 @@ describe('how long it waits', () => {
     );
   });
 
-  test('no delay stays no delay', () => {
+  test('stays zero', () => {
     expect(decideOn({ record: crashed, plan: { retryDelayMs: 0 }, failures: 2000 })).toEqual({
       next: 'continue',
       waitMs: 0,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/ralph/events.ts';
 import { observeIteration } from '../../../src/ralph/iteration.ts';
-import { chunkSizes, cut } from '../chunks.ts';
+import { chunksOf, chunkSizes } from '../chunks.ts';
 import {
   counts,
   nearMisses,
@@ -30,7 +30,7 @@ const judge = (events: readonly AgentEvent[], completionPromise = 'COMPLETE') =>
   return { completionFound, rejected, mentions, evidence, blocked };
 };
 
-/** What can be done about it is said for plain output only, where a line may be one of the agent CLI. */
+/** The hint about trailers is only given for plain output, in which a line may come from the agent CLI. */
 const judgePlain = (texts: readonly string[], promise: string) => {
   const { rejected, mentions, ...verdict } = judge(texts.map(plain), promise);
   const bare = (why: string) => why.replace(/ \(if its CLI printed that, .*\)$/, '');
@@ -41,7 +41,7 @@ const judgePlain = (texts: readonly string[], promise: string) => {
   };
 };
 
-/** The same as a message, as plain text, and as plain text in every chunking; answers what it is judged as. */
+/** Judges the text as a message, as plain text, and as plain text in all chunks. Returns the verdict. */
 const judgeInEveryForm = (text: string, promise = 'COMPLETE') => {
   const verdict = judge([message(text)], promise);
   expect(judgePlain([text], promise)).toEqual(verdict);
@@ -57,7 +57,7 @@ describe('endings that are the promise', () => {
   });
 });
 
-describe('endings that are talk about it', () => {
+describe('endings that only mention the promise', () => {
   test.each(talk)('%s', (_, text, why) => {
     expect(judgeInEveryForm(text)).toMatchObject({ completionFound: false, rejected: why });
   });
@@ -69,13 +69,13 @@ describe('recorded endings that are the promise', () => {
   });
 });
 
-describe('recorded endings that are not', () => {
+describe('recorded endings that are not the promise', () => {
   test.each(recordedTalk)('%s', (_, text, why) => {
     expect(judgeInEveryForm(text)).toMatchObject({ completionFound: false, rejected: why });
   });
 });
 
-describe('endings that are nearly the promise', () => {
+describe('near misses', () => {
   test.each(nearMisses.map(([name, text, why, promise = 'COMPLETE']) => [name, text, why, promise] as const))(
     '%s',
     (_, text, why, promise) => {
@@ -84,7 +84,7 @@ describe('endings that are nearly the promise', () => {
   );
 });
 
-describe('endings that have nothing to do with it', () => {
+describe('endings without the promise', () => {
   test.each([...nothingAtAll, ...recordedOthers])('%s', (_, text) => {
     expect(judgeInEveryForm(text)).toMatchObject({ completionFound: false, rejected: null, mentions: [] });
   });
@@ -93,42 +93,50 @@ describe('endings that have nothing to do with it', () => {
 describe('the text of the promise', () => {
   test.each([
     ['several words', ' ALL TASKS DONE ', '<promise>\nALL TASKS DONE\n</promise>', true],
-    ['a part of several words', 'ALL TASKS DONE', '<promise>ALL TASKS</promise>', false],
-    ['what means something in a pattern', 'D.NE+ (1/2)', '<promise>D.NE+ (1/2)</promise>', true],
+    ['one of several words', 'ALL TASKS DONE', '<promise>ALL TASKS</promise>', false],
+    ['regular expression characters', 'D.NE+ (1/2)', '<promise>D.NE+ (1/2)</promise>', true],
     ['a pattern', 'D.NE', '<promise>DONE</promise>', false],
     ['emphasis', '**DONE**', '<promise>**DONE**</promise>', true],
     ['a fence', '```', '<promise>```</promise>', true],
     ['an emoji', '🎉', 'Done.\n\n<promise>🎉</promise>', true],
     ['another emoji', '🎉', 'Done.\n\n<promise>✅</promise>', false],
-  ])('may be %s', (_, promise, text, expected) => {
+  ])('can be %s', (_, promise, text, expected) => {
     expect(judgeInEveryForm(text, promise).completionFound).toBe(expected);
   });
 });
 
 describe('several messages', () => {
   test.each<[string, AgentEvent[], boolean]>([
-    ['a pleasantry in a second part', [message(tag), message('Let me know if you need anything else!')], false],
-    ['a pleasantry behind a tool', [message(tag), tool, message('Let me know if you need anything else!')], false],
+    ['a closing phrase in a second part', [message(tag), message('Let me know if you need anything else!')], false],
+    [
+      'a closing phrase after a tool call',
+      [message(tag), tool, message('Let me know if you need anything else!')],
+      false,
+    ],
     ['a check mark in a second part', [message(tag), message('✅')], true],
     ['an announcement in the part before', [message('When all is done I will print:'), message(tag)], false],
     [
-      'an announcement before a tool',
+      'an announcement before a tool call',
       [message('When all is done I will print the promise:'), tool, message(tag)],
       true,
     ],
     ['a promise in the part before', [message(`Done.\n${tag}`), message(`All is well.\n${tag}`)], true],
-    ['a tool behind it', [message(tag), tool], true],
-    ['empty turns behind it', [message(tag), message(''), message(' \n'), tool, message('')], true],
-    ['a turn of no width behind a tool', [message(tag), tool, message('\u200b')], true],
-    ['a check mark behind a tool', [message(tag), tool, message('✅')], true],
-    ['a full stop behind a tool', [message(tag), tool, message('.')], true],
-    ['a cross behind a tool', [message(tag), tool, message('❌')], false],
-    ['words behind a check mark behind a tool', [message(tag), tool, message('✅'), message('One test fails.')], false],
+    ['a tool call after it', [message(tag), tool], true],
+    ['empty turns after it', [message(tag), message(''), message(' \n'), tool, message('')], true],
+    ['an invisible turn after a tool call', [message(tag), tool, message('\u200b')], true],
+    ['a check mark after a tool call', [message(tag), tool, message('✅')], true],
+    ['a full stop after a tool call', [message(tag), tool, message('.')], true],
+    ['a cross after a tool call', [message(tag), tool, message('❌')], false],
+    [
+      'text after a check mark after a tool call',
+      [message(tag), tool, message('✅'), message('One test fails.')],
+      false,
+    ],
   ])('%s', (_, events, expected) => {
     expect(judge(events).completionFound).toBe(expected);
   });
 
-  test('what was promised before is a mention, and says why', () => {
+  test('an earlier promise is a mention with a reason', () => {
     expect(judge([message(tag), tool, message('I look again.'), tool, message('Two tests fail.')])).toMatchObject({
       completionFound: false,
       rejected: 'the agent had more to say after it',
@@ -142,43 +150,43 @@ describe('long outputs', () => {
 
   test.each([
     ['dots', '.'],
-    ['blanks', ' '],
+    ['spaces', ' '],
     ['digits', '7'],
     ['words', 'word '],
     ['inline code', '`x` '],
     ['brackets', '<'],
     ['quote marks', '> '],
     ['dashes', '-'],
-    ['tags that are begun', '<promise>'],
+    ['unclosed tags', '<promise>'],
     ['tags', `${tag} and `],
     ['fences', '```'],
-  ])('a line of two million %s does not keep it from what follows', (_, piece) => {
+  ])('a line with two million %s does not hide what follows', (_, piece) => {
     const line = piece.repeat(2_000_000 / piece.length);
     expect(judge([plain(`\n${line}`), plain(`\nDone.\n\n${tag}\n`)]).completionFound).toBe(true);
     expect(judge([plain(`\n${line}`), plain(`${tag} no\n`)]).completionFound).toBe(false);
   });
 
-  test('tags all over are mentions, of which the last ten are kept, in any chunking', () => {
+  test('tags in every line are mentions, of which the last ten are kept, in any chunks', () => {
     const text = Array.from({ length: 3000 }, (_, line) => `${filler}${line}: I will print ${tag} soon.\n`).join('');
     const whole = judge([plain(text)]);
     expect(whole.mentions).toHaveLength(10);
     expect(whole.mentions[9]!.words).toMatch(/2999: I will print <promise>COMPLETE<\/promise>$/);
-    for (const size of [7, 1000, 16_384, 50_000]) expect(judge(cut(text, [size]).map(plain))).toEqual(whole);
+    for (const size of [7, 1000, 16_384, 50_000]) expect(judge(chunksOf(text, [size]).map(plain))).toEqual(whole);
   });
 
-  test('the end of a fence that opened too far above to be seen is no slip', () => {
+  test('the end of a fence that opened far above is still detected', () => {
     const text = `\`\`\`\n${filler.repeat(1000)}\n${tag}\n\`\`\`\n`;
     for (const size of [1000, text.length])
-      expect(judge(cut(text, [size]).map(plain))).toMatchObject({
+      expect(judge(chunksOf(text, [size]).map(plain))).toMatchObject({
         completionFound: false,
         rejected: 'it was quoted as code',
       });
   });
 
-  test('a tag long before the end is still a mention', () => {
+  test('a tag long before the end is a mention', () => {
     const text = `I will print ${tag} soon.\n${filler.repeat(10_000)}`;
     for (const size of [1000, 16_384, text.length])
-      expect(judge(cut(text, [size]).map(plain))).toMatchObject({
+      expect(judge(chunksOf(text, [size]).map(plain))).toMatchObject({
         completionFound: false,
         rejected: 'it was in the middle of a sentence',
         mentions: [{ words: `I will print ${tag}` }],
@@ -210,7 +218,7 @@ describe('properties', () => {
     fc.array(fc.oneof(...kinds.map((kind) => fc.constantFrom(...kind))), { maxLength: 12 });
   const text = [tags, [tag], newlines, fences, words];
 
-  test('the outputs are of both kinds', () => {
+  test('the generated outputs are of both kinds', () => {
     const verdicts = fc
       .sample(piecesOf(...text), { numRuns: 1000, seed: 1 })
       .map((pieces) => judge([message(pieces.join(''))]).completionFound);
@@ -223,24 +231,24 @@ describe('properties', () => {
       fc.property(piecesOf(...text, [...colours, '\u001b', '\u001b[']), chunkSizes, (pieces, sizes) => {
         const whole = pieces.join('');
         expect(judge(pieces.map(plain))).toEqual(judge([plain(whole)]));
-        expect(judge(cut(whole, sizes).map(plain))).toEqual(judge([plain(whole)]));
+        expect(judge(chunksOf(whole, sizes).map(plain))).toEqual(judge([plain(whole)]));
       }),
       { numRuns: 1500 },
     );
   });
 
-  test('colours do not matter, wherever they stand', () => {
+  test('colours do not matter at any position', () => {
     fc.assert(
       fc.property(piecesOf(...text), chunkSizes, fc.constantFrom(...colours), (pieces, sizes, colour) => {
         const whole = pieces.join('');
         fc.pre(!whole.includes('\r'));
-        expect(judge([message(cut(whole, sizes).join(colour))])).toEqual(judge([message(whole)]));
+        expect(judge([message(chunksOf(whole, sizes).join(colour))])).toEqual(judge([message(whole)]));
       }),
       { numRuns: 800 },
     );
   });
 
-  test('a text without the tag never counts', () => {
+  test('text without the tag never counts', () => {
     const nearTags = ['<promise', 'promise>', '<Promise>', '< promise>', '>', 'COMPLETE', '</promise>'];
     fc.assert(
       fc.property(fc.oneof(piecesOf(nearTags, newlines, fences, words), fc.array(fc.string())), (pieces) => {
@@ -269,7 +277,7 @@ describe('properties', () => {
     .tuple(before, lead, around, behind, below)
     .map(([marks, leadWords, emphasis, end, rest]) => `${marks}${leadWords}${emphasis}${tag}${emphasis}${end}${rest}`);
 
-  test('any decoration around it still counts', () => {
+  test('any decoration around it counts', () => {
     fc.assert(
       fc.property(ending, (line) => {
         expect(judge([message(`All tests pass.\n\n${line}`)])).toMatchObject({ completionFound: true });
@@ -279,7 +287,7 @@ describe('properties', () => {
     );
   });
 
-  test('any sentence behind it refuses it', () => {
+  test('any sentence after it rejects it', () => {
     const sentence = fc.oneof(
       fc.constantFrom('But two tests fail.', 'TODO: task two', 'Good night.', 'ok', '3 left', '还没有', 'See above!'),
       fc.string({ minLength: 1 }).filter((said) => /[\p{L}\p{N}]/u.test(said) && !/[\u0000-\u001f]/.test(said)),
@@ -294,7 +302,7 @@ describe('properties', () => {
     );
   });
 
-  test('text of any kind long before it does not matter', () => {
+  test('any text long before it does not matter', () => {
     const earlier = fc.oneof(piecesOf(newlines, fences, words, colours), fc.array(fc.string()));
     fc.assert(
       fc.property(earlier, ending, (pieces, line) => {

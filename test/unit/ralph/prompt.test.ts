@@ -34,7 +34,7 @@ const headings = (prompt: string) => prompt.match(/^##? .*$/gm);
 const separators = (prompt: string) => prompt.match(/\n\n---\n\n/g);
 
 describe('the whole prompt', () => {
-  test('reads like the golden file', async () => {
+  test('matches the golden file', async () => {
     await expect(buildRalphPrompt(userPrompt, full)).toMatchFileSnapshot('./prompt.golden.md');
   });
 
@@ -65,7 +65,7 @@ describe('the whole prompt', () => {
   describe.each([
     ['null', null],
     ['blank', ' \n\t\n'],
-  ])('leaves out what is %s', (_, nothing) => {
+  ])('omits values that are %s', (_, nothing) => {
     test.each([
       ['contextContent', '## Additional Context (added by user mid-loop)'],
       ['lastResult', '## Result of Iteration 2'],
@@ -78,7 +78,7 @@ describe('the whole prompt', () => {
     });
   });
 
-  test('without a prompt the proposal is the task', () => {
+  test('uses the proposal as the task without a prompt', () => {
     const prompt = buildRalphPrompt(' \n', { ...short, module: null });
     expect(prompt).toMatch(/## Change Proposal \(002-01_add-ralph-loop\)\n\nWhat to do\.\n$/);
   });
@@ -87,7 +87,7 @@ describe('the whole prompt', () => {
     expect(buildRalphPrompt(userPrompt, full)).toContain('`.spool/changes/002-01_add-ralph-loop/`');
   });
 
-  test('names twenty of its files, and how many more there are', () => {
+  test('lists twenty of its files and the number of others', () => {
     const files = Array.from({ length: 25 }, (_, index) => `specs/${index}.md`);
     const prompt = buildRalphPrompt(userPrompt, { ...short, files });
     expect(prompt.match(/^- specs\/.*$/gm)).toEqual(files.slice(0, 20).map((file) => `- ${file}`));
@@ -96,16 +96,16 @@ describe('the whole prompt', () => {
   });
 
   test.each<[string, PromptOptions]>([
-    ['nothing but a prompt', {}],
+    ['only a prompt', {}],
     ['a proposal without an id', { proposal: 'What to do.' }],
     ['a module without an id', { module: 'Where it belongs.' }],
-  ])('says nothing of ids that it does not know: %s', (_, options) => {
+  ])('omits unknown ids: %s', (_, options) => {
     expect(buildRalphPrompt(userPrompt, options)).not.toContain('undefined');
   });
 });
 
 describe('the preamble', () => {
-  test('takes between 300 and 500 tokens', () => {
+  test('has between 300 and 500 tokens', () => {
     const tokens = buildPromptPreamble({}).length / 4;
     expect(tokens).toBeGreaterThan(300);
     expect(tokens).toBeLessThan(500);
@@ -120,12 +120,12 @@ describe('the preamble', () => {
     expect(buildPromptPreamble(options)).toContain(`\nProgress: ${progress}\n`);
   });
 
-  test('asks for the promise of the user', () => {
+  test('asks for the configured promise', () => {
     expect(buildPromptPreamble({ completionPromise: 'ALL DONE' })).toContain('<promise>ALL DONE</promise>');
     expect(buildPromptPreamble({})).toContain('<promise>COMPLETE</promise>');
   });
 
-  test('is no promise when an agent repeats it, whatever the promise is', () => {
+  test('is not a promise if an agent repeats it, for any promise', () => {
     const word = fc
       .oneof(fc.string(), fc.constantFrom('ALL DONE', '```', '~~~', 'a`b', '**', '--', 'promise'))
       .map((text) => parseValue('line', text))
@@ -160,7 +160,7 @@ describe('properties of the prompt', () => {
     .map((chosen) => chosen.join(''))
     .filter((joined) => joined.trim() !== '');
 
-  test('what the user wrote is in it as it was written', () => {
+  test('text of the user is included unchanged', () => {
     fc.assert(
       fc.property(text, text, text, text, (user, contextContent, proposal, module) => {
         const prompt = buildRalphPrompt(user, { ...full, contextContent, proposal, module });
@@ -172,7 +172,7 @@ describe('properties of the prompt', () => {
     );
   });
 
-  test('the same options give the same prompt and are left as they are', () => {
+  test('the same options result in the same prompt and are not modified', () => {
     fc.assert(
       fc.property(text, text, fc.integer({ min: 1 }), (user, contextContent, iteration) => {
         const options = { ...full, contextContent, iteration };
@@ -184,19 +184,19 @@ describe('properties of the prompt', () => {
   });
 });
 
-describe('what is said of the iteration before', () => {
+describe('the result of the previous iteration', () => {
   const nothingChanged = { filesChanged: 0, files: [], insertions: 0, deletions: 0, changes: [], commits: [] };
 
   test.each([
-    ['there is none', null, null],
-    ['it went on', recordWith(), null],
-    ['it went on without git', recordWith({ git: null }), null],
-    ['it changed nothing', recordWith({ git: nothingChanged }), /changed no file/],
-    ['it failed', recordWith({ error: crash }), /failed: the agent exited with code 1\./],
-    ['it failed and changed nothing', recordWith({ error: crash, git: nothingChanged }), /failed/],
-    ['it promised too early', recordWith({ completionFound: true }), /more iterations were requested/],
+    ['without one', null, null],
+    ['without problems', recordWith(), null],
+    ['without problems and without git', recordWith({ git: null }), null],
+    ['without changes', recordWith({ git: nothingChanged }), /changed no file/],
+    ['with a failure', recordWith({ error: crash }), /failed: the agent exited with code 1\./],
+    ['with a failure and without changes', recordWith({ error: crash, git: nothingChanged }), /failed/],
+    ['with an early promise', recordWith({ completionFound: true }), /more iterations were requested/],
     [
-      'its promise was rejected',
+      'with a rejected promise',
       recordWith({ rejected: crash.message, error: crash }),
       /not accepted: the agent exited with code 1\./,
     ],
@@ -208,19 +208,19 @@ describe('what is said of the iteration before', () => {
 
   test.each([
     [
-      'nothing changed for a while',
+      'several iterations without changes',
       recordWith({ git: nothingChanged }),
       { stalled: 3, sameErrorCount: 0 },
       /last 3 iterations changed no file/,
     ],
     [
-      'the same error again',
+      'a repeated error',
       recordWith({ error: crash }),
       { stalled: 0, sameErrorCount: 2 },
       /same error occurred 2 times/,
     ],
     [
-      'the same call over and over',
+      'a repeated tool call',
       recordWith({ repeated: { tool: 'bash', title: 'npm test', times: 40 } }),
       { stalled: 0, sameErrorCount: 0 },
       /called bash 40 times in a row with the same input \(npm test\)/,
@@ -229,7 +229,7 @@ describe('what is said of the iteration before', () => {
     expect(describeResult(record, totals)).toMatch(expected);
   });
 
-  test('what was denied is named, but not how to allow it: that is for a person to decide', () => {
+  test('names denied tools, but not how to allow them, which is up to the user', () => {
     const denied = { tools: ['bash', 'edit'], message: 'OpenCode may not; set "permission" in opencode.json' };
     const error = { kind: 'permission', message: denied.message } as const;
     const records = [{ denied }, { denied, error }, { denied, error, rejected: error.message }];
@@ -240,7 +240,7 @@ describe('what is said of the iteration before', () => {
     }
   });
 
-  test('a gate that is red comes with the end of its output, in a fence that it cannot close', () => {
+  test('includes the end of the output of a failed gate, in a fence that it cannot close', () => {
     const run = { command: 'npm test', outcome: 'failed', exitCode: 1, durationMs: 5, tail: 'a\n```\nb' } as const;
     const gate = { passed: false, tampering: [], openTasks: [], runs: [run] };
     const refused = describeResult(recordWith({ gate, rejected: '"npm test" failed' }), {

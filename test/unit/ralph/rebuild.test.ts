@@ -28,8 +28,8 @@ const usage = { ...unknownUsage, costUsd: 2 };
 const records = (...facts: Partial<IterationRecord>[]) =>
   facts.map((each, index) => recordWith({ iteration: index + 1, usage, durationMs: 1000, ...each }));
 
-describe('from its start and its records', () => {
-  test('a run has its settings, its numbers, its files and its time', () => {
+describe('a run rebuilt from its start and its records', () => {
+  test('has its settings, numbers, files and duration', () => {
     expect(rebuildView(start, records({}, { harness: 'opencode' }))).toMatchObject({
       run: plan.run,
       finishedIterations: 2,
@@ -46,26 +46,26 @@ describe('from its start and its records', () => {
   });
 
   test.each<[string, Partial<IterationRecord>[], string]>([
-    ['nothing that ended it', [{}], 'interrupted'],
-    ['a promise that counted', [{}, { completionFound: true }], 'complete'],
+    ['an iteration without a reason to stop', [{}], 'interrupted'],
+    ['an accepted promise', [{}, { completionFound: true }], 'complete'],
     ['a promise before --min-iterations', [{ completionFound: true }], 'interrupted'],
-    ['a promise that was rejected', [{}, { rejected: 'no' }], 'interrupted'],
+    ['a rejected promise', [{}, { rejected: 'no' }], 'interrupted'],
     ['an agent that gave up', [{ blocked: 'no access' }], 'blocked'],
     ['too many failures', [{ error: crash }, { error: crash }], 'failed'],
     ['the last iteration', [{}, {}, {}, {}], 'limit'],
-    ['an iteration that was interrupted', [{}, {}, {}, { end: 'interrupted' }], 'interrupted'],
-  ])('after %s it is as it should be', (_, facts, status) => {
+    ['an interrupted iteration', [{}, {}, {}, { end: 'interrupted' }], 'interrupted'],
+  ])('has the right status after %s', (_, facts, status) => {
     expect(currentStatus(rebuildView(start, records(...facts)), false)).toBe(status);
   });
 
-  test('records that were counted when it was started again are not counted twice', () => {
+  test('does not count records twice that were counted when it was resumed', () => {
     const all = records({}, {}, {});
     const resumed = rebuildView(start, all.slice(0, 2));
     expect(rebuildView(resumed, all)).toEqual(rebuildView(start, all));
   });
 });
 
-test('without its start a run has its numbers, and is never complete', () => {
+test('a run rebuilt without its start has its numbers, and is never complete', () => {
   const [first, second] = records({}, { completionFound: true }) as [IterationRecord, IterationRecord];
   expect(viewOfRecords(plan.change, [first, second])).toMatchObject({
     run: plan.run,

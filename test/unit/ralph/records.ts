@@ -1,6 +1,6 @@
 import type { GatePlan, IterationRecord, Limits } from '../../../src/ralph/events.ts';
 
-/** A record of an iteration that went well and promised nothing, with what a test says differently. */
+/** A record of a successful iteration without a promise, with these changes. */
 export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecord => ({
   v: 2,
   run: '20260102-030405-9f3a',

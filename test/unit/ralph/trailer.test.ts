@@ -12,7 +12,7 @@ const completes = (text: string, { plain = true, trailer = [] as string[] } = {}
 
 const textOf = (text: string, plain: unknown): AgentEvent => ({ type: 'text', text, plain: plain !== false });
 
-describe('what agent CLIs print behind the words of the agent', () => {
+describe('lines that agent CLIs print after the last message', () => {
   test.each([
     'Tokens used: 1,234',
     'tokens used\n7,106',
@@ -59,7 +59,7 @@ describe('what agent CLIs print behind the words of the agent', () => {
     '> ',
     '$ ',
     '=====\n\n-----',
-  ])('%j may follow the promise, in plain output only', (trailer) => {
+  ])('%j can follow the promise, in plain output only', (trailer) => {
     expect(completes(`All is done.\n\n${tag}\n${trailer}\n`)).toBe(true);
     expect(completes(`All is done.\n\n${tag}\n\n${trailer}\n\n`)).toBe(true);
     const silent = !/[\p{L}\p{N}]/u.test(trailer);
@@ -67,7 +67,7 @@ describe('what agent CLIs print behind the words of the agent', () => {
   });
 });
 
-describe('words of the agent', () => {
+describe('text of the agent', () => {
   test.each([
     'Remaining TODO: task two is not done.',
     'Tests: 3 failed, 12 passed',
@@ -97,12 +97,12 @@ describe('words of the agent', () => {
     'Usage is documented in README.md',
     'Tokens used: 1,234\nBut two tests still fail.',
     'Session saved to x.json\nI will go on with task two.',
-  ])('%j behind the promise refuse it', (words) => {
+  ])('%j after the promise rejects it', (words) => {
     expect(completes(`All is done.\n\n${tag}\n${words}\n`)).toBe(false);
   });
 });
 
-test('the refusal names the setting, in plain output only', () => {
+test('the reason names the setting, in plain output only', () => {
   const rejected = (plain: boolean) => {
     const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED' }, 'Do it.');
     watch.observe(textOf(`${tag}\nmy-agent: bye\n`, plain));
@@ -114,7 +114,7 @@ test('the refusal names the setting, in plain output only', () => {
   expect(rejected(false)).toBe('the agent had more to say after it');
 });
 
-test('a harness of the user may declare how its own lines begin', () => {
+test('a custom harness can declare how its trailer lines start', () => {
   const text = `All is done.\n\n${tag}\n\n  my-agent: bye after 3 turns\n[log] see you\n`;
   expect(completes(text)).toBe(false);
   expect(completes(text, { trailer: ['my-agent:'] })).toBe(false);

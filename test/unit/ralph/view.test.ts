@@ -28,8 +28,8 @@ const startedAt = '2026-01-02T03:04:05.000Z';
 const at = '2026-01-02T04:00:00.000Z';
 const view = initialView(plan, { pid: 4711, startedAt, at: startedAt });
 
-describe('before the first event', () => {
-  test('the view is the plan', () => {
+describe('before the first event, the view', () => {
+  test('equals the plan', () => {
     expect(view).toEqual({
       v: 2,
       run: '20260102-030405-9f3a',
@@ -70,10 +70,10 @@ describe('before the first event', () => {
   });
 
   test.each<[string, Partial<RunPlan>, Partial<RunView>]>([
-    ['a run that is resumed goes on with its number', { firstIteration: 4 }, { iteration: 4 }],
-    ['no limit is null, which JSON can hold', { maxIterations: Infinity }, { maxIterations: null }],
-    ['a run that has no iteration left counts none more', { firstIteration: 51 }, { iteration: 50 }],
-    ['a change may have no module', { module: null }, { module: null }],
+    ['has the next number for a resumed run', { firstIteration: 4 }, { iteration: 4 }],
+    ['has null for no limit, because of JSON', { maxIterations: Infinity }, { maxIterations: null }],
+    ['has the last number for a run without iterations left', { firstIteration: 51 }, { iteration: 50 }],
+    ['has null for a change without a module', { module: null }, { module: null }],
   ])('%s', (_, facts, expected) => {
     expect(initialView({ ...plan, ...facts }, { pid: 1, startedAt, at })).toMatchObject({
       ...expected,
@@ -136,7 +136,7 @@ describe('events that change the view', () => {
   });
 });
 
-describe('events that leave the view as it is', () => {
+describe('events that do not change the view', () => {
   test.each<RunEvent>([
     { type: 'agent', event: { type: 'text', text: 'Hi.', plain: true } },
     { type: 'notice', text: 'Careful.' },
@@ -146,7 +146,7 @@ describe('events that leave the view as it is', () => {
   });
 });
 
-test('records that were saved after the view are caught up with, and those in it are not counted twice', () => {
+test('records saved after the view are added, and records in it are not counted twice', () => {
   const usage = { ...unknownUsage, costUsd: 2 };
   const records = [1, 2, 3].map((iteration) => recordWith({ iteration, usage, run: view.run }));
   const foreign = recordWith({ iteration: 9, usage, run: 'another' });
@@ -155,19 +155,19 @@ test('records that were saved after the view are caught up with, and those in it
   expect(catchUp(catchUp(behind, records), records)).toEqual(catchUp(behind, records));
 });
 
-test('an iteration whose gate was cut off is kept until it is recorded, and its cost is counted once', () => {
+test('an iteration whose gate was interrupted stays pending until it is recorded, and its cost is counted once', () => {
   const usage = { ...unknownUsage, costUsd: 2 };
   const record = recordWith({ iteration: 1, usage, run: view.run });
-  const cutOff = { ...reduceView(view, { type: 'iteration-pending', record, at }), currentUsage: usage };
+  const interrupted = { ...reduceView(view, { type: 'iteration-pending', record, at }), currentUsage: usage };
 
-  expect(catchUp(cutOff, [])).toMatchObject({
+  expect(catchUp(interrupted, [])).toMatchObject({
     pending: record,
     usage: null,
     currentUsage: null,
     finishedIterations: 0,
   });
-  expect(catchUp(cutOff, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finishedIterations: 1 });
-  expect(reduceView(cutOff, { type: 'iteration-finished', record, at })).toMatchObject({
+  expect(catchUp(interrupted, [record])).toMatchObject({ pending: null, usage: { costUsd: 2 }, finishedIterations: 1 });
+  expect(reduceView(interrupted, { type: 'iteration-finished', record, at })).toMatchObject({
     pending: null,
     usage: { costUsd: 2 },
     finishedIterations: 1,

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { processStart } from '../../../src/process/start-time.ts';
 import { awaitEnd } from '../../../src/sandbox/end.ts';
 
-test('what does not end in time is known, and what ends is ended', async () => {
+test('awaitEnd reports a process that does not end in time, and terminates it', async () => {
   const child = spawn('sleep', ['600']);
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');

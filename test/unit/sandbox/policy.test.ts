@@ -23,8 +23,8 @@ const request = {
   programs: ['/usr/lib/node_modules/sandbox'],
 } satisfies PolicyRequest;
 
-describe('what a process inside may do', () => {
-  test('a command of the user writes to the work tree and a temporary folder', () => {
+describe('the policy of a sandbox', () => {
+  test('a command of the user can write to the work tree and a temporary folder', () => {
     expect(policyOf(request)).toMatchObject({
       writable: ['/code/project', '/code/project/.git', '/tmp/own'],
       needed: [],
@@ -32,7 +32,7 @@ describe('what a process inside may do', () => {
     });
   });
 
-  test('the state, the settings and what git runs are guarded', () => {
+  test('state, settings and the programs that git runs are protected', () => {
     expect(policyOf(request).guarded).toEqual(
       expect.arrayContaining([
         '/code/project/.spool/.state',
@@ -43,7 +43,7 @@ describe('what a process inside may do', () => {
     );
   });
 
-  test('what lies outside of what is writable needs no guard', () => {
+  test('files outside writable folders need no protection', () => {
     const worktree = '/code/project/.spool/worktrees/x';
     const tree = { root: worktree, gitFolders: [], guarded: ['/code/project/.git/config', `${worktree}/.git`] };
     const { guarded } = policyOf({ ...request, tree });
@@ -52,12 +52,12 @@ describe('what a process inside may do', () => {
     expect(guarded).not.toContain('/code/project/.spool/.state');
   });
 
-  test('Spool and the sandbox are guarded where an agent could write to them', () => {
+  test('Spool and the sandbox runtime are protected if an agent could write to them', () => {
     const folder = '/code/project/node_modules/sandbox';
     expect(policyOf({ ...request, programs: [folder] }).guarded).toContain(folder);
   });
 
-  test('an agent writes to its own data, reads its own sign-in, and reaches the loopback of the machine', () => {
+  test('an agent can write to its own data, read its own credentials, and reach loopback', () => {
     const policy = policyOf({ ...request, agent: claude });
     expect(policy.writable).toEqual(expect.arrayContaining(['/home/me/.claude', '/home/me/.claude.json']));
     expect(policy.needed).toEqual(['/home/me/.claude']);
@@ -66,7 +66,7 @@ describe('what a process inside may do', () => {
     expect(policy.variables.NO_PROXY).toBe('');
   });
 
-  test('the sign-in of other agents is hidden, and so are keys', () => {
+  test('credentials of other agents and keys are hidden', () => {
     const { hidden } = policyOf({ ...request, agent: opencode });
     expect(hidden).toEqual(
       expect.arrayContaining(['/home/me/.claude/.credentials.json', '/home/me/.ssh', '/home/me/.local/state/spool']),
@@ -74,7 +74,7 @@ describe('what a process inside may do', () => {
     expect(hidden).not.toContain('/home/me/.local/share/opencode/auth.json');
   });
 
-  test('keys are hidden where variables say that they are', () => {
+  test('keys are hidden in locations set by variables', () => {
     const userEnv = {
       GNUPGHOME: '/keys/gnupg',
       KUBECONFIG: '/keys/one.yaml:/keys/two.yaml:relative.yaml',
@@ -86,11 +86,11 @@ describe('what a process inside may do', () => {
     expect(hidden).toEqual(
       expect.arrayContaining(['/keys/gnupg', '/keys/one.yaml', '/keys/two.yaml', '/home/me/settings/gh']),
     );
-    // The home folder, the work tree and what is around it can be read, whatever a variable says.
+    // The home folder, the work tree and its parents stay readable, whatever a variable says.
     for (const path of ['/code', '/home/me', 'relative.yaml']) expect(hidden).not.toContain(path);
   });
 
-  test('what the user allows is neither hidden nor read-only', () => {
+  test('paths that the user allows are neither hidden nor read-only', () => {
     const policy = policyOf({ ...request, write: ['/home/me/.docker'] });
     expect(policy.writable).toContain('/home/me/.docker');
     expect(policy.hidden).not.toContain('/home/me/.docker');
@@ -100,12 +100,12 @@ describe('what a process inside may do', () => {
     ['the home folder', '/home/me', ['/home/me/.ssh', '/home/me/.config/gh', '/home/me/.local/state/spool']],
     ['a folder in it', '/home/me/.config', ['/home/me/.config/gh']],
     ['a file in a hidden folder', '/home/me/.ssh/known_hosts', ['/home/me/.ssh']],
-    ['what Spool keeps', '/home/me/.local/state', ['/home/me/.local/state/spool']],
-  ])('what the user allows hides its keys: %s', (_, path, hidden) => {
+    ['the state of Spool', '/home/me/.local/state', ['/home/me/.local/state/spool']],
+  ])('keys inside an allowed path stay hidden: %s', (_, path, hidden) => {
     expect(policyOf({ ...request, write: [path] }).hidden).toEqual(expect.arrayContaining(hidden));
   });
 
-  test('every agent names hosts and data', () => {
+  test('every agent declares hosts and data', () => {
     for (const { name, sandbox } of harnesses) {
       expect([name, sandbox?.hosts.every(isHost)]).toEqual([name, true]);
       expect([name, sandbox?.data('/home/me', {}).length]).not.toEqual([name, 0]);
@@ -113,7 +113,7 @@ describe('what a process inside may do', () => {
   });
 });
 
-test('the hosts of all agents of a run, loopback, and what the user allows', () => {
+test('allowed hosts are those of all agents, loopback, and those of the user', () => {
   expect(hostsOf([claude], ['example.com', 'claude.ai'])).toEqual([
     ...claude.sandbox!.hosts,
     'localhost',
@@ -142,6 +142,6 @@ test.each([
   ['[::1]:99999', false],
   ['*.com:443', false],
   ['::1', false],
-])('%s is a host: %s', (text, expected) => {
+])('%s is a valid host: %s', (text, expected) => {
   expect(isHost(text)).toBe(expected);
 });

@@ -15,7 +15,7 @@ const fileWith = (text: string | Buffer): string => {
   return file;
 };
 
-test('lines come back as they are, the last one first, wherever a block of the file ends', () => {
+test('lines are read unchanged, the last one first, for any block boundaries', () => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' ')),
     fc.integer({ min: 16_370, max: 16_400 }).map((length) => 'é'.repeat(length)),
@@ -28,7 +28,7 @@ test('lines come back as they are, the last one first, wherever a block of the f
   );
 });
 
-test('a long line is copied once, not once for every block', () => {
+test('a long line is copied once, not once per block', () => {
   const size = 8 * 1024 * 1024;
   const file = fileWith(Buffer.alloc(size, 'x'));
   const concat = vi.spyOn(Buffer, 'concat');
@@ -40,7 +40,7 @@ test('a long line is copied once, not once for every block', () => {
   expect(copied).toBeLessThanOrEqual(size);
 });
 
-test('a line that is too long for a record is passed over, and those around it are read', async () => {
+test('a line that is too long for a record is skipped, and the others are read', async () => {
   const project = { root: join(folder, 'project') };
   const file = join(project.root, '.spool/.state/ralph/x/history.jsonl');
   const records = [1, 2, 3].map((iteration) => recordWith({ iteration }));

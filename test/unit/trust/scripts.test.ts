@@ -68,7 +68,7 @@ describe('the scripts that a command runs', () => {
     ['npm ci', []],
   ])('%s', (command, expected) => expect(scriptsIn(command, files, roots).files).toEqual(expected));
 
-  // In the words of their command, or as a shell makes them.
+  // Named literally in the command, or by a shell expansion.
   test.each([
     'sh $(pwd)/tools/setup.sh',
     'sh "$(git rev-parse --show-toplevel)/tools/setup.sh"',
@@ -114,7 +114,7 @@ describe('the scripts that a command runs', () => {
     ['runner -stools/tell', ['tools/tell']],
     ['node tools/x.js/more', ['tools/x.js']],
     ['to""ols/te\\ll', ['tools/tell']],
-  ])('by its words: %s', (command, expected) => {
+  ])('named by a word: %s', (command, expected) => {
     expect(scriptsIn(command, tools, roots).files).toEqual(expect.arrayContaining(expected));
   });
 
@@ -125,16 +125,16 @@ describe('the scripts that a command runs', () => {
     'cd tools && npm ci',
     'cat tools/message.txt',
     'make tools',
-  ])('but not what is no script of it: %s', (command) => expect(scriptsIn(command, tools, roots).files).toEqual([]));
+  ])('do not include other files: %s', (command) => expect(scriptsIn(command, tools, roots).files).toEqual([]));
 
-  test('of a command that must not run what an agent writes, also what it copies', () => {
+  test('include copied files if the command must not run anything that an agent wrote', () => {
     const all = { ...roots, all: true };
     expect(scriptsIn('cp tools/x.sh /tmp/y; sh /tmp/y', tools, all).files).toEqual(['tools/x.sh']);
     expect(scriptsIn('cat tools/x.sh > /tmp/y; sh /tmp/y', tools, all).files).toEqual(['tools/x.sh']);
     expect(scriptsIn('cat tools/message.txt', tools, all).files).toEqual([]);
   });
 
-  test('what these run as well', () => {
+  test('include scripts that these run', () => {
     const texts = new Map([
       ['tools/outer.sh', '. tools/inner.sh\nnode src/app.js\n'],
       ['tools/inner.sh', ''],
@@ -172,12 +172,12 @@ describe('the scripts that a command runs', () => {
     ['sh $HOME/bin/tell.sh', []],
     ['notify-send "$SPOOL_CHANGE: $SPOOL_STATUS"', []],
     ['curl -d "$(cat)" https://example.com', []],
-  ])('and what cannot be told: %s', (command, expected) =>
+  ])('are unclear in parts: %s', (command, expected) =>
     expect(scriptsIn(command, files, roots).unclear).toEqual(expected),
   );
 });
 
-describe('of a command that verifies work, only those that decide', () => {
+describe('for a verify command, only scripts that decide it count', () => {
   test.each<[string, string[]]>([
     ['sh scripts/check.sh', ['scripts/check.sh']],
     ['cd scripts && sh check.sh', ['scripts/check.sh']],
@@ -189,7 +189,7 @@ describe('of a command that verifies work, only those that decide', () => {
   ])('%s', (command, expected) => expect(checksIn(command, files, roots).files).toEqual(expected));
 });
 
-test('without a shell, every word that is a file', () =>
+test('without a shell, every argument that is a file counts', () =>
   expect(
     filesIn(['./tools/agent', '--lock', 'package-lock.json', '{prompt}', '/etc/passwd', '..'], files, roots),
   ).toEqual(['tools/agent', 'package-lock.json']));

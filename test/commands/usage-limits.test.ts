@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { promise, says } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { change, createProject } from '../support/project.ts';
+
+const run = ['ralph', '--change', change, '--retry-delay', '5ms'];
+
+/** OpenCode at its usage limit. */
+const limited = (message: string) =>
+  `${says(JSON.stringify({ type: 'error', error: { name: 'APIError', data: { message, statusCode: 429 } } }))}; exit 1`;
+
+test('a usage limit causes a wait until it resets, and does not count as an iteration', async () => {
+  const project = createProject({
+    agent: [`touch half.txt; ${limited('usage limit reached, try again in 1s')}`, promise],
+  });
+
+  const result = await project.spool(...run, '--max-iterations', '1', '--fail-fast');
+
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr).toMatch(
+    /^OpenCode hit its usage limit: usage limit reached, try again in 1s .*\(not counted as an iteration\)\.$/m,
+  );
+  expect(result.stderr).toMatch(/^Waiting [\d.]+m?s: opencode is not available yet\.$/m);
+  expect(project.history()).toMatchObject([
+    {
+      iteration: 1,
+      completionFound: true,
+      deferred: [{ error: { kind: 'rate-limit' }, git: { files: ['half.txt'] } }],
+    },
+  ]);
+});
+
+test('without a reset time, waits grow up to --max-wait', async () => {
+  const project = createProject({ agent: [limited('Too many requests')] });
+
+  const result = await project.spool(...run, '--max-wait', '1s');
+
+  expect(result).toMatchObject({ code: 3 });
+  expect(result.stderr).toContain('Not complete: opencode is not available within --max-wait: Too many requests');
+  expect(project.state()).toMatchObject({ status: 'limit', cause: 'max-wait', finishedIterations: 1 });
+  expect(project.history()).toMatchObject([{ iteration: 1, error: { kind: 'rate-limit' } }]);
+  expect(project.calls().length).toBeGreaterThan(2);
+});
+
+test('a limit that resets after --max-wait is not waited for', async () => {
+  const project = createProject({ agent: [limited('usage limit reached, try again in 3 days')] });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 3 });
+  expect(project.calls()).toHaveLength(1);
+});
+
+test.each(['SIGINT', 'SIGKILL'] as const)('a wait interrupted by %s continues after a restart', async (signal) => {
+  const project = createProject({ agent: [limited('usage limit reached, try again in 4s'), promise] });
+  const loop = project.start(run);
+  await loop.printed('Waiting');
+  await eventually(() => project.state().waiting !== null, 'the wait to be on disk');
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
+    /waiting until .*: opencode is not available yet/,
+  );
+  loop.kill(signal);
+  await loop.result;
+  const { cooldowns } = project.state();
+
+  const again = await project.spool(...run);
+
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.stderr).toMatch(/^Waiting \d/m);
+  expect(project.history()).toMatchObject([{ iteration: 1, deferred: [{ error: { kind: 'rate-limit' } }] }]);
+  expect(Date.parse(project.history()[0]!.startedAt)).toBeGreaterThanOrEqual(cooldowns.opencode!);
+});
+
+test('a deferred attempt is in the history and counted once, however the wait ends', async () => {
+  const step = says(
+    JSON.stringify({ type: 'step_finish', part: { reason: 'stop', cost: 1, tokens: { input: 100, output: 0 } } }),
+  );
+  const agent = [`${step}; touch half.txt; ${limited('usage limit reached, try again in 1 hour')}`];
+
+  const waited = createProject({ agent });
+  expect(await waited.spool(...run, '--max-wait', '1m')).toMatchObject({ code: 3 });
+  const timed = createProject({ agent });
+  expect(await timed.spool(...run, '--max-duration', '5s')).toMatchObject({ code: 3 });
+
+  for (const project of [waited, timed]) {
+    expect(project.history()).toMatchObject([{ iteration: 1, usage: { costUsd: 1 }, git: { files: ['half.txt'] } }]);
+    expect(project.state()).toMatchObject({
+      finishedIterations: 1,
+      usage: { costUsd: 1, inputTokens: 100 },
+      deferred: [],
+    });
+  }
+});
+
+test('waits grow if the limit repeats', async () => {
+  const project = createProject({ agent: [limited('rate limit, retry after 0.01s')] });
+
+  await project.spool('ralph', '--change', change, '--retry-delay', '0s', '--max-wait', '3s');
+
+  expect(project.calls().length).toBeLessThan(8);
+});
+
+test('a failing test named "Too Many Requests" is not a usage limit of the agent', async () => {
+  const output = ['FAIL  src/api.test.ts', '  ✗ answers 429 Too Many Requests', 'Error: Too Many Requests'];
+  const project = createProject({ agent: [`${output.map(says).join('; ')}; exit 1`] });
+
+  const result = await project.spool(...run, '--max-failures', '2');
+
+  expect(result).toMatchObject({ code: 1 });
+  expect(project.history()).toMatchObject([{ error: { kind: 'crash' } }, { error: { kind: 'crash' } }]);
+});
+
+test('a usage limit in plain output causes a wait', async () => {
+  const limit = 'Usage limit reached, try again in 1s';
+  const project = createProject({ agent: [`${says(limit)}; exit 1`, promise] });
+
+  expect(await project.spool(...run, '--max-iterations', '1')).toMatchObject({ code: 0 });
+  expect(project.history()).toMatchObject([{ deferred: [{ error: { kind: 'rate-limit' } }] }]);
+});
