@@ -15,7 +15,7 @@ import {
   type Uncommitted,
   type Usage,
 } from './events.ts';
-import { addUsage } from './usage.ts';
+import { addUsage, totalUsage } from './usage.ts';
 import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
@@ -23,7 +23,6 @@ import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits
 import { decide, outOfIterations, stopByPromise } from './policy.ts';
 import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
-import { totalUsage } from './usage.ts';
 
 /** Everything the loop needs from outside. The loop itself accesses no file, process, clock or console. */
 export interface LoopHost {

@@ -1,5 +1,4 @@
-import type { IterationRecord, Stop } from './events.ts';
-import { stopCauses } from './events.ts';
+import { type IterationRecord, type Stop, stopCauses } from './events.ts';
 import { mapLimits } from './limits.ts';
 import { decide } from './policy.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';

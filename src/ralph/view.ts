@@ -10,8 +10,8 @@ import type {
   TaskCount,
   Uncommitted,
   Usage,
+  RunEvent,
 } from './events.ts';
-import type { RunEvent } from './events.ts';
 import type { RunTotals } from './totals.ts';
 
 /** The current state of a run, as saved in state.json and shown by reporters. */

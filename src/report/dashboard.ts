@@ -1,12 +1,10 @@
-import type { RunEvent } from '../ralph/events.ts';
+import { type RunEvent, unknownUsage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
-import type { RunView } from '../ralph/view.ts';
+import type { RunView, OnRunEvent } from '../ralph/view.ts';
 import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
-import type { OnRunEvent } from '../ralph/view.ts';
 import type { Terminal } from './terminal.ts';
-import { unknownUsage } from '../ralph/events.ts';
 
 /** The result of one change of a batch. */
 export interface Outcome {

@@ -2,10 +2,9 @@ import { openJournal } from '../store/journal.ts';
 import type { Project } from '../store/project.ts';
 import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
-import { publicView, type RunView } from '../ralph/view.ts';
+import { publicView, type RunView, type OnRunEvent } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/reduce-view.ts';
 import { createRemembering, type Redactor } from '../secrets/redact.ts';
-import type { OnRunEvent } from '../ralph/view.ts';
 import type { Planned } from './plan.ts';
 import { journalFile } from '../store/paths.ts';
 

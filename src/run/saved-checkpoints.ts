@@ -10,10 +10,10 @@ import {
   recordedWorkspace,
   userRecordFolder,
 } from '../store/user-record.ts';
-import { isWorkspaceOf, type Project } from '../store/project.ts';
+import { type Project } from '../store/project.ts';
+import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
 import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
 import { folderNames, readIfThere } from '../files/read.ts';
-import { runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
 
 /** A run of a change, with its checkpoints. */
 export interface RunCheckpoints {

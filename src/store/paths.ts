@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import type { Project } from './project.ts';
 
 /*
@@ -22,6 +22,13 @@ export const configFile = ({ root }: Project) => join(root, configPath);
 export const worktreesFolder = ({ root }: Project) => join(root, '.spool', 'worktrees');
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(worktreesFolder(project), change);
+/** A run works in the project or below its worktree. A path with `..` could lead elsewhere. */
+export const isWorkspaceOf = (project: Project, change: string, workspace: string): boolean => {
+  const worktree = worktreePath(project, change);
+  if (resolve(workspace) !== workspace) return false;
+  return workspace === project.root || workspace === worktree || workspace.startsWith(`${worktree}${sep}`);
+};
+
 /** Where `spool land` rehearses a landing. */
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
 

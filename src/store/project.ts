@@ -1,8 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { isOurs } from '../files/checks.ts';
-import { worktreePath } from './paths.ts';
 
 /** A folder with a `.spool` in it. Agents are started there, not in the subfolder where the command was typed. */
 export interface Project {
@@ -45,12 +44,5 @@ export const lookForProject = (from: string): Project | null => {
 export const isOwnProject = (project: Project): boolean => isOurs(lstatSync(spoolFolder(project)));
 
 const spoolFolder = (project: Project) => join(project.root, '.spool');
-
-/** A run works in the project or below its worktree. A path with `..` could lead elsewhere. */
-export const isWorkspaceOf = (project: Project, change: string, workspace: string): boolean => {
-  const worktree = worktreePath(project, change);
-  if (resolve(workspace) !== workspace) return false;
-  return workspace === project.root || workspace === worktree || workspace.startsWith(`${worktree}${sep}`);
-};
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -2,12 +2,12 @@ import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
 import { readIfThere, statsOf } from '../files/read.ts';
-import { isWorkspaceOf, type Project } from './project.ts';
+import { type Project } from './project.ts';
+import { isWorkspaceOf, stateFile, lockFile, startFile } from './paths.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
 import { parseView } from './formats.ts';
 import { readableVersions, upgradeView } from './upgrade.ts';
 import { parseJson } from '../text/shape.ts';
-import { stateFile, lockFile, startFile } from './paths.ts';
 
 /** The last run of a change, as far as it is known. */
 export interface SavedRun {

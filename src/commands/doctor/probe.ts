@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentEvent } from '../../ralph/events.ts';
+import type { AgentEvent, AgentChoice } from '../../ralph/events.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
-import type { AgentChoice } from '../../ralph/events.ts';
 import { observeIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';
 import { oneLine } from '../../text/format.ts';
