@@ -8,21 +8,24 @@ import { currentScope } from '../process/scope.ts';
 import { visible } from '../text/visible.ts';
 
 /*
- * git reads some files of a work tree whatever they are, and waits for ever where one of them is a named pipe. Nobody
- * looks for those as long as git answers soon: only a command that does not is worth a walk through the work tree.
+ * git reads some files of a work tree whatever their type, and blocks forever if one of them is a named pipe. The work
+ * tree is searched for such pipes only if a command takes long.
  */
 
-/** How long a command may take before it is looked whether something blocks it. */
+/** How long a command may take before the search for a pipe starts. */
 const patienceMs = 2000;
 const againMs = 60_000;
 
-/** What git reads in any folder of a work tree, and what it reads at the top. */
+/** Names that git reads in every folder of a work tree, or at the top. */
 const readByGit = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap']);
 
-/** By the top folder of the work tree: the named pipe on which git has waited there. Per process, as it is a fact about the disk, and checked again each time. */
+/**
+ * The named pipe that blocked git, by the top folder of the work tree. Per process, because it is a fact about the
+ * disk. Checked again at each use.
+ */
 const pipes = new Map<string, string>();
 
-/** Why git would wait for ever in this folder; null while nothing is known to block it. */
+/** Returns the reason why git would block in this folder; null if none is known. */
 export const whyBlocked = (cwd: string): string | null => {
   if (pipes.size === 0) return null;
   const top = topOf(cwd);
@@ -37,13 +40,13 @@ const reasonAt = (top: string): string | null => {
   return null;
 };
 
-/** What fails because git was blocked has that as its reason. */
+/** Replaces an error by the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
   const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
-/** Calls `end` when git is found to be blocked; the function that it answers with is called when git has ended. */
+/** Calls `end` if a pipe blocks git. Call the returned function when git has exited. */
 export const watchBlocked = (cwd: string, end: () => void): (() => void) => {
   const ended = new AbortController();
   let timer = setTimeout(() => void look(), patienceMs);
@@ -83,8 +86,9 @@ const findPipe = async (top: string, signal: AbortSignal): Promise<string | null
 };
 
 /**
- * A pipe that is the value of any setting: git reads what several of them name (include.path, core.excludesFile, …).
- * The files are not parsed as git does, so a name in an unusual notation may be missed, but none is read that blocks.
+ * Returns a pipe that is the value of any setting: git reads the files that several settings name (include.path,
+ * core.excludesFile, …). The files are not parsed as git does, so a name in an unusual notation may be missed, but
+ * nothing that blocks is read.
  */
 const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string | null => {
   const { HOME: home = homedir(), XDG_CONFIG_HOME: config = join(home, '.config') } = currentScope().env;
@@ -104,7 +108,7 @@ const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string
 
 const mostSettingsFiles = 200;
 
-/** A section may have its first setting on the same line. */
+/** A section header may have its first setting on the same line. */
 const settingsIn = (text: string): { readonly key: string; readonly value: string }[] =>
   text.split('\n').flatMap((line) => {
     const end = line.indexOf('=');
@@ -115,7 +119,7 @@ const settingsIn = (text: string): { readonly key: string; readonly value: strin
     return [{ key: key.toLowerCase(), value: plain.replaceAll(/\\(["\\])/g, '$1').trim() }];
   });
 
-/** Folders elsewhere in which git looks for objects. */
+/** Returns the folders elsewhere in which git looks for objects. */
 const alternatesOf = (gitFolders: readonly string[]): string[] =>
   gitFolders
     .map((folder) => join(folder, 'objects'))
@@ -127,7 +131,10 @@ const alternatesOf = (gitFolders: readonly string[]): string[] =>
     )
     .slice(0, mostSettingsFiles);
 
-/** Where `.git` of a linked work tree points to, and the folder that this one shares with others. */
+/**
+ * Returns the folder that the `.git` file of a linked work tree names, and the folder that it shares with other work
+ * trees.
+ */
 const gitFoldersOf = (dotGit: string): string[] => {
   const own = /^gitdir: (.*)$/m.exec(textOf(dotGit))?.[1];
   if (own === undefined) return [];
@@ -146,12 +153,12 @@ const textOf = (file: string): string => {
 
 interface Walk {
   readonly signal: AbortSignal;
-  /** Any file is one that git may read. */
+  /** Inside a git folder, where git may read any file. */
   readonly inGit: boolean;
 }
 
 const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<string | null> => {
-  // Spool stays awake meanwhile.
+  // Lets other work of the process run.
   await others();
   for (const entry of signal.aborted ? [] : entriesIn(folder)) {
     const path = join(folder, entry.name);
@@ -163,7 +170,7 @@ const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<strin
   return null;
 };
 
-/** None of what is gone, or out of reach. */
+/** Returns an empty list if the folder is gone or unreadable. */
 const entriesIn = (folder: string): readonly Dirent[] => {
   try {
     return entriesOf(folder);
@@ -172,7 +179,7 @@ const entriesIn = (folder: string): readonly Dirent[] => {
   }
 };
 
-/** Also behind a link. */
+/** Follows symbolic links. */
 const isPipe = (path: string): boolean => {
   try {
     return lstatSync(path).isFIFO() || statSync(path).isFIFO();

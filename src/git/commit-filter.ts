@@ -6,7 +6,6 @@ import { git, pathOf, toUtf8, statsOf } from './git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './worktree.ts';
 
-/** A file that is not committed, and why. */
 export interface ExcludedFile {
   readonly name: string;
   readonly why: string;
@@ -14,7 +13,10 @@ export interface ExcludedFile {
 
 const mostBytes = 5 * 1024 * 1024;
 
-/** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
+/**
+ * Returns the files that are too large for a commit or look like secrets, unless the same is true of their version in
+ * HEAD.
+ */
 export const findExcluded = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, async (name) => {
     const stats = statsOf(tree.root, name);
@@ -23,7 +25,7 @@ export const findExcluded = (tree: WorkTree, names: readonly string[], redactor:
     return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   });
 
-/** Which of these files look like secrets. What is so in HEAD already is let through. */
+/** Returns the files that look like secrets, unless the same is true of their version in HEAD. */
 export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, (name) => secretIn(tree, name, redactor));
 
@@ -33,7 +35,7 @@ const find = async (
 ): Promise<ExcludedFile[]> => {
   const found: ExcludedFile[] = [];
   for (const [index, name] of names.entries()) {
-    // Files are read at once: whoever presses Ctrl-C is heard in between.
+    // Files are read synchronously, so Ctrl-C is handled in between.
     if (index % 50 === 49) await setImmediate();
     const why = await reasonOf(name);
     if (why !== null) found.push({ name, why });
@@ -41,7 +43,7 @@ const find = async (
   return found;
 };
 
-/** Why a file or link looks like a secret; null when it does not, or is not there. */
+/** Returns the reason why a file or link looks like a secret; null if it does not, or does not exist. */
 const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
@@ -54,7 +56,7 @@ const isChanged = (text: string, redactor: Redactor): boolean => redactor.text(t
 const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
   (await git(['cat-file', '-e', `HEAD:${toUtf8(name)}`], { cwd: root })).code === 0;
 
-/** git stores where a link leads to as if it were the contents of a file. */
+/** git stores the target of a symbolic link like the contents of a file. */
 const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const target = targetOf(pathOf(root, name));
   if (!isChanged(target, redactor)) return null;
@@ -62,7 +64,7 @@ const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Red
   return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it leads to what looks like a key';
 };
 
-/** Empty when it is gone. */
+/** Returns an empty string if the link is gone. */
 const targetOf = (path: Buffer): string => {
   try {
     return readlinkSync(path);
@@ -82,7 +84,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
 };
 
-/** Nothing of what is too large to be looked at, or cannot be read: then its name decides. */
+/** Returns an empty buffer if a file is too large or unreadable; then its name decides. */
 const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
   if ((statsOf(root, name)?.size ?? 0) > mostBytes) return Buffer.alloc(0);
   try {
@@ -99,7 +101,7 @@ const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean>
 
 const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
 
-/** In one of the two ways in which texts are stored; what is in base64 as a whole is looked at as what it stands for, too. */
+/** Searches the text, and its decoded form if the whole file is base64. */
 const hasSecret = (bytes: Buffer, redactor: Redactor): boolean => {
   const text = textOf(bytes);
   if (isChanged(text, redactor)) return true;
@@ -117,7 +119,7 @@ const textOf = (bytes: Buffer): string => {
   return bytes.toString('latin1');
 };
 
-/** A longer one is a picture or a program. */
+/** Longer base64 is a picture or a program. */
 const longestEncoded = 64 * 1024;
 
 const decodedBase64 = (text: string): string | null =>

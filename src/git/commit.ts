@@ -18,7 +18,7 @@ import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from '.
 export type CommitResult =
   | {
       readonly kind: 'committed';
-      /** What HEAD had of the files before, by name: `100644 <id>`. */
+      /** The previous entries of the files in HEAD, by name: `100644 <id>`. */
       readonly replaced: ReadonlyMap<string, string>;
       readonly index: Refreshed;
     }
@@ -27,19 +27,19 @@ export type CommitResult =
 
 export interface CommitRequest {
   readonly names: readonly string[];
-  /** The work tree as it is now. */
+  /** The tree of the current files. */
   readonly treeId: string;
   readonly message: string;
   readonly kill: AbortSignal;
-  /** Marks git and its hooks, so that they are found when Spool is killed. */
+  /** Tags git and its hooks, so that they are found if Spool is killed. */
   readonly tag: string;
-  /** Where the commit and its hooks run; null for no sandbox. */
+  /** Runs the commit and its hooks; null for no sandbox. */
   readonly sandbox: Sandbox | null;
 }
 
 /**
- * Commits these files as they are now and nothing else, from an index of our own: what is staged of other files stays
- * staged. Hooks run. When git refuses, the user's index is as it was.
+ * Commits the current version of these files and nothing else, from a separate index: staged changes of other files
+ * stay staged. Hooks run. If git refuses, the index of the user is unchanged.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone, or was replaced' };
@@ -50,13 +50,13 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
   return { kind: 'refused', why: 'HEAD moved again and again' };
 };
 
-/** How often somebody else may commit in between. */
+/** How often another process may commit in between. */
 const mostMoves = 5;
 
-/** `moved`: HEAD is another commit than the one from which the index was prepared, so that a commit would revert that. */
+/** Returns `moved` if HEAD changed after the index was prepared from it: the commit would revert the change. */
 const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult | { kind: 'moved' }> => {
   const cwd = tree.root;
-  // What the agent has committed itself is in HEAD already.
+  // Commits of the agent are already in HEAD.
   const head = await headOf(cwd);
   const open = (await between(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
   const wanted = request.names.filter((name) => open.has(name));
@@ -85,7 +85,7 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
       return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
     }, triesToCommit);
     const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
-    // A hook that is ended behind the commit makes git fail as well.
+    // git also fails if a hook is killed after the commit.
     const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
     if (!isMade) {
       restoreNote(tree, earlier);
@@ -104,8 +104,8 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
 const hasMoved: GitResult = { code: 1, stdout: '', stderr: '' };
 
 /**
- * Takes the commit back when it is not on top of that HEAD. Only the log of HEAD is read: it is one step long unless a
- * hook has gone on from the commit, which then stays.
+ * Undoes the commit if its parent is not `head`. Only the reflog of HEAD is read: it has one new entry, unless a hook
+ * has added commits on top, which are not undone.
  */
 const takeBackIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
   const [step, ...more] = headLogSince(tree, logged);
@@ -114,7 +114,7 @@ const takeBackIfMoved = async (tree: WorkTree, head: string | null, logged: numb
 };
 
 const triesToCommit = 20;
-/** It is tried again before the next iteration, with more patience. */
+/** The refresh is retried before the next iteration, for longer. */
 const tries = 4;
 
 type Differences = ReadonlyMap<string, RawDifference>;
@@ -141,7 +141,10 @@ interface Lines {
   readonly open: Differences;
 }
 
-/** What makes a copy of the user's index one of HEAD with these files. Lines that delete sort first, as a folder may take the place of a file. */
+/**
+ * Returns the lines that turn a copy of the user's index into HEAD plus these files. Deletions sort first, because a
+ * folder may replace a file.
+ */
 const indexLines = ({ staged, wanted, open }: Lines): string => {
   const unstaged = hasConflicts(staged) ? [] : [...staged].map(([name, each]) => [name, each.old] as const);
   const entries = new Map([...unstaged, ...wanted.map((name) => [name, open.get(name)!.new] as const)]);
@@ -154,13 +157,13 @@ const indexLines = ({ staged, wanted, open }: Lines): string => {
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
   `${stderr}\n${toUtf8(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
 
-/** What a hook says may be the output of a whole test run. */
+/** The output of a hook may be that of a whole test run. */
 const longestReason = 2000;
 
-/** What git says last whatever it was. */
+/** Last lines that do not depend on the cause. */
 const saysNothing = /^(?:fatal: failed to write commit object|husky - .*|)$/;
 
-/** Of what git and a hook said, the line that tells why there is no commit. */
+/** Returns the line of the output of git and hooks that explains why the commit failed. */
 export const findErrorLine = (why: string): string => {
   const lines = why.split('\n').map((line) => line.trim());
   const telling = lines.filter((line) => !saysNothing.test(line));
@@ -168,7 +171,7 @@ export const findErrorLine = (why: string): string => {
   return errors.slice(0, 2).join('; ') || (telling.at(-1) ?? lines.at(-1) ?? '');
 };
 
-/** The commit that is checked out, null when there is none yet, and its tree. */
+/** Returns the commit that is checked out, null if there is none yet, and its tree. */
 const headOf = async (cwd: string): Promise<{ commit: string | null; tree: string }> => {
   const { code, stdout } = await git(['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}'], { cwd });
   const [commit = '', tree = ''] = stdout.split('\n');
