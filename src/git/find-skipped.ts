@@ -4,37 +4,37 @@ import { type IgnoreRules, ignoredBy, namesIn } from './ignored.ts';
 import { inFolders, type SkippedPath } from './skipped.ts';
 import type { WorkTree } from './worktree.ts';
 
-/** A larger file that git does not track is not copied into the repository. */
+/** Larger untracked files are not copied into the repository. */
 const mostBytes = 50 * 1024 * 1024;
 
-/** The work tree as it was taken last. */
+/** The last snapshot of the work tree. */
 export interface PreviousSnapshot extends IgnoreRules {
   readonly atMs: number;
-  /** The file was there, and ignored, when the run began. */
+  /** Returns true if the file existed and was ignored when the run started. */
   readonly had: (name: string) => boolean;
 }
 
 export interface NewPaths {
-  /** Files that are new or have changed; repositories inside end with a slash. */
+  /** New and changed files. Nested repositories end with a slash. */
   readonly names: readonly string[];
-  /** How many files are gone. */
+  /** The number of deleted files. */
   readonly removed: number;
-  /** None of them is tracked. */
+  /** None of `names` is tracked. */
   readonly untracked: boolean;
-  /** The moment before the ignore rules have changed; null when they have not. */
+  /** The last snapshot with other ignore rules; null if they have not changed. */
   readonly oldRules: PreviousSnapshot | null;
 }
 
 export interface FoundSkipped {
   readonly leftOut: readonly SkippedPath[];
-  /** Repositories inside the repository. */
+  /** Nested repositories. */
   readonly nested: readonly string[];
 }
 
-/** Equal only for names of the same file. */
+/** Identifies a file, whatever its name. */
 export const fileKey = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
-/** Finds, among what is new, what must not be in a tree, before git reads any of it. */
+/** Finds new paths that must not be in a tree, before git reads them. */
 export const findSkipped = async (
   tree: WorkTree,
   news: NewPaths,
@@ -55,7 +55,7 @@ export const findSkipped = async (
   return { leftOut: [...ignored, ...output, ...large.filter(({ name }) => !tracked.has(name))], nested };
 };
 
-/** Whether it is still so large that it is left out. */
+/** Returns true if the file is too large for a tree. */
 export const isLarge = ({ root }: WorkTree, name: string): boolean => (statsAt(root, name)?.size ?? 0) > mostBytes;
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
@@ -67,11 +67,14 @@ interface Seen {
 
 const isThere = (seen: { name: string; stats: Stats | undefined }): seen is Seen => seen.stats !== undefined;
 
-/** All that is in the user's index. */
+/** Returns all names in the user's index. */
 export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
   (await git(['ls-files', '-z'], { cwd: root })).stdout.split('\0');
 
-/** What was there and ignored, and is only seen because the rules have changed. What is younger than the old rules is somebody's work, but for a file that was only replaced. */
+/**
+ * Returns the paths that existed and were ignored, and are visible only because the rules have changed. A file created
+ * after the last snapshot is new work, unless it replaced a file that was ignored when the run started.
+ */
 const ignoredUntil = async (
   tree: WorkTree,
   moment: PreviousSnapshot,
@@ -91,8 +94,8 @@ const ignoredUntil = async (
   }));
 };
 
-/** A file in it stands for a repository inside: the rules tell a folder from a file. */
+/** Represents a nested repository by a file in it, because ignore rules distinguish files from folders. */
 const fileOf = ({ name }: Seen): string => (name.endsWith('/') ? `${name}.git` : name);
 
-/** Where the file system does not know when a file was made, it is when it was changed last. */
+/** Uses the time of the last change if the file system does not store the time of creation. */
 const bornAt = ({ birthtimeMs, ctimeMs }: Stats): number => (birthtimeMs > 0 ? birthtimeMs : ctimeMs);

@@ -1,9 +1,9 @@
 import { git } from './git.ts';
 import type { WorkTree } from './worktree.ts';
 
-/** Sees what is created in folders that are left out of trees as a whole. */
+/** Reports new files in folders that are skipped as a whole. */
 export interface FolderWatch {
-  /** Untracked files that came since these folders were looked at for the first time, each once. */
+  /** Returns the untracked files that are new since the first call with their folder. Each is returned once. */
   look(folders: readonly string[]): Promise<string[]>;
 }
 

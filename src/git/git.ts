@@ -19,7 +19,7 @@ export type { GitArguments } from './inert.ts';
 
 export interface GitResult {
   readonly code: number;
-  /** latin1 keeps every byte, so that file names of any encoding go through git and back unharmed. */
+  /** In latin1, which preserves every byte, so that file names of any encoding survive the round trip. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -28,27 +28,26 @@ export interface GitCall {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
-  /** The user's hooks may run. */
   readonly hooks?: true;
   /** Settings for this call, as `key=value`. */
   readonly config?: readonly string[];
-  /** Aborted to end git and the hook that it waits for. */
+  /** Abort to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
-  /** Where git and the hooks run; null or nothing for no sandbox. */
+  /** Runs git and the hooks; null or undefined for no sandbox. */
   readonly sandbox?: Sandbox | null;
 }
 
-/** A hook that takes longer hangs. */
+/** A hook that takes longer is considered hung. */
 const longestMs = 10 * 60_000;
-/** How long git, and a hook in a sandbox, may take when they are asked to end: git removes its lock files then. */
+/** The time between SIGTERM and SIGKILL, in which git removes its lock files. */
 const endGraceMs = 2000;
-/** How long a child of a hook may keep the output open. */
+/** How long a child of a hook may hold the output open. */
 const pipeGraceMs = 500;
 
-/** Asked before every git command of this run or command from now on. */
+/** Calls `guard` before every further git command of the current run or command. */
 export const guardGit = (guard: GitGuard): void => void currentGitScope().guards.push(guard);
 
-/** The reason why git is not run any more in this folder; null while it is. */
+/** Returns the reason why git is not run in this folder any more; null while it is. */
 export const whyNoGit = async (cwd: string): Promise<string | null> => {
   const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
   if (givenUp !== null) return givenUp;
@@ -60,23 +59,23 @@ export const whyNoGit = async (cwd: string): Promise<string | null> => {
 };
 
 /**
- * Runs one git command, so that nothing runs that the repository names, except for hooks where they are asked for, and
- * filters. What git answers, also that there is no git, is a value.
+ * Runs one git command. Programs that the repository names do not run, except filters, and hooks if requested. Never
+ * rejects: a failure, even a missing git, is a result.
  */
 export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   const why = await whyNoGit(call.cwd);
   return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
 };
 
-/** As of a git that refuses to look at a repository. */
+/** The exit code of git if it refuses to use a repository. */
 const refusedCode = 128;
 
 /**
- * The same without asking the guards.
- * It has a group of its own, so that Ctrl-C does not cut a commit short.
+ * Runs a command without calling the guards. git gets its own process group, so that Ctrl-C does not interrupt a
+ * commit.
  */
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
-  // In English, so that an answer can be told from another; but hooks get the user's own language.
+  // In English, because messages are parsed. Hooks get the language of the user.
   const env = {
     ...quietEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
     ...(call.hooks ? {} : { LC_ALL: 'C' }),
@@ -94,7 +93,7 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
   return follow(inside, call, inside).finally(() => inside.leave());
 };
 
-/** The way into the sandbox, or why it cannot be entered. */
+/** Returns the reason as a string if the sandbox cannot be entered. */
 const enter = async (sandbox: Sandbox, command: Command): Promise<Entered | string> => {
   try {
     return await sandbox.enter(command, null);
@@ -109,7 +108,7 @@ type Started = Pick<Command, 'binary' | 'args' | 'env'>;
 
 const follow = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
   const ending = { end: () => {} };
-  // Listens before git is there, so that no signal comes in between.
+  // Listens before git starts, so that no signal is missed.
   const release = endWithSpool(() => ending.end());
   try {
     return await followChild({ ...command, call, inside, ending });
@@ -121,7 +120,7 @@ const follow = async (command: Started, call: GitCall, inside: Entered | null = 
 interface Following extends Started {
   readonly call: GitCall;
   readonly inside: Entered | null;
-  /** Given a way to end it as soon as there is something to end. */
+  /** `end` is replaced once the process has started. */
   readonly ending: { end: () => void };
 }
 
@@ -133,7 +132,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   let killing: NodeJS.Timeout | undefined;
-  // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
+  // On SIGTERM, git removes its lock files first. A hook that does not exit is killed after git.
   const end = () => {
     if (!child.pid || killing) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
@@ -149,7 +148,7 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   const timer = setTimeout(end, longestMs);
   call.kill?.addEventListener('abort', end);
   const unwatch = watchDeadline({ hooks: call.hooks ?? false, end });
-  // A hook may take its time.
+  // A hook may take long.
   const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
   ending.end = end;
   const stdout: Buffer[] = [];
@@ -183,18 +182,21 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
   }
 };
 
-/** Per process, as signals are: one that ends Spool ends the git of every run. */
+/** Per process, like signals: one that ends Spool ends the git of all runs. */
 const running = new Set<() => void>();
 let fatal: NodeJS.Signals | null = null;
 
-/** A signal that nobody else listens to ends Spool, as it would without git: but git, in a group of its own, goes first. */
+/**
+ * A signal without other listeners ends Spool, as it would without git. git is ended first, because it has its own
+ * process group.
+ */
 const onFatal = (signal: NodeJS.Signals): void => {
   if (process.listenerCount(signal) > 1) return;
   fatal = signal;
   for (const end of running) end();
 };
 
-/** Listens only while Spool waits for git: otherwise a signal has to end it at once. */
+/** Listens only while git runs; otherwise a signal has to end Spool immediately. */
 const endWithSpool = (end: () => void): (() => void) => {
   if (!currentScope().ownsProcess) return () => {};
   if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
@@ -209,7 +211,7 @@ const endWithSpool = (end: () => void): (() => void) => {
 
 const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
+/** Runs git on the terminal, with colors and the pager of the user. Returns its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
   const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
   const env = { ...withoutForeign(currentScope().env), ...noFetch, ...pager };
@@ -225,12 +227,12 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   return code ?? 1;
 };
 
-/** The pager of the user's own settings; never one that the repository names. Empty for none. */
+/** Returns the pager of the user, never one that the repository names; empty for none. */
 const userPager = async (cwd: string): Promise<string> => {
   const { GIT_PAGER: asked, PAGER: usual = 'less' } = currentScope().env;
   if (asked !== undefined) return asked;
   const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
-  // git before 2.26 cannot tell.
+  // git before 2.26 does not know --show-scope.
   if (code !== 0) return usual;
   const fields = stdout.split('\0');
   let own = usual;
@@ -243,14 +245,17 @@ const userPager = async (cwd: string): Promise<string> => {
   return own;
 };
 
-/** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
+/** Decodes a name printed by git. Only for display, because bytes that are not UTF-8 are lost. */
 export const toUtf8 = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
 
-/** The path of a file below a folder, byte for byte. */
+/** Returns the path of a file below a folder, byte for byte. */
 export const pathOf = (root: string, name: string): Buffer =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
 
-/** The file or link under a name, or where a folder above it should be; null when there is none. As git, it follows no link. */
+/**
+ * Returns the name if it is a file or link, or the parent path at which there is one instead of a folder; null if there
+ * is none. Like git, it follows no link.
+ */
 export const fileAt = (root: string, name: string): string | null => {
   const parts = name.split('/');
   for (let depth = 1; depth <= parts.length; depth++) {
@@ -262,13 +267,13 @@ export const fileAt = (root: string, name: string): string | null => {
   return null;
 };
 
-/** Of what is there under a name; undefined when nothing is, or only behind a link. */
+/** Returns undefined if nothing is there, or only behind a link. */
 export const statsOf = (root: string, name: string): Stats | undefined => {
   const file = fileAt(root, name);
   return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
 };
 
-/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
+/** git must never prompt or open an editor, nor use the repository of a surrounding git. Hooks inherit this. */
 const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   ...withoutForeign(env),
   GIT_TERMINAL_PROMPT: '0',
@@ -277,7 +282,7 @@ const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   GIT_OPTIONAL_LOCKS: '0',
 });
 
-/** What lstat tells of a name, also behind a link; undefined when it is gone, or out of reach. */
+/** Like lstat, also behind links in parent folders. Returns undefined if the file is gone or unreachable. */
 export const statsAt = (root: string, name: string): Stats | undefined => {
   try {
     return lstatSync(pathOf(root, name), { throwIfNoEntry: false });

@@ -4,24 +4,30 @@ import { git, type GitArguments, pathOf } from './git.ts';
 import { createRulesReader } from './outside-rules.ts';
 import type { WorkTree } from './worktree.ts';
 
-/** What was ignored before the agents of a run worked, and by which rules outside of the trees. It is kept with the run. */
+/**
+ * The files that were ignored before the agents of a run started, and the rules outside of the trees. Saved with the
+ * run.
+ */
 export interface IgnoredBefore {
-  /** The rules when they were kept last; null when that is not known. */
+  /** The rules when they were last saved; null if unknown. */
   rules(): string | null;
   readRules(): Promise<string>;
-  /** The file was there, and ignored, when the run began. */
+  /** Returns true if the file existed and was ignored when the run started. */
   has(name: string): boolean;
-  /** Keeps the rules as they were read last, and, the first time, what is ignored. `beforeWriting` is called when there is something to write. */
+  /**
+   * Saves the rules that were read last and, the first time, the ignored files. Calls `beforeWriting` if there is
+   * something to write.
+   */
   keep(beforeWriting: () => void): Promise<void>;
 }
 
 interface Kept {
   readonly rules: string;
-  /** As git gave them. */
+  /** Names as git printed them. */
   readonly files: readonly string[];
 }
 
-/** Where it is noted for a run that is resumed. */
+/** Stores the data for a resumed run. */
 interface IgnoredNotes {
   read(name: 'ignored.json'): unknown;
   write(name: 'ignored.json', data: unknown): void;
@@ -48,7 +54,7 @@ export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredB
 
 const shape = object<Kept>({ rules: required(text), files: required(listOf(text)) });
 
-/** A larger folder is not looked into. */
+/** Larger folders are not listed. */
 const mostInFolder = 1000;
 const mostFiles = 20_000;
 

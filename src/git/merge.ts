@@ -10,8 +10,8 @@ interface Versions {
 }
 
 /**
- * Merges two versions of a text; null when both changed the same lines, or it is no text.
- * With `additions`, lines that both have added at the same place are kept, those of `mine` first.
+ * Merges two versions of a text. Returns null if both changed the same lines, or if it is binary. With `additions`,
+ * lines that both added at the same position are all included, those of `mine` first.
  */
 export const mergeFiles = async (versions: Versions, { additions = false } = {}): Promise<Buffer | null> => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-merge-'));
@@ -27,7 +27,7 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
       'theirs',
     ];
     const { code, stdout } = await git(args, { cwd: folder });
-    // The number of conflicts; from 128 on, what kept git from trying.
+    // The exit code is the number of conflicts; from 128 on, an error.
     if (code < 0 || code >= 128) return null;
     const merged = code === 0 ? stdout : additions ? withAdditions(stdout) : null;
     return merged === null ? null : Buffer.from(merged, 'latin1');
@@ -36,12 +36,12 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
   }
 };
 
-/** So long that nothing in a text is taken for it. */
+/** Long enough not to occur in a text. */
 const marks = 47;
 
 const marksOf = { mine: '<'.repeat(marks), base: '|'.repeat(marks), theirs: '='.repeat(marks), end: '>'.repeat(marks) };
 
-/** null when a conflict is about lines that were there before. */
+/** Returns null if a conflict affects lines of the base. */
 const withAdditions = (text: string): string | null => {
   const merged: string[] = [];
   let own = new Set<string>();

@@ -4,23 +4,25 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { currentScope } from '../process/scope.ts';
 import { isWithin, onPath, realPath, linksOnPath } from '../process/which.ts';
 
-/** The git that is run: never one where an agent can have put it in front of PATH. */
+/** Returns the path of git, never one that an agent could have put on PATH. */
 export const gitProgram = (cwd: string): string => {
   const path = currentScope().env.PATH ?? '';
   const key = `${cwd}\0${path}`;
-  // A name that is none: then there is no git.
+  // Not a valid command: running it fails as if git were not installed.
   const found = programs.get(key) ?? trustedProgram('git', path, writableFrom(cwd)) ?? 'git outside of the project';
   programs.set(key, found);
   return found;
 };
 
-/** Per process: what is found depends on nothing but the key and `distrusted`. */
+/** Per process: the result depends only on the key and `distrusted`. */
 const programs = new Map<string, string>();
 
-/** The environment of what is run in a folder outside of a sandbox: nothing that agents can write to is on its PATH. */
+/**
+ * Returns the environment for a command outside of a sandbox: folders that agents can write to are removed from PATH.
+ */
 export const outsideEnvironment = (env: NodeJS.ProcessEnv, cwd: string): NodeJS.ProcessEnv => {
   if (env.PATH === undefined) return env;
-  // Found once for all git commands: agents cannot turn what is trusted into something else.
+  // Computed once for all git commands: agents cannot change what is trusted.
   const key = `${cwd}\0${env.PATH}`;
   const PATH = paths.get(key) ?? withTrustedPath(env, writableFrom(cwd)).PATH!;
   paths.set(key, PATH);
@@ -32,17 +34,17 @@ const paths = new Map<string, string>();
 
 const writableFrom = (cwd: string): string[] => [...untrustedAround(cwd), ...distrusted];
 
-/** Per process: where the agent of one run can write, no other run may take its git from. */
+/** Per process: no run may use a git from where the agent of another run can write. */
 const distrusted = new Set<string>();
 
-/** From now on, nothing is looked up for git in these folders, which agents can write to. */
+/** From now on, git and its programs are not looked up in these folders, which agents can write to. */
 export const distrust = (folders: readonly string[]): void => {
   for (const folder of folders) distrusted.add(folder);
   programs.clear();
   paths.clear();
 };
 
-/** The file on PATH that is run under a name; null for none but in untrusted folders. */
+/** Returns the file on PATH that runs under a name; null if it is only in untrusted folders. */
 export const trustedProgram = (name: string, path: string, untrusted: readonly string[]): string | null => {
   for (const folder of trustedPath(path, untrusted).split(delimiter)) {
     const file = onPath(name, folder);
@@ -57,23 +59,25 @@ export const withTrustedPath = (env: NodeJS.ProcessEnv, untrusted: readonly stri
 /** An empty PATH means the current folder. */
 const nowhere = '/dev/null';
 
-/** Of the folders of PATH, those that no agent can write to. */
+/** Returns PATH without the folders that agents can write to. */
 export const trustedPath = (path: string, untrusted: readonly string[]): string =>
   path
     .split(delimiter)
     .filter((folder) => isAbsolute(folder) && !isUntrusted(folder, untrusted))
     .join(delimiter);
 
-/** Whether it is in one of these folders, or a link on the way to it is, which can be made to lead elsewhere. */
+/**
+ * Returns true if a path is in one of these folders, or is reached through a link in one, which could be redirected.
+ */
 export const isUntrusted = (path: string, untrusted: readonly string[]): boolean => {
   const stations = linksOnPath(path);
   return untrusted.some((folder) => stations.some((station) => isWithin(station, realPath(folder))));
 };
 
 /**
- * The folders around this one that agents can write to: the outermost with a `.spool`, as worktrees lie below the
- * project, and every work tree around it, as an agent can have put a repository in between. One that holds the whole
- * home folder counts only when there is no other: somebody may keep settings in git, or have a second project there.
+ * Returns the parent folders that agents can write to: the outermost one with a `.spool`, because worktrees are below
+ * the project, and every work tree around it, because an agent can create a repository in between. One that contains
+ * the whole home folder counts only if there is no other: the user may have dotfiles in git, or a second project there.
  */
 export const untrustedAround = (folder: string): string[] => {
   const around = foldersUp(realPath(folder));
@@ -85,6 +89,6 @@ export const untrustedAround = (folder: string): string[] => {
   return [project, nearest, ...more.filter((each) => !isWithin(home, each))].filter((each) => each !== undefined);
 };
 
-/** A folder and those that it lies in, innermost first. */
+/** Returns a folder and its parents, innermost first. */
 export const foldersUp = (folder: string): string[] =>
   dirname(folder) === folder ? [folder] : [folder, ...foldersUp(dirname(folder))];

@@ -1,25 +1,22 @@
 import { git, type GitArguments } from './git.ts';
 
-/** A file on the two sides of a difference: `100644 <id>`, or mode and id of zeros where it is not there. */
+/** A file on both sides of a difference: `100644 <id>`, zeros for mode and id if it does not exist. */
 export interface RawDifference {
   readonly old: string;
   readonly new: string;
 }
 
-/** In an index: a conflict that nobody has resolved. */
+/** An unresolved conflict in an index. */
 export const unmerged = 'unmerged';
 
-/** The files that differ between two trees, or commits. */
+/** Returns the files that differ between two trees or commits. */
 export const between = (cwd: string, from: string, to: string) =>
   rawDifferences(cwd, ['diff-tree', '-r', from, to, '--']);
 
-/** Where the index differs from a tree, or a commit. */
+/** Returns the files that differ between a tree or commit and the index. */
 export const indexAgainst = (cwd: string, tree: string) => rawDifferences(cwd, ['diff-index', '--cached', tree, '--']);
 
-/**
- * Asks git for differences with `--raw -z`, moved files as deleted and added: by name, as git gave it. null when git
- * cannot tell.
- */
+/** Returns differences by name, as git printed it; null if git fails. Moved files are deleted and added. */
 const rawDifferences = async (cwd: string, command: GitArguments): Promise<Map<string, RawDifference> | null> => {
   const [verb, ...rest] = command;
   const { code, stdout } = await git([verb, '--raw', '-z', '--no-renames', ...rest], { cwd });

@@ -9,9 +9,9 @@ import { type Taken, type SnapshotterOptions, snapshotTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface RewindPlan {
-  /** From the present to the target, moved files as deleted and added. */
+  /** Differences from the current files to the target. Moved files are deleted and added. */
   readonly changes: readonly FileDiff[];
-  /** What stays as it is, with the reason: no checkpoint has it, or none knows what is in it. */
+  /** Paths that are not changed, with the reason: no checkpoint contains them, or their contents are unknown. */
   readonly left: readonly Left[];
 }
 
@@ -20,7 +20,7 @@ interface Left {
   readonly why: string;
 }
 
-/** What a rewind would do; null when git cannot tell. What the target ignores is never deleted. */
+/** Returns what a rewind would do; null if git fails. Files that the target ignores are never deleted. */
 export const planRewind = async (tree: WorkTree, present: Taken, target: string): Promise<RewindPlan | null> => {
   const all = await diffTrees(tree, [present.id, target], { renames: false });
   if (all === null) return null;
@@ -49,8 +49,8 @@ export const reasons = {
 } satisfies Record<SkipReason, string>;
 
 /**
- * What a rewind would overwrite although none of the checkpoints holds it: ignored files, and repositories inside this
- * one. An ignored file that one of them holds, byte for byte, is not lost.
+ * Returns what a rewind would overwrite although no checkpoint contains it: ignored files and nested repositories. An
+ * ignored file that a checkpoint contains byte for byte is not lost.
  */
 export const inTheWay = async (
   tree: WorkTree,
@@ -69,7 +69,7 @@ export const inTheWay = async (
   return blocking.filter((name) => !held.has(name) || isInsideNested(root, name)).map(toUtf8);
 };
 
-/** The files that one of these commits has as they are now. */
+/** Returns the files whose current version is in one of these commits. */
 const heldBy = async (
   { root }: WorkTree,
   commits: readonly string[],
@@ -93,8 +93,8 @@ const isInsideNested = (root: string, name: string): boolean => {
 };
 
 /**
- * Puts the work tree back to a tree. Branch and index stay as they are, and so do ignored files and repositories
- * inside the repository. Answers with the names that could not be put back.
+ * Restores the work tree to a tree. The branch, the index, ignored files and nested repositories do not change. Returns
+ * the names that could not be restored.
  */
 export const rewind = async (
   tree: WorkTree,
@@ -102,7 +102,7 @@ export const rewind = async (
   { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'leftOut' | 'redactor'>,
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
-  // A folder that is still there holds what no checkpoint holds.
+  // A folder that still exists contains files that are in no checkpoint.
   const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
   const wanted = changes.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
   const closed = wanted.filter((name) => isClosed(tree.root, name));
@@ -114,12 +114,12 @@ export const rewind = async (
   const stays = new Set(left.map(({ name }) => name));
   const isLeft = ({ name, nested }: FileDiff) =>
     nested || stays.has(name) || reached.leftOut().some((each) => covers(each, name));
-  // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
+  // Outside of a sparse checkout, git considers a missing file unchanged.
   const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOf(tree.root, name) === undefined;
   return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => toUtf8(name));
 };
 
-/** Only its owner may read it, which git does not know. */
+/** Returns true if only the owner can read the file, which git does not record. */
 const isClosed = (root: string, name: string): boolean => {
   const stats = statsOf(root, name);
   return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
@@ -130,7 +130,7 @@ const closeFile = (root: string, name: string): void => {
   if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
 };
 
-/** The file, and the folders that it leaves empty. Names are bytes. What cannot be removed is found in the end. */
+/** Deletes a file and the folders that become empty. Failures are found by the comparison at the end. */
 const removeFile = (root: string, name: string): void => {
   try {
     rmSync(pathOf(root, name), { force: true });

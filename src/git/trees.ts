@@ -16,33 +16,32 @@ import { copyIndex, isIntact, fingerprint, type WorkTree } from './worktree.ts';
 
 export interface TreeSnapshotter {
   /**
-   * The id of a tree with all tracked and untracked (not ignored) files as they are now, but for those that are left
-   * out; null when git cannot tell. What has not changed since the last time is not read again.
+   * Returns the id of a tree with all current tracked and untracked (not ignored) files, except skipped ones; null if
+   * git fails. Files that have not changed since the last time are not read again.
    */
   take(): Promise<string | null>;
-  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
+  /** Reports that the user's index has changed, but only to match the last tree. */
   committed(): void;
   leftOut(): readonly SkippedPath[];
-  /** Repositories inside the repository, as far as they are known; some may be gone. */
+  /** The known nested repositories; some may be gone. */
   nested(): Iterable<string>;
-  /** The error of git for the last tree that is not about a single file; null when there was none. */
+  /** The error of git for the last tree that is not about a single file; null if there was none. */
   problem(): string | null;
 }
 
 export interface SnapshotterOptions {
-  /** What was left out before. */
+  /** The paths that were skipped before. */
   readonly leftOut?: readonly SkippedPath[];
-  /** The files that Spool's own output goes to, by `fileKey`. */
+  /** The files that Spool's own output is written to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
-  /** Files that look like secrets are left out. */
+  /** Detects files that look like secrets, which are skipped. */
   readonly redactor?: Redactor;
-  /** What is known of ignored files. */
   readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
-  /** The last tree of a run that was interrupted. */
+  /** The last tree of an interrupted run. */
   readonly since?: Pick<PreviousSnapshot, 'treeId' | 'atMs'> | null;
 }
 
-/** One tree, as the present is. */
+/** One tree of the current files. */
 export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'problem'> {
   readonly id: string;
 }
@@ -54,24 +53,24 @@ export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions =
   return id === null ? null : { ...taker, id };
 };
 
-/** How long before it was asked the clock of a file system may stand. */
+/** How far the clock of a file system may lag behind. */
 const clockLagMs = 20;
 
-/** How many files are left out, one after the other, as git cannot add them, before it is given up. */
+/** The maximum number of files that are skipped one by one because git cannot add them. */
 const mostRefused = 100;
 
 /**
- * Takes trees one after the other. Its index, at `tempIndex`, is kept to see what has changed; a tree that has is made
- * from the user's index again, as a file that is in an index is never ignored.
+ * Takes trees one after the other. Its index at `tempIndex` is reused to find changes. A changed tree is built from the
+ * user's index again, because a file in an index is never ignored.
  */
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
   const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
-  /** By name: what files that git refused, and its settings, were like then. */
+  /** Signatures of files that git refused, and of its settings, by name. */
   const refused = new Map<string, string>();
-  /** By name: what files that look like secrets were like then. */
+  /** Signatures of files that look like secrets, by name. */
   const secret = new Map<string, string>();
   const links = createGitlinks(tree);
-  /** The user's index whose gitlinks are known. */
+  /** The stamp of the user's index whose gitlinks are known. */
   let listed: string | null = null;
   const had = options.ignored?.has ?? (() => false);
   let moment: PreviousSnapshot | null = options.since
@@ -80,10 +79,10 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   let start: string | null = null;
   let last: string | null = null;
   let problem: string | null = null;
-  /** Differs also when the repository was made anew. */
+  /** Also changes if the repository was created again. */
   const stamp = () => `${fingerprint(tree.index)} ${statSync(tree.gitDir, { throwIfNoEntry: false })?.ino}`;
 
-  /** Files that are not what they were left out for any more. */
+  /** Removes entries of files whose reason no longer applies. */
   const dropStale = async () => {
     const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
     const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
@@ -92,7 +91,7 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     for (const [name, then] of secret) if (then !== secretStampOf(name)) left.delete(name);
   };
 
-  /** Differs when the file is another one, or HEAD may have it. */
+  /** Changes if the file changed, or HEAD may contain it. */
   const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
 
   const leaveOutSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
@@ -112,13 +111,13 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     }
   };
 
-  /** Repositories inside that are checked out, and not left out. */
+  /** Returns the nested repositories that are checked out and not skipped. */
   const inside = (): string[] => {
     const isLeftOut = coveredByAny([...left.values()]);
     return links.present().filter((name) => !isLeftOut(`${name}/.git`));
   };
 
-  /** Adds all that can be added, but for the repositories inside; null when git cannot tell. */
+  /** Adds everything that can be added except nested repositories. Returns null if git fails. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
     const alike = createFilterFailures(tree);
     for (let tries = 0; tries < mostRefused; tries++) {
@@ -136,7 +135,7 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     return null;
   };
 
-  /** What differs from the last tree; null when git cannot tell. */
+  /** Returns the differences to the last tree; null if git fails. */
   const findNews = async (outside: string | null): Promise<NewPaths | null> => {
     if (last === null || !existsSync(tree.tempIndex)) return survey();
     const result = await add(['--dry-run']);
@@ -208,10 +207,10 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   };
 };
 
-/** All of it, or all but what cannot be read. */
+/** Everything was added, or everything except unreadable files. */
 const wasAdded = (code: number) => code === 0 || code === 1;
 
-/** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
+/** Parses lines of `add 'name'` and `remove 'name'`; a name may contain line ends. */
 const readVerbose = (output: string): { added: string[]; removed: string[] } => {
   const [added, removed]: [string[], string[]] = [[], []];
   for (const line of output.split(/'\n(?=add '|remove '|$)/).filter(Boolean)) {
@@ -221,16 +220,18 @@ const readVerbose = (output: string): { added: string[]; removed: string[] } => 
   return { added, removed };
 };
 
-/** A line that `ls-files --stage` has for a file in the index. */
+/** A line of `ls-files --stage` for a file in the index. */
 const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
 
-/** Files that are not in the index, or in the work tree, as they are in HEAD; some of them may be. All when there is no HEAD. */
+/**
+ * Returns files whose index entry or contents differ from HEAD, possibly more; all tracked files if there is no HEAD.
+ */
 const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
   const { code, stdout } = await git(['diff-index', '--name-only', '-z', 'HEAD'], { cwd: tree.root });
   return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
 };
 
-/** Takes out of the index what somebody has staged and not committed; with `back`, what HEAD has is put back to that. */
+/** Removes staged files that are not in HEAD from the index. With `back`, those in HEAD get their entry of HEAD. */
 const unstage = async (
   tree: WorkTree,
   isUnwanted: (name: string) => boolean,
@@ -252,6 +253,6 @@ const writeTree = async ({ root, tempIndex }: WorkTree): Promise<string | null> 
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Differs when git may take a file that it has refused. */
+/** Changes if git may accept a file that it has refused. */
 const settingsOf = ({ root, gitDir }: WorkTree, name: string): string =>
   [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');

@@ -9,10 +9,12 @@ export interface WantedVersion {
   fits(bytes: Buffer): boolean;
 }
 
-/** How many commits, and how many of the checkpoints, are looked at. */
+/** The maximum number of commits, and of checkpoints, that are examined. */
 const most = 50;
 
-/** A commit in which a file is as it is wanted, and the file; of the branch if there is one, or a checkpoint. */
+/**
+ * Returns the first commit whose version of a file matches, and that version. Looks at the branch, then at checkpoints.
+ */
 export const findVersion = async (
   tree: WorkTree,
   { path, change, fits }: WantedVersion,
@@ -39,7 +41,7 @@ export const findVersion = async (
   return null;
 };
 
-/** Whether a file is as it is in HEAD, and came there by commits that were made after a time. */
+/** Returns true if a file equals its version in HEAD, and commits since that time have changed it. */
 export const wasCommittedSince = async ({ root }: WorkTree, path: string, sinceMs: number): Promise<boolean> => {
   const file = ['--', `:(literal)${path}`];
   const then = await git(['rev-parse', '--verify', '--quiet', `HEAD@{${Math.ceil(sinceMs / 1000)}}`], { cwd: root });
