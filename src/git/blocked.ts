@@ -1,7 +1,7 @@
 import { type Dirent, existsSync, lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { entriesOf, longestText, readRegular } from '../files/own.ts';
 import { currentScope } from '../process/scope.ts';
@@ -13,8 +13,8 @@ import { visible } from '../text/visible.ts';
  */
 
 /** How long a command may take before the search for a pipe starts. */
-const patienceMs = 2000;
-const againMs = 60_000;
+const searchAfterMs = 2000;
+const searchAgainMs = 60_000;
 
 /** Names that git reads in every folder of a work tree, or at the top. */
 const readByGit = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap']);
@@ -49,13 +49,13 @@ export const blockedOr = (error: unknown): unknown => {
 /** Calls `end` if a pipe blocks git. Call the returned function when git has exited. */
 export const watchBlocked = (cwd: string, end: () => void): (() => void) => {
   const ended = new AbortController();
-  let timer = setTimeout(() => void look(), patienceMs);
-  const look = async () => {
+  let timer = setTimeout(() => void search(), searchAfterMs);
+  const search = async () => {
     const top = topOf(cwd);
     const pipe = top === null ? null : await findPipe(top, ended.signal);
     if (ended.signal.aborted) return;
     if (top === null || pipe === null) {
-      timer = setTimeout(() => void look(), againMs);
+      timer = setTimeout(() => void search(), searchAgainMs);
       return;
     }
     pipes.set(top, pipe);
@@ -95,7 +95,7 @@ const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string
   const own = gitFolders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const waiting = [...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig'];
   for (const file of waiting) {
-    if (waiting.length > mostSettingsFiles) return null;
+    if (waiting.length > maxSettingsFiles) return null;
     for (const { key, value } of settingsIn(textOf(file))) {
       const paths = [dirname(file), top].map((folder) => resolve(folder, value.replace(/^~(?=\/)/, home)));
       const pipe = paths.find(isPipe);
@@ -106,7 +106,7 @@ const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string
   return null;
 };
 
-const mostSettingsFiles = 200;
+const maxSettingsFiles = 200;
 
 /** A section header may have its first setting on the same line. */
 const settingsIn = (text: string): { readonly key: string; readonly value: string }[] =>
@@ -129,7 +129,7 @@ const alternatesOf = (gitFolders: readonly string[]): string[] =>
         .filter((line) => line !== '' && !line.startsWith('#'))
         .map((line) => resolve(objects, line)),
     )
-    .slice(0, mostSettingsFiles);
+    .slice(0, maxSettingsFiles);
 
 /**
  * Returns the folder that the `.git` file of a linked work tree names, and the folder that it shares with other work
@@ -159,7 +159,7 @@ interface Walk {
 
 const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<string | null> => {
   // Lets other work of the process run.
-  await others();
+  await setImmediate();
   for (const entry of signal.aborted ? [] : entriesIn(folder)) {
     const path = join(folder, entry.name);
     if ((inGit || readByGit.has(entry.name)) && !entry.isFile() && isPipe(path)) return path;

@@ -69,13 +69,13 @@ export const switchTo = async (cwd: string, branch: string): Promise<Checkout> =
   if (before === branch) return { ok: true, hookProblem: null, otherHooks: null };
   const isNew = !(await branchExists(cwd, branch));
   const dirty = (await dirtyPaths(cwd)) ?? [];
-  if (isNew) await rememberBase(cwd, branch, before);
+  if (isNew) await saveBase(cwd, branch, before);
   const otherHooks = isNew ? null : await changedHooks(await topOf(cwd), `refs/heads/${branch}`);
   const args: GitArguments = ['switch', '--quiet', ...(isNew ? ['-c'] : []), branch];
   const result = await git(args, { cwd, ...withHooks(otherHooks) });
   if (result.code === 0) return { ok: true, hookProblem: null, otherHooks };
   if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result), otherHooks };
-  if (isNew) await forgetBase(cwd, branch);
+  if (isNew) await removeBase(cwd, branch);
   await undoSwitch(cwd, branch, dirty);
   return { ok: false, why: reasonFor(result) };
 };
@@ -119,7 +119,7 @@ const pathsIn = async (root: string, commit: string, paths: readonly string[]): 
  * Returns the problem with the folder of linked work trees; null if there is none. git deletes entries of work trees
  * that seem gone, even through a symbolic link.
  */
-const whyNoWorktrees = async (cwd: string): Promise<string | null> => {
+const worktreesProblem = async (cwd: string): Promise<string | null> => {
   const { stdout } = await git(['rev-parse', '--git-common-dir'], { cwd });
   const folder = resolvePath(cwd, toUtf8(stdout).replace(/\n$/, ''), 'worktrees');
   const stats = lstatSync(folder, { throwIfNoEntry: false });
@@ -132,11 +132,11 @@ const whyNoWorktrees = async (cwd: string): Promise<string | null> => {
  * if it fails.
  */
 export const addWorktree = async (cwd: string, path: string, branch: string): Promise<Checkout> => {
-  const wrong = await whyNoWorktrees(cwd);
-  if (wrong !== null) return { ok: false, why: wrong };
+  const problem = await worktreesProblem(cwd);
+  if (problem !== null) return { ok: false, why: problem };
   await git(['worktree', 'prune'], { cwd });
   const isNew = !(await branchExists(cwd, branch));
-  if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
+  if (isNew) await saveBase(cwd, branch, await currentBranch(cwd));
   const args = isNew ? ['-b', branch, path] : [path, branch];
   // The hooks that run are the current files, not those of the branch.
   const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true });
@@ -146,7 +146,7 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
     return { ok: true, hookProblem: hookProblemIn(result), otherHooks: null };
   if (isThere) await discardWorktree(cwd, path);
   if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
-  if (isNew) await forgetBase(cwd, branch);
+  if (isNew) await removeBase(cwd, branch);
   return { ok: false, why: reasonFor(result) };
 };
 
@@ -175,11 +175,11 @@ export const isWorktree = async (cwd: string, path: string): Promise<boolean> =>
   if (!existsSync(join(path, '.git'))) return false;
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
   const isListed = stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
-  return isListed && leadsBack(cwd, path);
+  return isListed && belongsToRepository(cwd, path);
 };
 
 /** Returns false if the `.git` of a listed work tree was changed and points to another repository. */
-const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
+const belongsToRepository = async (cwd: string, path: string): Promise<boolean> => {
   const asked: GitArguments = ['rev-parse', '--absolute-git-dir', '--git-common-dir'];
   const foldersAt = async (folder: string) => {
     const [own = '', common = ''] = toUtf8((await git(asked, { cwd: folder })).stdout).split('\n');
@@ -190,7 +190,7 @@ const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
 };
 
 /** Returns the untracked files that ignore patterns match, relative to the folder, whether git ignores them or not. */
-export const filesNamedBy = async (cwd: string, patterns: Buffer): Promise<string[]> => {
+export const filesMatching = async (cwd: string, patterns: Buffer): Promise<string[]> => {
   // A copy, because git would block if the file of the project became a named pipe.
   const folder = mkdtempSync(join(tmpdir(), 'spool-include-'));
   const file = join(folder, 'patterns');
@@ -216,7 +216,7 @@ export const dirtyPaths = async (cwd: string): Promise<string[] | null> => {
 };
 
 /** Returns true if there are submodules or other repositories inside: their commits may exist nowhere else. */
-export const holdsRepositories = async (cwd: string): Promise<boolean> => {
+export const containsRepositories = async (cwd: string): Promise<boolean> => {
   const { stdout } = await git(['ls-files', '--stage', '-z'], { cwd });
   const nested = stdout.split('\0').filter((line) => line.startsWith('160000 '));
   // A submodule that was never fetched into this work tree is an empty folder.
@@ -228,12 +228,12 @@ export const holdsRepositories = async (cwd: string): Promise<boolean> => {
  * known even if Spool is killed in between. If `base` is null (a detached HEAD), the base of an earlier branch with the
  * same name is removed.
  */
-const rememberBase = async (cwd: string, branch: string, base: string | null): Promise<void> => {
-  if (base === null) return forgetBase(cwd, branch);
+const saveBase = async (cwd: string, branch: string, base: string | null): Promise<void> => {
+  if (base === null) return removeBase(cwd, branch);
   await git(['config', `branch.${branch}.spoolBase`, base], { cwd });
 };
 
-const forgetBase = async (cwd: string, branch: string): Promise<void> =>
+const removeBase = async (cwd: string, branch: string): Promise<void> =>
   void (await git(['config', '--unset-all', `branch.${branch}.spoolBase`], { cwd }));
 
 export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
@@ -253,8 +253,8 @@ const hookProblemIn = ({ code, stderr }: Failed): string => reasonIn(stderr) || 
 /** git reports the problem first; the lines after it are advice. */
 const reasonIn = (text: string): string => {
   const lines = text.trim().split('\n');
-  const told = (lines.find((line) => problem.test(line)) ?? lines.at(-1) ?? '').replace(problem, '');
-  return told.endsWith(':') ? `${told} ${filesIn(text).join(', ')}` : told;
+  const message = (lines.find((line) => problem.test(line)) ?? lines.at(-1) ?? '').replace(problem, '');
+  return message.endsWith(':') ? `${message} ${filesIn(text).join(', ')}` : message;
 };
 
 const problem = /^(?:fatal|error): /;
@@ -379,8 +379,8 @@ export type Forwarded =
  * else.
  */
 export const fastForward = async (cwd: string, branch: string, commit: string): Promise<Forwarded> => {
-  const holder = await worktreeOf(cwd, branch);
-  if (holder !== null) return mergeIn(holder, branch, commit);
+  const folder = await worktreeOf(cwd, branch);
+  if (folder !== null) return fastForwardIn(folder, branch, commit);
   const ref = `refs/heads/${branch}`;
   const ancestor = await git(['merge-base', '--is-ancestor', ref, commit], { cwd });
   if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved`, files: [] };
@@ -389,21 +389,21 @@ export const fastForward = async (cwd: string, branch: string, commit: string): 
   return moved.ok ? { ok: true, otherHooks: null } : { ...moved, files: [] };
 };
 
-const mergeIn = async (holder: string, branch: string, commit: string): Promise<Forwarded> => {
-  const before = await tipOf(holder, branch);
+const fastForwardIn = async (folder: string, branch: string, commit: string): Promise<Forwarded> => {
+  const before = await tipOf(folder, branch);
   // Ignored files exist nowhere else, and git would overwrite them silently.
   const args: GitArguments = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
-  const otherHooks = await changedHooks(holder, commit);
-  const { code, stderr } = await git(args, { cwd: holder, ...withHooks(otherHooks) });
+  const otherHooks = await changedHooks(folder, commit);
+  const { code, stderr } = await git(args, { cwd: folder, ...withHooks(otherHooks) });
   if (code === 0) return { ok: true, otherHooks };
   // A hook that refuses to move the branch runs after the files were written, so they are restored. Unchanged files are
   // not touched.
-  if (before !== null && (await tipOf(holder, branch)) === before)
-    await git(['read-tree', '-m', '-u', commit, before], { cwd: holder });
+  if (before !== null && (await tipOf(folder, branch)) === before)
+    await git(['read-tree', '-m', '-u', commit, before], { cwd: folder });
   return {
     ok: false,
     why: reasonFor({ code, stderr }),
-    files: filesIn(stderr).filter((name) => existsSync(join(holder, name))),
+    files: filesIn(stderr).filter((name) => existsSync(join(folder, name))),
   };
 };
 

@@ -99,11 +99,11 @@ const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
   return treeId === undefined || seconds === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
 };
 
-export interface PresentRequest {
+export interface BackupRequest {
   readonly change: string;
   readonly run: string;
   /** Paths that are skipped. */
-  readonly leftOut?: readonly SkippedPath[];
+  readonly skipped?: readonly SkippedPath[];
   /** Detects files that look like secrets, which are skipped. */
   readonly redactor: Redactor;
   /** Called with the checkpoint before its ref exists. */
@@ -113,18 +113,18 @@ export interface PresentRequest {
 }
 
 /** Saves the work tree as the next `r1`, `r2`, … of a run. Returns null if that fails or a required file is missing. */
-export const keepPresent = async (
+export const createBackup = async (
   tree: WorkTree,
-  { change, run, record, redactor, leftOut = [], names = null }: PresentRequest,
+  { change, run, record, redactor, skipped = [], names = null }: BackupRequest,
 ): Promise<Checkpoint | null> => {
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const present = await snapshotTree(tree, { leftOut, redactor });
+  const present = await snapshotTree(tree, { skipped, redactor });
   if (present === null || present.problem() !== null) return null;
   const isMissing = (each: SkippedPath) =>
     names === null ? each.kind === 'refused' : names.some((path) => covers(each, path));
-  if (present.leftOut().some(isMissing)) return null;
+  if (present.skipped().some(isMissing)) return null;
   const commit = await commitTree(tree, {
     treeId: present.id,
     parent: null,
@@ -195,13 +195,13 @@ interface NewCommit {
 
 const commitTree = async ({ root }: WorkTree, { treeId, parent, message }: NewCommit): Promise<string | null> => {
   const parents = parent === null ? [] : ['-p', parent];
-  const call = { cwd: root, env: checkpointer };
+  const call = { cwd: root, env: spoolIdentity };
   const { code, stdout } = await git(['commit-tree', treeId, ...parents, '-m', message], call);
   return code === 0 ? stdout.trim() : null;
 };
 
 /** Checkpoints neither need nor show the identity of the user. */
-const checkpointer = {
+const spoolIdentity = {
   GIT_AUTHOR_NAME: 'Spool',
   GIT_AUTHOR_EMAIL: 'spool@localhost',
   GIT_COMMITTER_NAME: 'Spool',

@@ -11,7 +11,7 @@ export interface ExcludedFile {
   readonly why: string;
 }
 
-const mostBytes = 5 * 1024 * 1024;
+const maxBytes = 5 * 1024 * 1024;
 
 /**
  * Returns the files that are too large for a commit or look like secrets, unless the same is true of their version in
@@ -21,7 +21,7 @@ export const findExcluded = (tree: WorkTree, names: readonly string[], redactor:
   find(names, async (name) => {
     const stats = statsOf(tree.root, name);
     const why = await secretIn(tree, name, redactor);
-    if (why !== null || !stats?.isFile() || stats.size <= mostBytes) return why;
+    if (why !== null || !stats?.isFile() || stats.size <= maxBytes) return why;
     return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   });
 
@@ -47,11 +47,12 @@ const find = async (
 const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
-  if (isChanged(toUtf8(name), redactor) && !(await isInHead(tree, name))) return 'its name holds what looks like a key';
+  if (isRedacted(toUtf8(name), redactor) && !(await isInHead(tree, name)))
+    return 'its name holds what looks like a key';
   return stats.isFile() ? reasonAgainst(tree, name, redactor) : reasonAgainstLink(tree, name, redactor);
 };
 
-const isChanged = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
+const isRedacted = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
 
 const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
   (await git(['cat-file', '-e', `HEAD:${toUtf8(name)}`], { cwd: root })).code === 0;
@@ -59,7 +60,7 @@ const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
 /** git stores the target of a symbolic link like the contents of a file. */
 const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const target = targetOf(pathOf(root, name));
-  if (!isChanged(target, redactor)) return null;
+  if (!isRedacted(target, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${toUtf8(name)}`], { cwd: root });
   return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it leads to what looks like a key';
 };
@@ -86,7 +87,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
 
 /** Returns an empty buffer if a file is too large or unreadable; then its name decides. */
 const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
-  if ((statsOf(root, name)?.size ?? 0) > mostBytes) return Buffer.alloc(0);
+  if ((statsOf(root, name)?.size ?? 0) > maxBytes) return Buffer.alloc(0);
   try {
     return readRegular(pathOf(root, name)) ?? Buffer.alloc(0);
   } catch {
@@ -96,7 +97,7 @@ const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
 
 const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
   const { code, stdout } = await git(['cat-file', '-s', `HEAD:${toUtf8(name)}`], { cwd: root });
-  return code === 0 && Number(stdout) > mostBytes;
+  return code === 0 && Number(stdout) > maxBytes;
 };
 
 const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
@@ -104,9 +105,9 @@ const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, mor
 /** Searches the text, and its decoded form if the whole file is base64. */
 const hasSecret = (bytes: Buffer, redactor: Redactor): boolean => {
   const text = textOf(bytes);
-  if (isChanged(text, redactor)) return true;
+  if (isRedacted(text, redactor)) return true;
   const inside = decodedBase64(text);
-  return inside !== null && isChanged(inside, redactor);
+  return inside !== null && isRedacted(inside, redactor);
 };
 
 const textOf = (bytes: Buffer): string => {
@@ -120,9 +121,9 @@ const textOf = (bytes: Buffer): string => {
 };
 
 /** Longer base64 is a picture or a program. */
-const longestEncoded = 64 * 1024;
+const maxEncodedLength = 64 * 1024;
 
 const decodedBase64 = (text: string): string | null =>
-  text.length <= longestEncoded && /^[A-Za-z0-9+/_\r\n-]{24,}(?:={1,2}\s*)?$/.test(text)
+  text.length <= maxEncodedLength && /^[A-Za-z0-9+/_\r\n-]{24,}(?:={1,2}\s*)?$/.test(text)
     ? Buffer.from(text, 'base64').toString('latin1')
     : null;

@@ -2,7 +2,7 @@ import { removeOwn } from '../files/own.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { git, type GitResult, toUtf8 } from './git.ts';
-import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
+import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
 import {
   emptyTree,
   forgetIndexNote,
@@ -43,7 +43,7 @@ export interface CommitRequest {
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone, or was replaced' };
-  for (let moves = 0; moves < mostMoves; moves++) {
+  for (let moves = 0; moves < maxMoves; moves++) {
     const result = await tryToCommit(tree, request);
     if (result.kind !== 'moved') return result;
   }
@@ -51,19 +51,19 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
 };
 
 /** How often another process may commit in between. */
-const mostMoves = 5;
+const maxMoves = 5;
 
 /** Returns `moved` if HEAD changed after the index was prepared from it: the commit would revert the change. */
 const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult | { kind: 'moved' }> => {
   const cwd = tree.root;
   // Commits of the agent are already in HEAD.
   const head = await headOf(cwd);
-  const open = (await between(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
-  const wanted = request.names.filter((name) => open.has(name));
-  if (wanted.length === 0) return { kind: 'nothing' };
-  const staged = await indexAgainst(cwd, head.tree);
+  const uncommitted = (await rawDiff(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
+  const toCommit = request.names.filter((name) => uncommitted.has(name));
+  if (toCommit.length === 0) return { kind: 'nothing' };
+  const staged = await rawIndexDiff(cwd, head.tree);
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
-  const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
+  const replaced = new Map(toCommit.map((name) => [name, uncommitted.get(name)!.old]));
 
   const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
   const env = { GIT_INDEX_FILE: index, [tagVariable]: request.tag };
@@ -72,50 +72,55 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   try {
     await copyIndex(tree.index, index);
     if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
-    const input = indexLines({ staged, wanted, open });
+    const input = indexLines({ staged, toCommit, uncommitted });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
     writeIndexNote(tree, note);
     const logged = headLogSize(tree);
-    let tried = false;
+    let isRetry = false;
     const commit = await withRetries(async () => {
-      if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
-      tried = true;
+      if (isRetry && (await headOf(cwd)).commit !== head.commit) return headMoved;
+      isRetry = true;
       const { message, kill, sandbox } = request;
       return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
-    }, triesToCommit);
-    const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
+    }, commitRetries);
+    const moved = commit.code === 0 ? null : await rawDiff(cwd, head.tree, 'HEAD');
     // git also fails if a hook is killed after the commit.
-    const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
-    if (!isMade) {
+    const isCommitted =
+      commit.code === 0 || toCommit.every((name) => moved?.get(name)?.new === uncommitted.get(name)?.new);
+    if (!isCommitted) {
       restoreNote(tree, earlier);
       return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit) };
     }
-    if (await takeBackIfMoved(tree, head.commit, logged)) {
+    if (await undoIfMoved(tree, head.commit, logged)) {
       restoreNote(tree, earlier);
       return { kind: 'moved' };
     }
   } finally {
     removeOwn(index);
   }
-  return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
+  return {
+    kind: 'committed',
+    replaced,
+    index: await refreshIndex(tree, note, { retries: refreshRetries, justCommitted: true }),
+  };
 };
 
-const hasMoved: GitResult = { code: 1, stdout: '', stderr: '' };
+const headMoved: GitResult = { code: 1, stdout: '', stderr: '' };
 
 /**
  * Undoes the commit if its parent is not `head`. Only the reflog of HEAD is read: it has one new entry, unless a hook
  * has added commits on top, which are not undone.
  */
-const takeBackIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
+const undoIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
   const [step, ...more] = headLogSince(tree, logged);
   if (step === undefined || more.length > 0 || step.from === (head ?? '0'.repeat(step.from.length))) return false;
   return (await git(['update-ref', 'HEAD', step.from, step.to], { cwd: tree.root })).code === 0;
 };
 
-const triesToCommit = 20;
+const commitRetries = 20;
 /** The refresh is retried before the next iteration, for longer. */
-const tries = 4;
+const refreshRetries = 4;
 
 type Differences = ReadonlyMap<string, RawDifference>;
 
@@ -137,17 +142,17 @@ const hasConflicts = (staged: Differences) => [...staged.values()].some((each) =
 
 interface Lines {
   readonly staged: Differences;
-  readonly wanted: readonly string[];
-  readonly open: Differences;
+  readonly toCommit: readonly string[];
+  readonly uncommitted: Differences;
 }
 
 /**
  * Returns the lines that turn a copy of the user's index into HEAD plus these files. Deletions sort first, because a
  * folder may replace a file.
  */
-const indexLines = ({ staged, wanted, open }: Lines): string => {
+const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
   const unstaged = hasConflicts(staged) ? [] : [...staged].map(([name, each]) => [name, each.old] as const);
-  const entries = new Map([...unstaged, ...wanted.map((name) => [name, open.get(name)!.new] as const)]);
+  const entries = new Map([...unstaged, ...toCommit.map((name) => [name, uncommitted.get(name)!.new] as const)]);
   return [...entries]
     .map(([name, entry]) => `${entry.replace(/^0+ /, '0 ')}\t${name}\0`)
     .toSorted()
@@ -155,20 +160,20 @@ const indexLines = ({ staged, wanted, open }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength) || `git commit ended with code ${code}`;
 
 /** The output of a hook may be that of a whole test run. */
-const longestReason = 2000;
+const maxReasonLength = 2000;
 
 /** Last lines that do not depend on the cause. */
-const saysNothing = /^(?:fatal: failed to write commit object|husky - .*|)$/;
+const uninformative = /^(?:fatal: failed to write commit object|husky - .*|)$/;
 
 /** Returns the line of the output of git and hooks that explains why the commit failed. */
 export const findErrorLine = (why: string): string => {
   const lines = why.split('\n').map((line) => line.trim());
-  const telling = lines.filter((line) => !saysNothing.test(line));
-  const errors = telling.filter((line) => /^(?:error|gpg): /.test(line));
-  return errors.slice(0, 2).join('; ') || (telling.at(-1) ?? lines.at(-1) ?? '');
+  const informative = lines.filter((line) => !uninformative.test(line));
+  const errors = informative.filter((line) => /^(?:error|gpg): /.test(line));
+  return errors.slice(0, 2).join('; ') || (informative.at(-1) ?? lines.at(-1) ?? '');
 };
 
 /** Returns the commit that is checked out, null if there is none yet, and its tree. */

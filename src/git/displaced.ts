@@ -3,7 +3,7 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { fileAt, git, type GitArguments, pathOf, statsOf } from './git.ts';
 
 /** Untracked files at paths where a fast-forward writes. Names are as git printed them. */
-export interface InTheWay {
+export interface BlockingFiles {
   /** Below the given paths, and not ignored: a checkpoint can contain them. */
   readonly own: readonly string[];
   readonly others: readonly string[];
@@ -14,7 +14,7 @@ export const untrackedInTheWay = async (
   root: string,
   [from, to]: readonly [string, string],
   own: readonly string[],
-): Promise<InTheWay> => {
+): Promise<BlockingFiles> => {
   const names = (...args: GitArguments) => namesFrom(root, args);
   const plain = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
   const added = await names('diff-tree', ...plain, '--diff-filter=A', from, to);
@@ -49,7 +49,7 @@ const blockerOf = (root: string, name: string): string | null => {
   return readdirSync(pathOf(root, name)).length > 0 ? name : null;
 };
 
-const asideMark = '.before-landing-';
+const displacedMark = '.before-landing-';
 
 export interface DisplacedFiles {
   /** Restores the files byte for byte. */
@@ -59,7 +59,7 @@ export interface DisplacedFiles {
 
 /** Renames files in place, so that nothing is lost if the process is killed. */
 export const displace = (root: string, names: readonly string[]): DisplacedFiles => {
-  const mark = `${asideMark}${randomUUID()}`;
+  const mark = `${displacedMark}${randomUUID()}`;
   const moved: string[] = [];
   const putBack = () => {
     for (const name of moved.splice(0)) renameSync(pathOf(root, name + mark), pathOf(root, name));
@@ -84,7 +84,7 @@ export interface LeftoverFile {
 
 export const findLeftovers = async (root: string, paths: readonly string[]): Promise<LeftoverFile[]> =>
   (await untrackedBelow(root, paths))
-    .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(asideMark))) }))
+    .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(displacedMark))) }))
     .filter(({ original }) => original !== '');
 
 /** Returns false if another file exists at the original path by now. */

@@ -5,7 +5,7 @@ import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './
 import { copyIndex, type WorkTree } from './worktree.ts';
 
 /** A filter that fails for this many files is assumed to fail for all. */
-const fewest = 3;
+const failureThreshold = 3;
 
 export interface FilterFailures {
   /**
@@ -22,7 +22,7 @@ export const createFilterFailures = (tree: WorkTree): FilterFailures => {
       const found: RefusedFile[][] = [];
       for (const filter of refused.map(({ why }) => filterIn(why)).filter((name) => name !== null)) {
         failures.set(filter, (failures.get(filter) ?? 0) + 1);
-        if (failures.get(filter) === fewest) found.push(await withFilter(tree, filter));
+        if (failures.get(filter) === failureThreshold) found.push(await withFilter(tree, filter));
       }
       if (refused.some(({ why }) => isAboutLineEndings(why))) found.push(await withLineEndings(tree, without));
       return found.flat();

@@ -5,13 +5,13 @@ import { inFolders, type SkippedPath } from './skipped.ts';
 import type { WorkTree } from './worktree.ts';
 
 /** Larger untracked files are not copied into the repository. */
-const mostBytes = 50 * 1024 * 1024;
+const maxUntrackedBytes = 50 * 1024 * 1024;
 
 /** The last snapshot of the work tree. */
 export interface PreviousSnapshot extends IgnoreRules {
   readonly atMs: number;
   /** Returns true if the file existed and was ignored when the run started. */
-  readonly had: (name: string) => boolean;
+  readonly wasIgnored: (name: string) => boolean;
 }
 
 export interface NewPaths {
@@ -26,7 +26,7 @@ export interface NewPaths {
 }
 
 export interface FoundSkipped {
-  readonly leftOut: readonly SkippedPath[];
+  readonly skipped: readonly SkippedPath[];
   /** Nested repositories. */
   readonly nested: readonly string[];
 }
@@ -37,10 +37,10 @@ export const fileKey = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 /** Finds new paths that must not be in a tree, before git reads them. */
 export const findSkipped = async (
   tree: WorkTree,
-  news: NewPaths,
+  newPaths: NewPaths,
   ownOutput: () => ReadonlySet<string>,
 ): Promise<FoundSkipped> => {
-  const seen = news.names.map((name) => ({ name, stats: statsAt(tree.root, name) })).filter(isThere);
+  const seen = newPaths.names.map((name) => ({ name, stats: statsAt(tree.root, name) })).filter(isThere);
   const nested = seen.filter(({ stats }) => stats.isDirectory()).map(({ name }) => name.replace(/\/$/, ''));
   const files = seen.filter(({ stats }) => stats.isFile());
   const own = files.length === 0 ? new Set() : ownOutput();
@@ -48,15 +48,16 @@ export const findSkipped = async (
     .filter(({ stats }) => own.has(fileKey(stats)))
     .map(({ name }): SkippedPath => ({ name, kind: 'output', why: "Spool's own output" }));
   const large = files
-    .filter(({ stats }) => stats.size > mostBytes)
+    .filter(({ stats }) => stats.size > maxUntrackedBytes)
     .map(({ name, stats }): SkippedPath => ({ name, kind: 'large', why: `${megabytes(stats.size)}, over 50 MB` }));
-  const tracked = large.length === 0 || news.untracked ? new Set() : new Set(await trackedIn(tree));
-  const ignored = news.oldRules === null ? [] : await ignoredUntil(tree, news.oldRules, seen);
-  return { leftOut: [...ignored, ...output, ...large.filter(({ name }) => !tracked.has(name))], nested };
+  const tracked = large.length === 0 || newPaths.untracked ? new Set() : new Set(await trackedIn(tree));
+  const ignored = newPaths.oldRules === null ? [] : await ignoredBefore(tree, newPaths.oldRules, seen);
+  return { skipped: [...ignored, ...output, ...large.filter(({ name }) => !tracked.has(name))], nested };
 };
 
 /** Returns true if the file is too large for a tree. */
-export const isLarge = ({ root }: WorkTree, name: string): boolean => (statsAt(root, name)?.size ?? 0) > mostBytes;
+export const isLarge = ({ root }: WorkTree, name: string): boolean =>
+  (statsAt(root, name)?.size ?? 0) > maxUntrackedBytes;
 
 const megabytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MB`;
 
@@ -75,17 +76,17 @@ export const trackedIn = async ({ root }: WorkTree): Promise<string[]> =>
  * Returns the paths that existed and were ignored, and are visible only because the rules have changed. A file created
  * after the last snapshot is new work, unless it replaced a file that was ignored when the run started.
  */
-const ignoredUntil = async (
+const ignoredBefore = async (
   tree: WorkTree,
-  moment: PreviousSnapshot,
+  previous: PreviousSnapshot,
   seen: readonly Seen[],
 ): Promise<SkippedPath[]> => {
-  const older = seen.filter(({ name, stats }) => bornAt(stats) < moment.atMs || moment.had(name));
+  const older = seen.filter(({ name, stats }) => createdAt(stats) < previous.atMs || previous.wasIgnored(name));
   if (older.length === 0) return [];
-  const known = await namesIn(tree, moment.treeId);
-  const knew = new Set(known);
-  const paths = older.map(fileOf).filter((name) => !knew.has(name));
-  const ignored = await ignoredBy(tree, moment, paths);
+  const known = await namesIn(tree, previous.treeId);
+  const knownNames = new Set(known);
+  const paths = older.map(fileOf).filter((name) => !knownNames.has(name));
+  const ignored = await ignoredBy(tree, previous, paths);
   const others = [...known, ...seen.map(fileOf)];
   return inFolders([...ignored], others).map((name) => ({
     name: name.replace(/\/\.git$/, '/'),
@@ -98,4 +99,4 @@ const ignoredUntil = async (
 const fileOf = ({ name }: Seen): string => (name.endsWith('/') ? `${name}.git` : name);
 
 /** Uses the time of the last change if the file system does not store the time of creation. */
-const bornAt = ({ birthtimeMs, ctimeMs }: Stats): number => (birthtimeMs > 0 ? birthtimeMs : ctimeMs);
+const createdAt = ({ birthtimeMs, ctimeMs }: Stats): number => (birthtimeMs > 0 ? birthtimeMs : ctimeMs);

@@ -4,13 +4,13 @@ import type { WorkTree } from './worktree.ts';
 /** Reports new files in folders that are skipped as a whole. */
 export interface FolderWatch {
   /** Returns the untracked files that are new since the first call with their folder. Each is returned once. */
-  look(folders: readonly string[]): Promise<string[]>;
+  findNew(folders: readonly string[]): Promise<string[]>;
 }
 
 export const createFolderWatch = ({ root }: WorkTree): FolderWatch => {
   const known = new Map<string, Set<string>>();
   return {
-    async look(folders) {
+    async findNew(folders) {
       if (folders.length === 0) return [];
       const paths = folders.map((folder) => `:(top,literal)${folder}`);
       const { stdout } = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', ...paths], { cwd: root });

@@ -38,7 +38,7 @@ export interface GitCall {
 }
 
 /** A hook that takes longer is considered hung. */
-const longestMs = 10 * 60_000;
+const maxRuntimeMs = 10 * 60_000;
 /** The time between SIGTERM and SIGKILL, in which git removes its lock files. */
 const endGraceMs = 2000;
 /** How long a child of a hook may hold the output open. */
@@ -49,8 +49,8 @@ export const guardGit = (guard: GitGuard): void => void currentGitScope().guards
 
 /** Returns the reason why git is not run in this folder any more; null while it is. */
 export const whyNoGit = async (cwd: string): Promise<string | null> => {
-  const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
-  if (givenUp !== null) return givenUp;
+  const problem = whyUnresponsive() ?? whyBlocked(cwd);
+  if (problem !== null) return problem;
   for (const guard of currentGitScope().guards) {
     const why = await guard();
     if (why !== null) return why;
@@ -77,7 +77,7 @@ const refusedCode = 128;
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   // In English, because messages are parsed. Hooks get the language of the user.
   const env = {
-    ...quietEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
+    ...nonInteractiveEnvironment(call.hooks ? passed(currentScope().env) : currentScope().env),
     ...(call.hooks ? {} : { LC_ALL: 'C' }),
     ...call.env,
   };
@@ -87,10 +87,10 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
     args: inert(args, { hooks, config }),
     env: environmentIn(call.cwd, env),
   };
-  if (!call.sandbox) return follow({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
+  if (!call.sandbox) return runCommand({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
   const inside = await enter(call.sandbox, { ...command, cwd: call.cwd, tag: tagOf(call) });
   if (typeof inside === 'string') return { code: -1, stdout: '', stderr: inside };
-  return follow(inside, call, inside).finally(() => inside.leave());
+  return runCommand(inside, call, inside).finally(() => inside.leave());
 };
 
 /** Returns the reason as a string if the sandbox cannot be entered. */
@@ -106,50 +106,50 @@ const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
 
 type Started = Pick<Command, 'binary' | 'args' | 'env'>;
 
-const follow = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
+const runCommand = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
   const ending = { end: () => {} };
   // Listens before git starts, so that no signal is missed.
-  const release = endWithSpool(() => ending.end());
+  const release = endOnSignal(() => ending.end());
   try {
-    return await followChild({ ...command, call, inside, ending });
+    return await spawnAndWait({ ...command, call, inside, ending });
   } finally {
     release();
   }
 };
 
-interface Following extends Started {
+interface SpawnRequest extends Started {
   readonly call: GitCall;
   readonly inside: Entered | null;
   /** `end` is replaced once the process has started. */
   readonly ending: { end: () => void };
 }
 
-const followChild = async ({ binary, args, env, call, inside, ending }: Following): Promise<GitResult> => {
+const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRequest): Promise<GitResult> => {
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
     stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
-  let killing: NodeJS.Timeout | undefined;
+  let killTimer: NodeJS.Timeout | undefined;
   // On SIGTERM, git removes its lock files first. A hook that does not exit is killed after git.
   const end = () => {
-    if (!child.pid || killing) return;
+    if (!child.pid || killTimer) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
     else
       void terminateTree(
         { group: child.pid, tag: tagOf(call), preexisting: noPreexistingPids, sandboxed: true },
         endGraceMs,
       );
-    killing = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
+    killTimer = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);
-  const timer = setTimeout(end, longestMs);
+  const timer = setTimeout(end, maxRuntimeMs);
   call.kill?.addEventListener('abort', end);
-  const unwatch = watchDeadline({ hooks: call.hooks ?? false, end });
+  const unwatchDeadline = watchDeadline({ hooks: call.hooks ?? false, end });
   // A hook may take long.
-  const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
+  const unwatchBlocked = call.hooks ? () => {} : watchBlocked(call.cwd, end);
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -161,22 +161,22 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
     const closed = once(child, 'close').catch(() => {});
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
-    const said = Buffer.concat(stderr).toString('utf8').trim();
+    const message = Buffer.concat(stderr).toString('utf8').trim();
     return {
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
-      stderr: signal === null ? said : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
+      stderr: signal === null ? message : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };
   } finally {
     clearTimeout(timer);
-    clearTimeout(killing);
+    clearTimeout(killTimer);
     call.kill?.removeEventListener('abort', end);
     inside?.lost.removeEventListener('abort', end);
-    unwatch();
-    unblock();
-    if (killing && child.pid) signalGroup(child.pid, 'SIGKILL');
+    unwatchDeadline();
+    unwatchBlocked();
+    if (killTimer && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -197,7 +197,7 @@ const onFatal = (signal: NodeJS.Signals): void => {
 };
 
 /** Listens only while git runs; otherwise a signal has to end Spool immediately. */
-const endWithSpool = (end: () => void): (() => void) => {
+const endOnSignal = (end: () => void): (() => void) => {
   if (!currentScope().ownsProcess) return () => {};
   if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
   running.add(end);
@@ -220,8 +220,8 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
     stdio: withoutInheritedFds('inherit'),
   });
-  const unblock = watchBlocked(cwd, () => void child.kill());
-  const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];
+  const unwatchBlocked = watchBlocked(cwd, () => void child.kill());
+  const [code] = (await once(child, 'exit').finally(unwatchBlocked)) as [number | null];
   const why = code === null ? whyBlocked(cwd) : null;
   if (why !== null) throw userError('git-blocked', why);
   return code ?? 1;
@@ -274,7 +274,7 @@ export const statsOf = (root: string, name: string): Stats | undefined => {
 };
 
 /** git must never prompt or open an editor, nor use the repository of a surrounding git. Hooks inherit this. */
-const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+const nonInteractiveEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   ...withoutForeign(env),
   GIT_TERMINAL_PROMPT: '0',
   GIT_EDITOR: 'true',

@@ -18,10 +18,10 @@ export interface IgnoredBefore {
    * Saves the rules that were read last and, the first time, the ignored files. Calls `beforeWriting` if there is
    * something to write.
    */
-  keep(beforeWriting: () => void): Promise<void>;
+  save(beforeWriting: () => void): Promise<void>;
 }
 
-interface Kept {
+interface SavedIgnored {
   readonly rules: string;
   /** Names as git printed them. */
   readonly files: readonly string[];
@@ -35,38 +35,38 @@ interface IgnoredNotes {
 
 export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredBefore => {
   const readRules = createRulesReader(tree);
-  let kept = shape(notes.read('ignored.json')) ?? null;
-  let files = new Set(kept?.files);
+  let saved = shape(notes.read('ignored.json')) ?? null;
+  let files = new Set(saved?.files);
   let now = '';
   return {
-    rules: () => kept?.rules ?? null,
+    rules: () => saved?.rules ?? null,
     readRules: async () => (now = await readRules()),
     has: (name) => files.has(name),
-    async keep(beforeWriting) {
-      if (kept?.rules === now) return;
-      kept = { rules: now, files: kept?.files ?? (await listIgnored(tree)) };
-      files = new Set(kept.files);
+    async save(beforeWriting) {
+      if (saved?.rules === now) return;
+      saved = { rules: now, files: saved?.files ?? (await listIgnored(tree)) };
+      files = new Set(saved.files);
       beforeWriting();
-      notes.write('ignored.json', kept);
+      notes.write('ignored.json', saved);
     },
   };
 };
 
-const shape = object<Kept>({ rules: required(text), files: required(listOf(text)) });
+const shape = object<SavedIgnored>({ rules: required(text), files: required(listOf(text)) });
 
 /** Larger folders are not listed. */
-const mostInFolder = 1000;
-const mostFiles = 20_000;
+const maxInFolder = 1000;
+const maxFiles = 20_000;
 
 const listIgnored = async ({ root }: WorkTree): Promise<string[]> => {
   const args: GitArguments = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const names = (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
   const files: string[] = [];
   for (const name of names.filter((each) => !each.startsWith('.spool/'))) {
-    if (files.length >= mostFiles) break;
+    if (files.length >= maxFiles) break;
     files.push(...(name.endsWith('/') ? filesBelow(root, name) : [name]));
   }
-  return files.slice(0, mostFiles);
+  return files.slice(0, maxFiles);
 };
 
 const filesBelow = (root: string, folder: string): string[] => {
@@ -75,7 +75,7 @@ const filesBelow = (root: string, folder: string): string[] => {
   let seen = 0;
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     for (const entry of entriesOf(root, at)) {
-      if (++seen > mostInFolder) return [];
+      if (++seen > maxInFolder) return [];
       if (entry.isDirectory()) open.push(`${at}${entry.name}/`);
       else files.push(`${at}${entry.name}`);
     }

@@ -10,7 +10,7 @@ export interface Baseline {
 }
 
 /** A folder with more files than this that a setup has created is not listed. */
-const mostOfSetup = 5000;
+const maxSetupFiles = 5000;
 
 /** `isKnown` returns true for files that the setup did not create. Folders with such files are always listed. */
 export const takeBaseline = async (root: string, isKnown: (path: string) => boolean): Promise<Baseline> => {
@@ -18,7 +18,7 @@ export const takeBaseline = async (root: string, isKnown: (path: string) => bool
   const files: Record<string, string> = {};
   for (const entry of (await listIgnored(root)).filter((path) => !isCache(path) && !isOutput(path))) {
     const inside = entry.endsWith('/') ? await filesBelow(root, entry) : [entry];
-    if (inside.length > mostOfSetup && !inside.some(isKnown)) folders.push(entry);
+    if (inside.length > maxSetupFiles && !inside.some(isKnown)) folders.push(entry);
     else for (const path of inside) files[path] = signatureOf(root, path);
   }
   return { folders, files };
@@ -57,11 +57,11 @@ const listIgnored = async (root: string): Promise<string[]> =>
   namesIn((await git([...listed, '--directory', '--no-empty-directory'], { cwd: root })).stdout);
 
 /** At most this many files of a folder are examined. */
-const mostFiles = 20_000;
+const maxFiles = 20_000;
 
 const filesBelow = async (root: string, folder: string): Promise<string[]> => {
   const files = namesIn((await git([...listed, '--', `:(literal)${folder}`], { cwd: root })).stdout);
-  return files.slice(0, mostFiles).filter((path) => !isCache(path));
+  return files.slice(0, maxFiles).filter((path) => !isCache(path));
 };
 
 const namesIn = (stdout: string): string[] => toUtf8(stdout).split('\0').filter(Boolean);

@@ -30,7 +30,7 @@ export const possibleSettings = async (root: string): Promise<PossibleSettings> 
     if (files.has(file)) continue;
     files.add(file);
     if (!isRegular(file)) continue;
-    if (++reads > mostReads) throw new Error(`the settings of git include more than ${mostReads} files`);
+    if (++reads > maxReads) throw new Error(`the settings of git include more than ${maxReads} files`);
     const more = await listSettings(root, ['config', '--file', file, '--list', '--show-origin', '-z']);
     settings.push(...more);
     waiting.push(...includesIn(more));
@@ -39,7 +39,7 @@ export const possibleSettings = async (root: string): Promise<PossibleSettings> 
 };
 
 /** The maximum number of inactive includes that are read. */
-const mostReads = 100;
+const maxReads = 100;
 
 const listSettings = async (root: string, args: GitArguments): Promise<Setting[]> =>
   parseSettings(root, (await git(args, { cwd: root })).stdout);

@@ -21,7 +21,7 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
       'merge-file',
       '--stdout',
       '--diff3',
-      `--marker-size=${marks}`,
+      `--marker-size=${markerSize}`,
       'mine',
       'base',
       'theirs',
@@ -37,17 +37,22 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
 };
 
 /** Long enough not to occur in a text. */
-const marks = 47;
+const markerSize = 47;
 
-const marksOf = { mine: '<'.repeat(marks), base: '|'.repeat(marks), theirs: '='.repeat(marks), end: '>'.repeat(marks) };
+const markers = {
+  mine: '<'.repeat(markerSize),
+  base: '|'.repeat(markerSize),
+  theirs: '='.repeat(markerSize),
+  end: '>'.repeat(markerSize),
+};
 
 /** Returns null if a conflict affects lines of the base. */
 const withAdditions = (text: string): string | null => {
   const merged: string[] = [];
   let own = new Set<string>();
-  let part: keyof typeof marksOf = 'end';
+  let part: keyof typeof markers = 'end';
   for (const line of text.split(/(?<=\n)/)) {
-    const next = parts.find((name) => line.startsWith(marksOf[name]));
+    const next = parts.find((name) => line.startsWith(markers[name]));
     if (next === 'mine') own = new Set();
     if (next !== undefined) part = next;
     else if (part === 'base') return null;

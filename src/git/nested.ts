@@ -11,13 +11,13 @@ export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export interface NestedWatch {
   /** Returns the files in these repositories, and in those nested in them, that are not ignored. */
-  look(repositories: Iterable<string>): Promise<NestedFiles>;
+  read(repositories: Iterable<string>): Promise<NestedFiles>;
   /** A new or deleted repository is one difference. */
-  between(before: NestedFiles, after: NestedFiles): FileDiff[];
+  diff(before: NestedFiles, after: NestedFiles): FileDiff[];
 }
 
 /** Larger files count as changed if they were written to. */
-const mostHashed = 10 * 1024 * 1024;
+const maxHashedBytes = 10 * 1024 * 1024;
 
 /**
  * Watches the work in nested repositories, of which a tree has only the commit. git never compares their files, because
@@ -46,7 +46,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
     ];
   };
   return {
-    async look(repositories) {
+    async read(repositories) {
       const found = new Map<string, ReadonlyMap<string, string>>();
       const open = [...repositories];
       for (let name = open.pop(); name !== undefined; name = open.pop()) {
@@ -57,7 +57,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
       }
       return found;
     },
-    between: (before, after) =>
+    diff: (before, after) =>
       [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((name) => {
         const [old, now] = [before.get(name), after.get(name)];
         if (old === undefined) return [inside('added', name)];
@@ -115,7 +115,7 @@ const gitInside = (root: string, repository: string, args: GitArguments): Promis
 /** Returns an empty string if the file is too large or unreadable. */
 const hashOf = (root: string, name: string): string => {
   const stats = statsAt(root, name);
-  if (!stats?.isFile() || stats.size > mostHashed) return '';
+  if (!stats?.isFile() || stats.size > maxHashedBytes) return '';
   try {
     return createHash('sha1')
       .update(`${stats.mode} `)

@@ -4,11 +4,11 @@ import { removeOwn, renameOwn, writeOwn } from '../files/own.ts';
 import { readJson } from '../files/read.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
 import { git, type GitResult } from './git.ts';
-import { between, indexAgainst, type RawDifference } from './raw.ts';
+import { rawDiff, rawIndexDiff, type RawDifference } from './raw-diff.ts';
 import type { WorkTree } from './worktree.ts';
 
 /**
- * Spool commits from a separate index, so the user's index is outdated until it is refreshed: the next `git commit` of
+ * Spool commits from a separate index, so the user's index is stale until it is refreshed: the next `git commit` of
  * the user would revert the work. Before the commit, the entries of the index are saved in the git folder. They are
  * deleted after the refresh, by this process or by the next Spool in the same work tree.
  */
@@ -39,7 +39,7 @@ export type Refreshed =
   | {
       readonly kind: 'refreshed';
       readonly names: readonly string[];
-      /** Files that a later commit from the outdated index has reverted. */
+      /** Files that a later commit from the stale index has reverted. */
       readonly undone: readonly string[];
     }
   | { readonly kind: 'behind'; readonly why: string };
@@ -65,7 +65,7 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
   }
 };
 
-/** Returns null if the index is not outdated. An incomplete note was written before its commit, and is ignored. */
+/** Returns null if the index is not stale. An incomplete note was written before its commit, and is ignored. */
 export const readIndexNote = (tree: WorkTree): IndexNote | null => {
   const saved = savedNote(readJson(indexNoteFile(tree)));
   if (saved === undefined) {
@@ -99,9 +99,9 @@ const forget = (file: string): void => {
   }
 };
 
-interface HowToRefresh {
+interface RefreshOptions {
   /** The number of retries while another process has locked the index. */
-  readonly tries: number;
+  readonly retries: number;
   /** The commit of the note has just been created. */
   readonly justCommitted?: boolean;
 }
@@ -110,10 +110,10 @@ interface HowToRefresh {
 export const refreshIndex = async (
   tree: WorkTree,
   note: IndexNote,
-  { tries, justCommitted = false }: HowToRefresh,
+  { retries, justCommitted = false }: RefreshOptions,
 ): Promise<Refreshed> => {
   const cwd = tree.root;
-  const differing = await indexAgainst(cwd, 'HEAD');
+  const differing = await rawIndexDiff(cwd, 'HEAD');
   if (differing === null) return headIsUnborn(tree);
   // The commit does not exist if Spool was killed before it, or if the branch was moved back.
   const about = note.about !== null && (justCommitted || (await commitOn(cwd, note.about.head))) ? note.about : null;
@@ -121,7 +121,7 @@ export const refreshIndex = async (
   const own = [...noted].filter(([name, entry]) => differing.get(name)?.new === entry);
   const stale = new Map([...own, ...(about === null ? [] : await addedByHooks(cwd, about, { noted, differing }))]);
   const names = [...stale.keys()];
-  const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), tries);
+  const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), retries);
   if (reset !== null && reset.code !== 0) {
     const commit = (about && (await commitOn(cwd, about.head))) ?? note.behind?.commit ?? 'HEAD';
     writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
@@ -159,7 +159,7 @@ const addedByHooks = async (
 ): Promise<(readonly [string, string])[]> => {
   const others = [...differing].filter(([name]) => !noted.has(name) && !staged.has(name));
   const commit = others.length === 0 ? null : await commitOn(cwd, head);
-  const changed = commit === null ? null : await between(cwd, head ?? (await emptyTree(cwd)), commit);
+  const changed = commit === null ? null : await rawDiff(cwd, head ?? (await emptyTree(cwd)), commit);
   return others
     .filter(([name, { new: entry }]) => changed?.get(name)?.old === entry)
     .map(([name, { new: entry }]) => [name, entry] as const);
@@ -171,7 +171,7 @@ const takenOut = async (
   commit: string,
   entries: readonly (readonly [string, string])[],
 ): Promise<string[]> => {
-  const since = await between(cwd, commit, 'HEAD');
+  const since = await rawDiff(cwd, commit, 'HEAD');
   return entries.filter(([name, entry]) => since?.get(name)?.new === entry).map(([name]) => name);
 };
 
@@ -200,12 +200,12 @@ const lockOf = ({ root, index }: WorkTree): string => {
 };
 
 /** Retries while another process has locked the index or the branch. */
-export const withRetries = async (call: () => Promise<GitResult>, mostTries: number): Promise<GitResult> => {
-  for (let tries = 0; ; tries++) {
+export const withRetries = async (call: () => Promise<GitResult>, maxRetries: number): Promise<GitResult> => {
+  for (let retries = 0; ; retries++) {
     const result = await call();
-    if (result.code === 0 || !isLocked(result) || tries === mostTries) return result;
-    await delay(triesEveryMs);
+    if (result.code === 0 || !isLocked(result) || retries === maxRetries) return result;
+    await delay(retryEveryMs);
   }
 };
 
-const triesEveryMs = 250;
+const retryEveryMs = 250;

@@ -5,35 +5,35 @@ import { type FileDiff, diffTrees } from './diff.ts';
 import { fileAt, git, pathOf, toUtf8, statsOf } from './git.ts';
 import { ignoredBy } from './ignored.ts';
 import { covers, type SkipReason } from './skipped.ts';
-import { type Taken, type SnapshotterOptions, snapshotTree } from './trees.ts';
+import { type TreeSnapshot, type SnapshotterOptions, snapshotTree } from './trees.ts';
 import type { WorkTree } from './worktree.ts';
 
 export interface RewindPlan {
   /** Differences from the current files to the target. Moved files are deleted and added. */
   readonly changes: readonly FileDiff[];
   /** Paths that are not changed, with the reason: no checkpoint contains them, or their contents are unknown. */
-  readonly left: readonly Left[];
+  readonly unchanged: readonly UnchangedPath[];
 }
 
-interface Left {
+interface UnchangedPath {
   readonly name: string;
   readonly why: string;
 }
 
 /** Returns what a rewind would do; null if git fails. Files that the target ignores are never deleted. */
-export const planRewind = async (tree: WorkTree, present: Taken, target: string): Promise<RewindPlan | null> => {
+export const planRewind = async (tree: WorkTree, present: TreeSnapshot, target: string): Promise<RewindPlan | null> => {
   const all = await diffTrees(tree, [present.id, target], { renames: false });
   if (all === null) return null;
-  const leftOut = present.leftOut().filter(({ name }) => existsSync(pathOf(tree.root, name)));
-  const own = all.filter(({ name, nested }) => !nested && !leftOut.some((each) => covers(each, name)));
+  const skipped = present.skipped().filter(({ name }) => existsSync(pathOf(tree.root, name)));
+  const own = all.filter(({ name, nested }) => !nested && !skipped.some((each) => covers(each, name)));
   const deleted = own.filter(({ status }) => status === 'deleted').map(({ name }) => name);
   const ignored = await ignoredBy(tree, { treeId: target, outside: null }, deleted);
   const there = [...present.nested()].filter((name) => existsSync(pathOf(tree.root, `${name}/.git`)));
   const nested = new Set([...there, ...all.filter((each) => each.nested).map(({ name }) => name)]);
   return {
     changes: own.filter(({ name }) => !ignored.has(name)),
-    left: [
-      ...leftOut.map(({ name, kind }) => ({ name, why: reasons[kind] })),
+    unchanged: [
+      ...skipped.map(({ name, kind }) => ({ name, why: reasons[kind] })),
       ...[...ignored].map((name) => ({ name, why: 'ignored in that checkpoint' })),
       ...[...nested].map((name) => ({ name, why: 'nested repository' })),
     ],
@@ -99,33 +99,33 @@ const isInsideNested = (root: string, name: string): boolean => {
 export const rewind = async (
   tree: WorkTree,
   target: string,
-  { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'leftOut' | 'redactor'>,
+  { plan: { changes, unchanged }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'skipped' | 'redactor'>,
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that still exists contains files that are in no checkpoint.
   const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
   const wanted = changes.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
-  const closed = wanted.filter((name) => isClosed(tree.root, name));
+  const privateFiles = wanted.filter((name) => isPrivate(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
-  for (const name of closed) closeFile(tree.root, name);
+  for (const name of privateFiles) makePrivate(tree.root, name);
   const reached = await snapshotTree(tree, options);
   if (reached === null || reached.id === target) return [];
   const rest = await diffTrees(tree, [reached.id, target], { renames: false });
-  const stays = new Set(left.map(({ name }) => name));
+  const stays = new Set(unchanged.map(({ name }) => name));
   const isLeft = ({ name, nested }: FileDiff) =>
-    nested || stays.has(name) || reached.leftOut().some((each) => covers(each, name));
+    nested || stays.has(name) || reached.skipped().some((each) => covers(each, name));
   // Outside of a sparse checkout, git considers a missing file unchanged.
   const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOf(tree.root, name) === undefined;
   return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => toUtf8(name));
 };
 
 /** Returns true if only the owner can read the file, which git does not record. */
-const isClosed = (root: string, name: string): boolean => {
+const isPrivate = (root: string, name: string): boolean => {
   const stats = statsOf(root, name);
   return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
 };
 
-const closeFile = (root: string, name: string): void => {
+const makePrivate = (root: string, name: string): void => {
   const stats = statsOf(root, name);
   if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
 };

@@ -5,7 +5,7 @@ import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from './outside-rules.ts';
 import { currentGitScope } from './scope.ts';
-import { signOfDotGit, type WorkTree } from './worktree.ts';
+import { dotGitSignature, type WorkTree } from './worktree.ts';
 
 /**
  * Settings that make git run a program that Spool depends on (filters, merge drivers, signing, a partial clone), or use
@@ -26,14 +26,14 @@ interface Settings {
  * An agent can write to the config of the repository, and must not run programs with the rights of Spool that way.
  * Later runs of a batch in the same work tree compare with what the first one found, before any agent worked there.
  */
-export const holdSettings = async (tree: WorkTree): Promise<void> => {
+export const guardSettings = async (tree: WorkTree): Promise<void> => {
   const { guardedTrees } = currentGitScope();
   if (guardedTrees.has(tree.root)) return;
   const before = await readSettings(tree);
   if (before === null) return;
   guardedTrees.add(tree.root);
   guardGit(() => {
-    const now = signOfDotGit(tree.root);
+    const now = dotGitSignature(tree.root);
     const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
     return Promise.resolve(isSame ? null : `${join(tree.root, '.git')} was replaced during the run`);
   });

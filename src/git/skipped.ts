@@ -30,7 +30,7 @@ export const covers = ({ name }: SkippedPath, path: string): boolean =>
   name.endsWith('/') ? path.startsWith(name) : path === name;
 
 /** The maximum number of former entries that are stored. */
-const mostEnded = 1000;
+const maxEnded = 1000;
 
 /** Merges the list with earlier entries: since when and until when paths were skipped. */
 export const withTimes = (
@@ -43,7 +43,7 @@ export const withTimes = (
   const ended = earlier
     .filter(({ name }) => !names.has(name))
     .map((each) => ({ ...each, until: each.until ?? treeId }))
-    .slice(-mostEnded);
+    .slice(-maxEnded);
   return [
     ...now.map(({ name, kind, why }): SkippedPath => {
       const old = known.get(name);
@@ -74,13 +74,13 @@ export const coveredByAny = (list: readonly SkippedPath[]): ((path: string) => b
 };
 
 /** The number of files per folder, and in total, above which a folder represents its files. */
-const mostNamed = { inFolder: 1000, inAll: 2000 };
+const namedLimits = { inFolder: 1000, inAll: 2000 };
 
 /**
  * Shortens a list: a large folder that contains none of `others` represents its files. Files of smaller folders are
  * listed, so that they can be distinguished from new files.
  */
-export const inFolders = (names: readonly string[], others: Iterable<string>, most = mostNamed): string[] => {
+export const inFolders = (names: readonly string[], others: Iterable<string>, limits = namedLimits): string[] => {
   const own = new Set(names);
   const shared = new Set<string>();
   for (const name of others) if (!own.has(name)) for (const folder of foldersOf(name)) shared.add(folder);
@@ -95,7 +95,7 @@ export const inFolders = (names: readonly string[], others: Iterable<string>, mo
   let named = 0;
   for (const [group, { length }] of [...groups].toSorted(([, a], [, b]) => a.length - b.length)) {
     const isFolder = group.endsWith('/');
-    if (isFolder && (length > most.inFolder || named + length > most.inAll)) whole.add(group);
+    if (isFolder && (length > limits.inFolder || named + length > limits.inAll)) whole.add(group);
     else if (isFolder) named += length;
   }
   return [...groups].flatMap(([group, inside]) => (whole.has(group) ? [group] : inside));
@@ -110,7 +110,7 @@ const foldersOf = (name: string): string[] => {
 
 /** Parses a saved list. Returns an empty one if there is none or it is damaged. */
 export const parseSkipped = (saved: unknown): SkippedPath[] => {
-  const list = validItems(leftOut)(saved) ?? [];
+  const list = validItems(skipped)(saved) ?? [];
   return list.filter(({ name }) => isBelow(name));
 };
 
@@ -124,7 +124,7 @@ const isBelow = (name: string): boolean =>
     .split('/')
     .every((part) => part !== '' && part !== '.' && part !== '..');
 
-const leftOut: Shape<SkippedPath> = object<SkippedPath>({
+const skipped: Shape<SkippedPath> = object<SkippedPath>({
   name: required(text),
   kind: required(oneOf(['ignored', 'output', 'large', 'refused', 'secret'])),
   why: required(text),

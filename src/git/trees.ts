@@ -22,7 +22,7 @@ export interface TreeSnapshotter {
   take(): Promise<string | null>;
   /** Reports that the user's index has changed, but only to match the last tree. */
   committed(): void;
-  leftOut(): readonly SkippedPath[];
+  skipped(): readonly SkippedPath[];
   /** The known nested repositories; some may be gone. */
   nested(): Iterable<string>;
   /** The error of git for the last tree that is not about a single file; null if there was none. */
@@ -31,7 +31,7 @@ export interface TreeSnapshotter {
 
 export interface SnapshotterOptions {
   /** The paths that were skipped before. */
-  readonly leftOut?: readonly SkippedPath[];
+  readonly skipped?: readonly SkippedPath[];
   /** The files that Spool's own output is written to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
   /** Detects files that look like secrets, which are skipped. */
@@ -42,29 +42,29 @@ export interface SnapshotterOptions {
 }
 
 /** One tree of the current files. */
-export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'problem'> {
+export interface TreeSnapshot extends Pick<TreeSnapshotter, 'skipped' | 'nested' | 'problem'> {
   readonly id: string;
 }
 
-export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<Taken | null> => {
-  const taker = createTreeSnapshotter(tree, options);
-  const id = await taker.take();
+export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<TreeSnapshot | null> => {
+  const snapshotter = createTreeSnapshotter(tree, options);
+  const id = await snapshotter.take();
   removeOwn(tree.tempIndex);
-  return id === null ? null : { ...taker, id };
+  return id === null ? null : { ...snapshotter, id };
 };
 
 /** How far the clock of a file system may lag behind. */
 const clockLagMs = 20;
 
 /** The maximum number of files that are skipped one by one because git cannot add them. */
-const mostRefused = 100;
+const maxRefused = 100;
 
 /**
  * Takes trees one after the other. Its index at `tempIndex` is reused to find changes. A changed tree is built from the
  * user's index again, because a file in an index is never ignored.
  */
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
-  const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
+  const skipped = new Map((options.skipped ?? []).map((each) => [each.name, each]));
   /** Signatures of files that git refused, and of its settings, by name. */
   const refused = new Map<string, string>();
   /** Signatures of files that look like secrets, by name. */
@@ -72,9 +72,9 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   const links = createGitlinks(tree);
   /** The stamp of the user's index whose gitlinks are known. */
   let listed: string | null = null;
-  const had = options.ignored?.has ?? (() => false);
-  let moment: PreviousSnapshot | null = options.since
-    ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
+  const wasIgnored = options.ignored?.has ?? (() => false);
+  let previous: PreviousSnapshot | null = options.since
+    ? { ...options.since, wasIgnored, outside: options.ignored?.rules() ?? null }
     : null;
   let start: string | null = null;
   let last: string | null = null;
@@ -84,66 +84,66 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
 
   /** Removes entries of files whose reason no longer applies. */
   const dropStale = async () => {
-    const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
+    const large = [...skipped.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
     const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
-    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
-    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
-    for (const [name, then] of secret) if (then !== secretStampOf(name)) left.delete(name);
+    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) skipped.delete(name);
+    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) skipped.delete(name);
+    for (const [name, then] of secret) if (then !== secretStampOf(name)) skipped.delete(name);
   };
 
   /** Changes if the file changed, or HEAD may contain it. */
   const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
 
-  const leaveOutSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
+  const skipSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
     const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
-    const isLeftOut = coveredByAny([...left.values()]);
-    const files = open.filter((name) => !name.endsWith('/') && !isLeftOut(name));
+    const isSkipped = coveredByAny([...skipped.values()]);
+    const files = open.filter((name) => !name.endsWith('/') && !isSkipped(name));
     for (const { name, why } of await findSecrets(tree, files, redactor)) {
-      left.set(name, { name, kind: 'secret', why });
+      skipped.set(name, { name, kind: 'secret', why });
       secret.set(name, secretStampOf(name));
     }
   };
 
   const refuse = (files: readonly RefusedFile[]): void => {
-    for (const { name, why } of files.filter((file) => !left.has(file.name))) {
-      left.set(name, { name, kind: 'refused', why });
+    for (const { name, why } of files.filter((file) => !skipped.has(file.name))) {
+      skipped.set(name, { name, kind: 'refused', why });
       refused.set(name, settingsOf(tree, name));
     }
   };
 
   /** Returns the nested repositories that are checked out and not skipped. */
   const inside = (): string[] => {
-    const isLeftOut = coveredByAny([...left.values()]);
-    return links.present().filter((name) => !isLeftOut(`${name}/.git`));
+    const isSkipped = coveredByAny([...skipped.values()]);
+    return links.present().filter((name) => !isSkipped(`${name}/.git`));
   };
 
   /** Adds everything that can be added except nested repositories. Returns null if git fails. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
-    const alike = createFilterFailures(tree);
-    for (let tries = 0; tries < mostRefused; tries++) {
-      const without = [...left.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
+    const filterFailures = createFilterFailures(tree);
+    for (let tries = 0; tries < maxRefused; tries++) {
+      const without = [...skipped.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
       const result = await addAll(tree, { without, flags });
-      const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
-      refuse(said.files);
-      links.note(said.empty);
-      problem = said.other;
+      const refusals = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
+      refuse(refusals.files);
+      links.note(refusals.empty);
+      problem = refusals.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
-      if (said.files.length === 0) return null;
-      refuse(await alike.find(said.files, [...without, ...said.files.map(({ name }) => name)]));
+      if (refusals.files.length === 0) return null;
+      refuse(await filterFailures.find(refusals.files, [...without, ...refusals.files.map(({ name }) => name)]));
     }
     return null;
   };
 
   /** Returns the differences to the last tree; null if git fails. */
-  const findNews = async (outside: string | null): Promise<NewPaths | null> => {
+  const findNewPaths = async (outside: string | null): Promise<NewPaths | null> => {
     if (last === null || !existsSync(tree.tempIndex)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added: files, removed } = readVerbose(result.stdout);
     const added = [...files, ...(await links.moved(inside()))];
-    const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
-    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
+    const rulesChanged = previous?.outside !== outside || [...added, ...removed].some(isRuleFile);
+    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? previous : null };
   };
 
   const survey = async (): Promise<NewPaths> => {
@@ -151,14 +151,14 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
     const lines = stdout.split('\0').filter(Boolean);
     links.note(gitlinksIn(lines));
-    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: moment };
+    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: previous };
   };
 
-  const makeTree = async (): Promise<string | null> => {
+  const buildTree = async (): Promise<string | null> => {
     await copyIndex(tree.index, tree.tempIndex);
-    const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
+    const ignored = [...skipped.values()].filter(({ kind }) => kind === 'ignored');
     if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
-    const secrets = [...left.values()].filter(({ kind }) => kind === 'secret');
+    const secrets = [...skipped.values()].filter(({ kind }) => kind === 'secret');
     if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
     if (listed !== start) {
       listed = start;
@@ -170,17 +170,20 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   };
 
   const takeNow = async (outside: string | null): Promise<string | null> => {
-    const news = await findNews(outside);
-    if (news === null) return null;
-    const sorted = await findSkipped(tree, news, options.ownOutput ?? (() => new Set()));
-    for (const each of sorted.leftOut) left.set(each.name, each);
-    links.note(sorted.nested);
-    if (options.redactor) await leaveOutSecrets(news, options.redactor);
+    const newPaths = await findNewPaths(outside);
+    if (newPaths === null) return null;
+    const found = await findSkipped(tree, newPaths, options.ownOutput ?? (() => new Set()));
+    for (const each of found.skipped) skipped.set(each.name, each);
+    links.note(found.nested);
+    if (options.redactor) await skipSecrets(newPaths, options.redactor);
     const isSame =
-      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredByAny([...left.values()]));
+      last !== null &&
+      stamp() === start &&
+      newPaths.removed === 0 &&
+      newPaths.names.every(coveredByAny([...skipped.values()]));
     if (isSame && existsSync(tree.tempIndex)) return last;
     start = stamp();
-    return makeTree();
+    return buildTree();
   };
 
   return {
@@ -190,7 +193,7 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
       await dropStale();
       const outside = (await options.ignored?.readRules()) ?? null;
       last = await takeNow(outside);
-      if (last !== null) moment = { treeId: last, outside, had, atMs: Date.now() - clockLagMs };
+      if (last !== null) previous = { treeId: last, outside, wasIgnored, atMs: Date.now() - clockLagMs };
       return last;
     },
     committed: () => {
@@ -198,10 +201,10 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
       if (listed === start) listed = now;
       start = now;
     },
-    leftOut: () => [...left.values()],
+    skipped: () => [...skipped.values()],
     nested: () => {
-      const isLeftOut = coveredByAny([...left.values()]);
-      return [...links.names()].filter((name) => !isLeftOut(`${name}/.git`));
+      const isSkipped = coveredByAny([...skipped.values()]);
+      return [...links.names()].filter((name) => !isSkipped(`${name}/.git`));
     },
     problem: () => problem,
   };

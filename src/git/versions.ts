@@ -6,37 +6,40 @@ export interface WantedVersion {
   /** Relative to the root of the work tree. */
   readonly path: string;
   readonly change: string;
-  fits(bytes: Buffer): boolean;
+  matches(bytes: Buffer): boolean;
 }
 
 /** The maximum number of commits, and of checkpoints, that are examined. */
-const most = 50;
+const maxVersions = 50;
 
 /**
  * Returns the first commit whose version of a file matches, and that version. Looks at the branch, then at checkpoints.
  */
 export const findVersion = async (
   tree: WorkTree,
-  { path, change, fits }: WantedVersion,
+  { path, change, matches }: WantedVersion,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
-  const log = await git(['log', '--format=%H', `--max-count=${most}`, 'HEAD', '--', `:(literal)${path}`], {
+  const log = await git(['log', '--format=%H', `--max-count=${maxVersions}`, 'HEAD', '--', `:(literal)${path}`], {
     cwd: tree.root,
   });
   const kept = (await listCheckpoints(tree, change)).map(({ commit }) => commit);
-  const commits = [...new Set([...log.stdout.split('\n').filter(Boolean), ...kept.toReversed()])].slice(0, 2 * most);
+  const commits = [...new Set([...log.stdout.split('\n').filter(Boolean), ...kept.toReversed()])].slice(
+    0,
+    2 * maxVersions,
+  );
   if (commits.length === 0) return null;
   const name = Buffer.from(path).toString('latin1');
   const { stdout } = await git(['cat-file', '--batch-check'], {
     cwd: tree.root,
     input: commits.map((commit) => `${commit}:${name}\n`).join(''),
   });
-  const looked = new Set<string>();
+  const seen = new Set<string>();
   for (const [index, line] of stdout.split('\n').entries()) {
     const blob = /^(\w+) blob /.exec(line)?.[1];
-    if (blob === undefined || looked.has(blob)) continue;
-    looked.add(blob);
+    if (blob === undefined || seen.has(blob)) continue;
+    seen.add(blob);
     const bytes = Buffer.from((await git(['cat-file', 'blob', blob], { cwd: tree.root })).stdout, 'latin1');
-    if (fits(bytes)) return { commit: commits[index]!.slice(0, 12), bytes };
+    if (matches(bytes)) return { commit: commits[index]!.slice(0, 12), bytes };
   }
   return null;
 };

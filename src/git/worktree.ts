@@ -14,7 +14,7 @@ export interface WorkTree {
   readonly gitDir: string;
   /** The file with the ignore rules of this repository that are in no tree. */
   readonly exclude: string;
-  /** The signature of `.git` (`signOfDotGit`); null if there is none. */
+  /** The signature of `.git` (`dotGitSignature`); null if there is none. */
   readonly dotGit: string | null;
   readonly tempIndex: string;
 }
@@ -37,7 +37,7 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
         index: resolve(cwd, index),
         gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
-        dotGit: signOfDotGit(root),
+        dotGit: dotGitSignature(root),
         tempIndex,
       },
     };
@@ -76,10 +76,10 @@ export const fingerprint = (file: string | Buffer): string => {
 };
 
 /** Returns false if `.git` is gone or was replaced: git would use another repository. */
-export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || signOfDotGit(root) === dotGit;
+export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || dotGitSignature(root) === dotGit;
 
 /** Changes if `.git` leads elsewhere; null if there is none. All folders have the same signature. */
-export const signOfDotGit = (root: string): string | null => {
+export const dotGitSignature = (root: string): string | null => {
   const path = join(root, '.git');
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || stats.isDirectory()) return stats === undefined ? null : 'folder';
@@ -106,10 +106,10 @@ const headOf = async ({ root }: WorkTree): Promise<string | null> => {
 
 /** Returns HEAD. Runs git only if the reflog of HEAD has grown, or there is none. */
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
-  let [sign, head]: [string, string | null] = ['', null];
+  let [stamp, head]: [string, string | null] = ['', null];
   return async () => {
     const now = fingerprint(headLog(tree));
-    if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
+    if (now === '' || now !== stamp) [stamp, head] = [now, await headOf(tree)];
     return head;
   };
 };
@@ -128,7 +128,7 @@ export const headLogSince = (tree: WorkTree, size: number): { readonly from: str
   });
 };
 
-const mostCommits = 100;
+const maxCommits = 100;
 
 /** Returns the commits between two HEADs, oldest first. Only those created then, not those merely fetched or merged. */
 export const commitsBetween = async (
@@ -137,22 +137,24 @@ export const commitsBetween = async (
 ): Promise<string[]> => {
   if (after === null || after === before) return [];
   const not = before === null ? [] : [`^${before}`];
-  const all = await git(['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not], { cwd: root });
-  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${mostSteps}`, 'HEAD', '--'], {
+  const all = await git(['rev-list', '--reverse', `--max-count=${maxCommits}`, after, ...not], { cwd: root });
+  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${maxSteps}`, 'HEAD', '--'], {
     cwd: root,
   });
   const steps = log.stdout.split('\n').filter(Boolean);
   // Without a reflog, the origin of the commits is unknown.
   if (steps.length === 0) return all.stdout.split('\n').filter(Boolean);
   const start = steps.findIndex((step) => before !== null && step.startsWith(before));
-  const made = new Set((start === -1 ? steps : steps.slice(0, start)).filter(isMade).map((step) => step.split(' ')[0]));
-  return all.stdout.split('\n').filter((commit) => made.has(commit));
+  const created = new Set(
+    (start === -1 ? steps : steps.slice(0, start)).filter(isCreation).map((step) => step.split(' ')[0]),
+  );
+  return all.stdout.split('\n').filter((commit) => created.has(commit));
 };
 
-const mostSteps = 1000;
+const maxSteps = 1000;
 
 /** Matches `<hash> commit: …`, but not a checkout, a reset or a fast-forward. */
-const isMade = (step: string): boolean =>
+const isCreation = (step: string): boolean =>
   /^\w+ (?:commit|cherry-pick|revert|am\b|rebase[^:]*\((?:pick|squash|fixup|reword|edit|continue)\)|.*: Merge made by)/.test(
     step,
   );
@@ -177,9 +179,9 @@ const headText = ({ gitDir }: WorkTree): string | null => {
 
 /** Returns the unfinished operation of git, which must not be disturbed; null if there is none. */
 export const operationInProgress = ({ gitDir }: WorkTree): string | null =>
-  Object.entries(signs).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
+  Object.entries(operationFiles).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
 
-const signs = {
+const operationFiles = {
   MERGE_HEAD: 'a merge',
   'rebase-merge': 'a rebase',
   'rebase-apply': 'a rebase',

@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import { type DisplacedFiles, displace, untrackedInTheWay } from '../git/displaced.ts';
 import { fastForward, worktreeOf } from '../git/branches.ts';
 import { checkpointRecorder } from '../store/record.ts';
-import { keepPresent } from '../git/checkpoint.ts';
+import { createBackup } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/git.ts';
 import { findWorkTree } from '../git/worktree.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
@@ -86,7 +86,7 @@ const displaceUncommitted = async (
   const run = (await readState(project, change))?.run ?? 'land';
   const kept =
     found.kind === 'found'
-      ? await keepPresent(found.tree, {
+      ? await createBackup(found.tree, {
           change,
           run,
           names: [...own, ...modified],

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { createFolder, removeOwn, writeOwn } from '../files/own.ts';
-import { holdSettings } from '../git/settings.ts';
+import { guardSettings } from '../git/settings.ts';
 import { findWorkTree, type WorkTree } from '../git/worktree.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
 import { terminateOrphans } from '../process/tree.ts';
@@ -210,7 +210,7 @@ const openWorkTree = async (
   const found = await findWorkTree(work.root, newTempIndex(env));
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
   if (found.kind !== 'found') return null;
-  await holdSettings(found.tree);
+  await guardSettings(found.tree);
   return found.tree;
 };
 

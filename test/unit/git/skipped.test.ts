@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { covers, inFolders, type SkippedPath, stillSkipped, withTimes } from '../../../src/git/skipped.ts';
 
-const leftOut = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
+const skipped = (name: string): SkippedPath => ({ name, kind: 'ignored', why: '' });
 
 test.each([
   [['data/a', 'data/b/c'], ['src/x'], ['data/']],
@@ -29,7 +29,7 @@ test('folders stand for all of the names and for none of the others', () => {
   fc.assert(
     fc.property(fc.uniqueArray(path), fc.uniqueArray(path), fc.nat(4), (names, all, inFolder) => {
       const others = all.filter((name) => !names.includes(name));
-      const entries = inFolders(names, others, { inFolder, inAll: 6 }).map(leftOut);
+      const entries = inFolders(names, others, { inFolder, inAll: 6 }).map(skipped);
       expect(names.every((name) => entries.some((each) => covers(each, name)))).toBe(true);
       expect(others.some((name) => entries.some((each) => covers(each, name)))).toBe(false);
     }),

@@ -10,14 +10,13 @@ export interface RawDifference {
 export const unmerged = 'unmerged';
 
 /** Returns the files that differ between two trees or commits. */
-export const between = (cwd: string, from: string, to: string) =>
-  rawDifferences(cwd, ['diff-tree', '-r', from, to, '--']);
+export const rawDiff = (cwd: string, from: string, to: string) => runRawDiff(cwd, ['diff-tree', '-r', from, to, '--']);
 
 /** Returns the files that differ between a tree or commit and the index. */
-export const indexAgainst = (cwd: string, tree: string) => rawDifferences(cwd, ['diff-index', '--cached', tree, '--']);
+export const rawIndexDiff = (cwd: string, tree: string) => runRawDiff(cwd, ['diff-index', '--cached', tree, '--']);
 
 /** Returns differences by name, as git printed it; null if git fails. Moved files are deleted and added. */
-const rawDifferences = async (cwd: string, command: GitArguments): Promise<Map<string, RawDifference> | null> => {
+const runRawDiff = async (cwd: string, command: GitArguments): Promise<Map<string, RawDifference> | null> => {
   const [verb, ...rest] = command;
   const { code, stdout } = await git([verb, '--raw', '-z', '--no-renames', ...rest], { cwd });
   if (code !== 0) return null;
