@@ -35,7 +35,7 @@ export const whyBlocked = (cwd: string): string | null => {
 const reasonAt = (top: string): string | null => {
   const pipe = pipes.get(top);
   if (pipe === undefined) return null;
-  if (isPipe(pipe)) return `${visible(pipe)} is a named pipe, on which git waits for ever (delete it)`;
+  if (isPipe(pipe)) return `${visible(pipe)} is a named pipe, which blocks git (delete it)`;
   pipes.delete(top);
   return null;
 };

@@ -124,7 +124,7 @@ const worktreesProblem = async (cwd: string): Promise<string | null> => {
   const folder = resolvePath(cwd, toUtf8(stdout).replace(/\n$/, ''), 'worktrees');
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined || stats.isDirectory()) return null;
-  return `${folder} is not a folder. Look at what it is, and remove it.`;
+  return `${folder} is not a folder. Inspect and remove it.`;
 };
 
 /**
@@ -246,7 +246,7 @@ type Failed = Pick<GitResult, 'code' | 'stderr'>;
 const outcome = (result: Failed): GitOutcome =>
   result.code === 0 ? { ok: true } : { ok: false, why: reasonFor(result) };
 
-const reasonFor = ({ code, stderr }: Failed): string => reasonIn(stderr) || `git ended with exit code ${code}`;
+const reasonFor = ({ code, stderr }: Failed): string => reasonIn(stderr) || `git exited with code ${code}`;
 
 const hookProblemIn = ({ code, stderr }: Failed): string => reasonIn(stderr) || `exit code ${code}`;
 

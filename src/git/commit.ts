@@ -47,7 +47,7 @@ export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promi
     const result = await tryToCommit(tree, request);
     if (result.kind !== 'moved') return result;
   }
-  return { kind: 'refused', why: 'HEAD moved again and again' };
+  return { kind: 'refused', why: 'HEAD kept moving' };
 };
 
 /** How often another process may commit in between. */
@@ -160,7 +160,7 @@ const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength) || `git commit ended with code ${code}`;
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength) || `git commit exited with code ${code}`;
 
 /** The output of a hook may be that of a whole test run. */
 const maxReasonLength = 2000;

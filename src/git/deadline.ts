@@ -17,7 +17,7 @@ export const limitGit = (deadline: GitDeadline): (() => void) => {
 };
 
 /** Returns the reason why git is no longer called; null while it is. */
-export const whyUnresponsive = (): string | null => (currentGitScope().isUnresponsive ? 'git does not answer' : null);
+export const whyUnresponsive = (): string | null => (currentGitScope().isUnresponsive ? 'git does not respond' : null);
 
 /**
  * Calls `end` when a command that starts now must be ended. Call the returned function when the command has exited. If

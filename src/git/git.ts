@@ -165,7 +165,7 @@ const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRe
     return {
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
-      stderr: signal === null ? message : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
+      stderr: signal === null ? message : (whyBlocked(call.cwd) ?? `git was terminated by ${signal}`),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };

@@ -34,7 +34,7 @@ export interface Sandbox {
   /** Returns an unpredictable path for a temporary git index. */
   newFile(): string;
   /** Sets the listener for messages to the user. */
-  tell(listener: (text: string) => void): void;
+  onNotice(listener: (text: string) => void): void;
   close(): Promise<void>;
 }
 

@@ -70,7 +70,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   });
   cleanup.add(emitter, (each) => each.dispose());
   const emit = watchLimits(plan, find, emitter.emit);
-  sandbox?.tell((text) => emit({ type: 'notice', text }));
+  sandbox?.onNotice((text) => emit({ type: 'notice', text }));
   for (const text of notices) emit({ type: 'notice', text });
   const leftovers = await endLeftovers(draft, planned, emit);
   const signals = services.onStopSignals(() =>

@@ -85,7 +85,7 @@ const outlastsNothing = async (name: string): Promise<void> => {
 test('a FIFO in the place of a file of git outlasts neither --max-duration nor Ctrl-C', () =>
   fewAtATime(filesOfGit, 3, outlastsNothing));
 
-const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
+const isNamedPipe = (path: string) => `${path} is a named pipe, which blocks git (delete it)`;
 
 test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'])(
   'a FIFO at %s is named once, and the run goes on',

@@ -162,7 +162,7 @@ test('a path in the folder in which Spool keeps what is trusted cannot be made w
   const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain("--sandbox-write must not be inside of Spool's own state folder");
+  expect(result.stderr).toContain("--sandbox-write must not be inside Spool's own state folder");
   expect(project.calls()).toEqual([]);
 });
 
@@ -546,7 +546,7 @@ esac
 
       expect(result).toMatchObject({ code: 1 });
       expect(result.stderr).toContain(
-        `nothing inside can write to ${project.folder}, which belongs to user 54321. Run Spool as that user.`,
+        `the sandbox cannot write to ${project.folder}, which belongs to user 54321. Run Spool as that user.`,
       );
       expect(project.calls()).toEqual([]);
     });

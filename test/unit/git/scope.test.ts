@@ -36,7 +36,11 @@ test('the end of one run ends its git, and not that of another run in the same p
   kills[0]!.abort();
   const first = await runs[0];
   expect(ended).toEqual([0]);
-  expect(first).toMatchObject({ stderr: 'git was ended by SIGTERM', unresponsive: 'git does not answer', answer: 128 });
+  expect(first).toMatchObject({
+    stderr: 'git was terminated by SIGTERM',
+    unresponsive: 'git does not respond',
+    answer: 128,
+  });
 
   expect(await inGitScope(async () => ({ why: whyUnresponsive(), ...(await answers()) }))).toMatchObject({
     why: null,
