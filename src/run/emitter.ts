@@ -4,7 +4,7 @@ import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/fold.ts';
-import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 import type { OnRunEvent } from '../ralph/view.ts';
 import type { Planned } from './plan.ts';
 
@@ -73,7 +73,7 @@ export const createEmitter = ({
     settings,
     at,
   });
-  const clean = createRemembering<RunView>(redactor);
+  const clean = createIncrementalRedactor<RunView>(redactor);
   const safeReport: Emit = (event) => {
     try {
       report(event, view);
