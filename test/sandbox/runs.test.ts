@@ -184,7 +184,7 @@ test('a damaged note about a sandbox is named, and nothing fails for it', async 
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toHaveLength(5);
   for (const name of ['folder.json', ...Object.keys(notes)])
-    expect(lines.filter((line) => line.startsWith(join(folder, name)))).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith(`Cannot read ${join(folder, name)}, `))).toHaveLength(1);
 });
 
 if (problem === null)

@@ -28,7 +28,7 @@ interface Surroundings {
   readonly files?: Record<string, string>;
   readonly args?: readonly string[];
   readonly prepare?: (project: TestProject) => void;
-  /** What somebody else does while Spool runs; resolves when it is over. */
+  /** What another process does while Spool runs; resolves when it is done. */
   readonly meanwhile?: (project: TestProject, random: () => number) => Promise<void>;
   readonly check: (project: TestProject) => void;
 }
@@ -48,7 +48,7 @@ const surroundings: Record<string, Surroundings> = {
       expect(project.git('status', '--porcelain')).toBe('');
     },
   },
-  'while somebody else holds the index': {
+  'while another process holds the index': {
     agent: agentWith(''),
     meanwhile: async (project, random) => {
       await delay(random() * longestMs);
