@@ -40,7 +40,7 @@ const reasonAt = (top: string): string | null => {
   return null;
 };
 
-/** Replaces an error by the reason that git was blocked, if it was. */
+/** Replaces an error with the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
   const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);

@@ -48,7 +48,7 @@ const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promi
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
   if (isRedacted(toUtf8(name), redactor) && !(await isInHead(tree, name)))
-    return 'its name holds what looks like a key';
+    return 'its name contains what looks like a key';
   return stats.isFile() ? reasonAgainst(tree, name, redactor) : reasonAgainstLink(tree, name, redactor);
 };
 
@@ -62,7 +62,7 @@ const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Red
   const target = targetOf(pathOf(root, name));
   if (!isRedacted(target, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${toUtf8(name)}`], { cwd: root });
-  return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it leads to what looks like a key';
+  return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it points to what looks like a key';
 };
 
 /** Returns an empty string if the link is gone. */
@@ -82,7 +82,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   const before = Buffer.from(old.stdout, 'latin1');
   const wasSecret = byName ? isNamedLikeSecret(toUtf8(name), () => textOf(before)) : hasSecret(before, redactor);
   if (old.code === 0 && wasSecret) return null;
-  return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
+  return byName ? 'its name suggests secrets' : 'it contains what looks like a key';
 };
 
 /** Returns an empty buffer if a file is too large or unreadable; then its name decides. */

@@ -66,7 +66,7 @@ export const stillSkipped = (list: readonly SkippedPath[]): SkippedPath[] =>
 export const skipping = (names: readonly string[]): string =>
   names.map((name) => `:(exclude,top,literal)${name}`).join('\0');
 
-/** Returns a function that is fast for many paths. */
+/** Returns a predicate that is fast for many paths. */
 export const coveredByAny = (list: readonly SkippedPath[]): ((path: string) => boolean) => {
   const names = new Set(list.map(({ name }) => name));
   const folders = list.filter(({ name }) => name.endsWith('/'));
