@@ -59,8 +59,8 @@ export const whyNoGit = async (cwd: string): Promise<string | null> => {
 };
 
 /**
- * Runs one git command. Programs that the repository names do not run, except filters, and hooks if requested. Never
- * rejects: a failure, even a missing git, is a result.
+ * Runs one git command. Programs that the repository names do not run, except filters, and hooks if requested. A
+ * failure of git, even a missing git, is a result, not an exception.
  */
 export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   const why = await whyNoGit(call.cwd);

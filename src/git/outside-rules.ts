@@ -6,8 +6,8 @@ import { git, toUtf8 } from './git.ts';
 import { fingerprint, type WorkTree } from './worktree.ts';
 
 /**
- * Reads the ignore rules that are in no tree, lowest precedence first: those of the user, then .git/info/exclude. git
- * is asked for the file of the user again only if its configuration has changed.
+ * Returns a function that reads the ignore rules that are in no tree, lowest precedence first: those of the user, then
+ * .git/info/exclude. It asks git for the file of the user again only if the configuration has changed.
  */
 export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   const files = configFiles(tree);

@@ -234,7 +234,10 @@ const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
   return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
 };
 
-/** Removes staged files that are not in HEAD from the index. With `back`, those in HEAD get their entry of HEAD. */
+/**
+ * Removes unwanted staged files that are not in HEAD from the index. With `back`, those in HEAD get their entry of
+ * HEAD.
+ */
 const unstage = async (
   tree: WorkTree,
   isUnwanted: (name: string) => boolean,

@@ -104,7 +104,7 @@ const headOf = async ({ root }: WorkTree): Promise<string | null> => {
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Returns HEAD. Runs git only if the reflog of HEAD has grown, or there is none. */
+/** Returns a function that returns HEAD. It runs git only if the reflog of HEAD has grown, or there is none. */
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
   let [stamp, head]: [string, string | null] = ['', null];
   return async () => {

@@ -70,7 +70,7 @@ export const policyOf = (request: PolicyRequest): Policy => {
   };
 };
 
-/** Returns null outside of the folder of the project, and without git, which has no work trees then. */
+/** Only for the folder of the project itself, not for one of its work trees, and only with git. */
 const worktreesOf = ({ root, tree }: PolicyRequest): string | null => {
   const folder = join(root, '.spool', 'worktrees');
   return tree.gitFolders.length > 0 && isWithin(root, tree.root) && !isWithin(tree.root, folder) ? folder : null;

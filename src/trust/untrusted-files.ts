@@ -1,7 +1,7 @@
 import type { Config } from '../config/resolve.ts';
 import { namedIn, type Setting } from './settings.ts';
 
-/** A file outside of the project folder that a trusted command names and whose contents are not trusted. */
+/** A file in a worktree that a trusted command names and whose contents are not trusted. */
 export interface UntrustedFile {
   /** `scripts/setup.sh` */
   readonly path: string;
