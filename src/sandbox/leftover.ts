@@ -44,7 +44,7 @@ const quarantine = (file: string): string[] => {
   // Another Spool has just handled it.
   if (content === undefined) return [];
   const note = noteShape(parseJson(content));
-  if (note === undefined) return [unreadable(file, 'it is damaged')];
+  if (note === undefined) return [failed(file, 'its record is damaged')];
   if (processStart(note.pid) === note.start) return [];
   const lines = quarantinePlanted(note.absent);
   removeOwn(file);
@@ -62,9 +62,9 @@ const attempt = <Result>(path: string, work: (path: string) => Result[]): (Resul
   try {
     return work(path);
   } catch (error) {
-    return [unreadable(path, systemProblem(error))];
+    return [failed(path, systemProblem(error))];
   }
 };
 
-const unreadable = (path: string, why: string): string =>
-  `Cannot read ${path}, the record of a sandbox that was killed: ${why}. Look for new .git folders, hooks and settings in the project, then delete the record.`;
+const failed = (path: string, why: string): string =>
+  `Cannot clean up after a sandbox that was killed (${why}). Look for new .git folders, hooks and settings in the project, then delete ${path}.`;

@@ -88,7 +88,7 @@ export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker
  * Calls `giveUp` once, when a signal is aborted or the time is up, unless the returned function is called first. Uses a
  * timer, because Node 20 drops a timeout signal that only `AbortSignal.any` refers to.
  */
-const onTimeout = (
+const onTimeoutOrAbort = (
   giveUp: () => void,
   { timeoutMs, signals }: { timeoutMs: number; signals: readonly AbortSignal[] },
 ): (() => void) => {
@@ -125,7 +125,7 @@ const createCalls = (child: ChildProcess, lost: AbortSignal) => {
         release();
         reject(new Error(lost.aborted ? 'its process exited' : 'it does not respond'));
       };
-      const release = onTimeout(giveUp, { timeoutMs: startMs, signals: stop ? [lost, stop] : [lost] });
+      const release = onTimeoutOrAbort(giveUp, { timeoutMs: startMs, signals: stop ? [lost, stop] : [lost] });
       waiting.set(number, (answer) => {
         release();
         resolve(answer as Answer);
@@ -175,7 +175,7 @@ const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteT
     if (child.pid) signalGroup(child.pid, 'SIGKILL');
   };
   let isCancelled = false;
-  const release = onTimeout(
+  const release = onTimeoutOrAbort(
     () => {
       isCancelled = true;
       kill();
@@ -188,7 +188,7 @@ const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteT
     const closed = once(child, 'close').catch(() => {});
     const [code] = (await once(child, 'exit')) as [number | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
-    if (isCancelled) throw new Error('a test command in the sandbox timed out');
+    if (isCancelled) throw new Error('a test command in the sandbox did not finish');
     if (code === cannotWrite) return false;
     if (code !== 0) throw new Error(output.trim().split('\n')[0]?.slice(0, 300) || `exit code ${code}`);
     return true;
