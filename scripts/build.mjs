@@ -58,7 +58,7 @@ const buildProgram = () =>
   build({
     ...common,
     // The program, the process that runs the sandbox, and the library.
-    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/keeper.ts', index: 'src/index.ts' },
+    input: { spool: 'src/cli/main.ts', sandbox: 'src/sandbox/runtime-worker.ts', index: 'src/index.ts' },
     output: {
       dir: 'dist',
       // Node starts a program of CommonJS in less time than one of modules.

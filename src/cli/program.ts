@@ -27,8 +27,8 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
 /** Cleans up after sandboxes that crashed, before git could use a repository planted in one. Imported only if there are any. */
 const cleanUpSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
   if (!existsSync(join(userFolder(env), 'sandbox'))) return;
-  const { settleLeftovers } = await import('../sandbox/leftover.ts');
-  for (const line of settleLeftovers(env)) terminal.log(`${line}\n`);
+  const { quarantineLeftovers } = await import('../sandbox/leftover.ts');
+  for (const line of quarantineLeftovers(env)) terminal.log(`${line}\n`);
 };
 
 /** Creates the stdout stream only if it can be a terminal: that takes time. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { blockedOr } from '../git/call/blocked.ts';
-import { keepPresent, treeOf } from '../git/checkpoint.ts';
+import { createBackup, treeOf } from '../git/checkpoint.ts';
 import { pathOf, toUtf8 } from '../git/call/git.ts';
 import { type SkippedPath, parseSkipped, stillSkipped } from '../git/snapshot/skipped.ts';
 import { missingFromCheckpoints } from '../git/missing-files.ts';
@@ -61,7 +61,7 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   const { saved, target, terminal } = request;
   const { tree, change, run: runOfChange } = saved;
   const planned = await planFor(request);
-  const { plan, leftOut, redactor } = planned;
+  const { plan, skipped, redactor } = planned;
   if (plan.changes.length === 0) {
     show(planned, terminal);
     const isPartial = skippedSome(planned);
@@ -75,10 +75,10 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
   );
   if (blocked.length > 0) throw userError('rewind-blocked', listed(blocked));
   const names = plan.changes.map(({ name }) => name);
-  const backup = await keepPresent(tree, { change, run: runOfChange, leftOut, redactor, names, record: saved.record });
+  const backup = await createBackup(tree, { change, run: runOfChange, skipped, redactor, names, record: saved.record });
   if (backup === null)
     throw userError('no-git', tree.root, 'the current files could not be saved, so nothing was changed');
-  const missed = await rewind(tree, target.treeId, { plan, leftOut, redactor });
+  const missed = await rewind(tree, target.treeId, { plan, skipped, redactor });
   show(planned, terminal);
   const undo = commandLine('spool', 'rewind', change, backup.name);
   const what = skippedSome(planned) ? 'the other files' : 'files';
@@ -89,13 +89,13 @@ const rewindFiles = async (request: RewindRequest): Promise<void> => {
 /** `iteration 4`, or `r1` for the files before a rewind. */
 const nameOf = ({ name }: RewindRequest['target']): string => (/^\d+$/.test(name) ? `iteration ${name}` : name);
 
-const skippedSome = ({ plan: { left }, lost }: Planned): boolean => left.length + lost.length > 0;
+const skippedSome = ({ plan: { unchanged }, lost }: Planned): boolean => unchanged.length + lost.length > 0;
 
 const listed = (names: readonly string[]): string => someOf(names, names.length, maxListed);
 
 interface Planned {
   readonly plan: RewindPlan;
-  readonly leftOut: readonly SkippedPath[];
+  readonly skipped: readonly SkippedPath[];
   readonly redactor: Redactor;
   /** Files that existed at the target and are in no checkpoint. */
   readonly lost: readonly SkippedPath[];
@@ -110,25 +110,25 @@ const planFor = async ({ saved, target, env }: RewindRequest): Promise<Planned> 
   });
   const list = parseSkipped(notes.read('skipped.json'));
   const redactor = createRedactor(env);
-  const present = await snapshotTree(tree, { leftOut: stillSkipped(list), redactor });
+  const present = await snapshotTree(tree, { skipped: stillSkipped(list), redactor });
   if (present === null) throw userError('no-git', tree.root, 'git cannot read the work tree');
   const plan = await planRewind(tree, present, target.treeId);
   if (plan === null) throw userError('no-git', tree.root, 'git cannot compare the work tree with the checkpoint');
-  const leftOut = present.leftOut();
-  const there = new Set(leftOut.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
+  const skipped = present.skipped();
+  const there = new Set(skipped.map((each) => each.name).filter((each) => existsSync(pathOf(tree.root, each))));
   const gone = list.filter((each) => each.kind !== 'output' && !there.has(each.name));
   const lost = await missingFromCheckpoints(tree, gone, { ...target, checkpoints });
-  return { plan, leftOut, redactor, lost };
+  return { plan, skipped, redactor, lost };
 };
 
 const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as const;
 
-const show = ({ plan: { changes, left }, lost }: Planned, terminal: RedactedTerminal): void => {
+const show = ({ plan: { changes, unchanged }, lost }: Planned, terminal: RedactedTerminal): void => {
   for (const { status, name } of changes.slice(0, maxListed))
     terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
   if (changes.length > maxListed) terminal.print(`and ${pluralise(changes.length - maxListed, 'file')} more\n`);
-  for (const why of new Set(left.map((each) => each.why))) {
-    const names = left.filter((each) => each.why === why).map(({ name }) => toUtf8(name));
+  for (const why of new Set(unchanged.map((each) => each.why))) {
+    const names = unchanged.filter((each) => each.why === why).map(({ name }) => toUtf8(name));
     terminal.print(`Skipped: ${listed(names)} (${why})\n`);
   }
   for (const kind of new Set(lost.map((each) => each.kind))) {

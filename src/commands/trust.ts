@@ -4,7 +4,7 @@ import { isInsideIteration } from '../process/tree.ts';
 import { findProject } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { renderSettings, renderTrust, toJson } from '../trust/render.ts';
-import { judge, trustVariable } from '../trust/judge.ts';
+import { checkTrust, trustVariable } from '../trust/check.ts';
 import { hashOfAll, settingsOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 import type { Invocation } from './command.ts';
@@ -15,9 +15,9 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const project = findProject(cwd);
   const settings = settingsOf(project, await readConfig(project));
   const hash = hashOfAll(settings);
-  const judged = judge(settings, readTrusted(env, project));
+  const checked = checkTrust(settings, readTrusted(env, project));
   if (rawFlags.json) {
-    terminal.print(`${JSON.stringify({ project: project.root, hash, settings: judged.map(toJson) }, null, 2)}\n`);
+    terminal.print(`${JSON.stringify({ project: project.root, hash, settings: checked.map(toJson) }, null, 2)}\n`);
     return 0;
   }
   if (settings.length === 0) {
@@ -25,10 +25,10 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     return 0;
   }
   if (rawFlags.show) {
-    terminal.print(`${renderTrust(judged).join('\n')}\n\n${trustVariable}=${hash} trusts exactly this.\n`);
+    terminal.print(`${renderTrust(checked).join('\n')}\n\n${trustVariable}=${hash} trusts exactly this.\n`);
     return 0;
   }
-  const open = judged.filter(({ since }) => since === null);
+  const open = checked.filter(({ since }) => since === null);
   if (open.length === 0) {
     terminal.print(`Everything is already trusted; "spool trust --show" lists it.\n`);
     return 0;

@@ -8,13 +8,13 @@ import { git, type GitArguments, type GitCall, type GitResult, pathOf, toUtf8 } 
 import { changedHooks } from './hooks.ts';
 import { noFetch } from './call/inert.ts';
 
-/** Every question about branches and linked work trees. What git refuses comes as the reason. */
+/** Branches and linked work trees. A refusal by git is returned as the reason. */
 
 export type GitOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
-/** The branch that is checked out; null for a detached HEAD. */
+/** Returns the branch that is checked out; null for a detached HEAD. */
 export const currentBranch = async (cwd: string): Promise<string | null> => {
-  // git would shorten it to heads/main where a tag has the same name.
+  // git shortens the name to heads/main if a tag has the same name.
   const { code, stdout } = await git(['symbolic-ref', '--quiet', 'HEAD'], { cwd });
   return code === 0
     ? toUtf8(stdout)
@@ -26,7 +26,7 @@ export const currentBranch = async (cwd: string): Promise<string | null> => {
 export const branchExists = async (cwd: string, branch: string): Promise<boolean> =>
   (await git(['show-ref', '--verify', '--quiet', `refs/heads/${branch}`], { cwd })).code === 0;
 
-/** The commit that is checked out; null in a repository without commits. */
+/** Returns the commit that is checked out; null in a repository without commits. */
 export const headOf = async (cwd: string): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { cwd });
   return code === 0 ? stdout.trim() : null;
@@ -34,13 +34,13 @@ export const headOf = async (cwd: string): Promise<string | null> => {
 
 export const hasCommits = async (cwd: string): Promise<boolean> => (await headOf(cwd)) !== null;
 
-/** How many commits a branch has that another branch, or commit, has not; null when git cannot tell. */
+/** Returns how many commits of a branch are not on another branch or commit; null if git fails. */
 export const commitsBeyond = async (cwd: string, base: string, branch: string): Promise<number | null> => {
   const { code, stdout } = await git(['rev-list', '--count', `^${base}`, branch, '--'], { cwd, env: noFetch });
   return code === 0 ? Number(stdout) : null;
 };
 
-/** The same for where it began: the given branch, or the one that was remembered, or else what is checked out here. */
+/** Counts the commits since the base of a branch: `onto`, else its recorded base, else HEAD. */
 export const commitsBeyondBase = async (
   cwd: string,
   branch: string,
@@ -53,9 +53,9 @@ export const commitsBeyondBase = async (
 export type Checkout =
   | {
       readonly ok: true;
-      /** A hook that fails behind a checkout does not undo it. */
+      /** A hook that fails after a checkout does not undo it. */
       readonly hookProblem: string | null;
-      /** No hook was run, as those in this folder would have been others than are here; null when they were. */
+      /** The folder with hooks that differ from the current ones, so none was run; null if hooks were run. */
       readonly otherHooks: string | null;
     }
   | { readonly ok: false; readonly why: string };
@@ -63,26 +63,26 @@ export type Checkout =
 export const isOnBranch = async (cwd: string, commit: string): Promise<boolean> =>
   (await git(['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads'], { cwd })).stdout !== '';
 
-/** Goes to a branch, which is created when there is none. A failed checkout leaves the folder as it was. */
+/** Checks out a branch, and creates it if it does not exist. A failed checkout leaves the folder unchanged. */
 export const switchTo = async (cwd: string, branch: string): Promise<Checkout> => {
   const before = await currentBranch(cwd);
   if (before === branch) return { ok: true, hookProblem: null, otherHooks: null };
   const isNew = !(await branchExists(cwd, branch));
   const dirty = (await dirtyPaths(cwd)) ?? [];
-  if (isNew) await rememberBase(cwd, branch, before);
+  if (isNew) await saveBase(cwd, branch, before);
   const otherHooks = isNew ? null : await changedHooks(await topOf(cwd), `refs/heads/${branch}`);
   const args: GitArguments = ['switch', '--quiet', ...(isNew ? ['-c'] : []), branch];
   const result = await git(args, { cwd, ...withHooks(otherHooks) });
   if (result.code === 0) return { ok: true, hookProblem: null, otherHooks };
   if ((await currentBranch(cwd)) === branch) return { ok: true, hookProblem: hookProblemIn(result), otherHooks };
-  if (isNew) await forgetBase(cwd, branch);
+  if (isNew) await removeBase(cwd, branch);
   await undoSwitch(cwd, branch, dirty);
   return { ok: false, why: reasonFor(result) };
 };
 
 const withHooks = (otherHooks: string | null): Pick<GitCall, 'hooks'> => (otherHooks === null ? { hooks: true } : {});
 
-/** A filter that fails stops git in the middle of a checkout. What was dirty before is left alone. */
+/** Undoes a checkout that a failing filter interrupted. Files that were dirty before are left alone. */
 const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly string[]): Promise<void> => {
   const known = new Set(dirtyBefore);
   const changed = ((await dirtyPaths(cwd)) ?? []).filter((path) => !known.has(path));
@@ -90,7 +90,7 @@ const undoSwitch = async (cwd: string, branch: string, dirtyBefore: readonly str
   const root = await topOf(cwd);
   const tracked = new Set(await pathsIn(root, 'HEAD', changed));
   const target = new Set(await pathsIn(root, `refs/heads/${branch}`, changed));
-  // First, as there may be a .gitattributes among them.
+  // First, because a .gitattributes may be among them.
   for (const path of changed) if (!tracked.has(path) && target.has(path)) rmSync(pathOf(root, path), { force: true });
   const input = changed
     .filter((path) => tracked.has(path))
@@ -115,24 +115,30 @@ const pathsIn = async (root: string, commit: string, paths: readonly string[]): 
   return stdout.split('\0').filter(Boolean);
 };
 
-/** git deletes what it takes for a work tree that is gone, also behind a link. */
-const whyNoWorktrees = async (cwd: string): Promise<string | null> => {
+/**
+ * Returns the problem with the folder of linked work trees; null if there is none. git deletes entries of work trees
+ * that seem gone, even through a symbolic link.
+ */
+const worktreesProblem = async (cwd: string): Promise<string | null> => {
   const { stdout } = await git(['rev-parse', '--git-common-dir'], { cwd });
   const folder = resolvePath(cwd, toUtf8(stdout).replace(/\n$/, ''), 'worktrees');
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined || stats.isDirectory()) return null;
-  return `${folder} is not a folder. Look at what it is, and remove it.`;
+  return `${folder} is not a folder. Inspect and remove it.`;
 };
 
-/** A linked work tree at `path` on a branch, which is created from HEAD when there is none. What failed leaves nothing. */
+/**
+ * Adds a linked work tree at `path` on a branch, which is created from HEAD if it does not exist. Leaves nothing behind
+ * if it fails.
+ */
 export const addWorktree = async (cwd: string, path: string, branch: string): Promise<Checkout> => {
-  const wrong = await whyNoWorktrees(cwd);
-  if (wrong !== null) return { ok: false, why: wrong };
+  const problem = await worktreesProblem(cwd);
+  if (problem !== null) return { ok: false, why: problem };
   await git(['worktree', 'prune'], { cwd });
   const isNew = !(await branchExists(cwd, branch));
-  if (isNew) await rememberBase(cwd, branch, await currentBranch(cwd));
+  if (isNew) await saveBase(cwd, branch, await currentBranch(cwd));
   const args = isNew ? ['-b', branch, path] : [path, branch];
-  // The hooks that run are the files here, not those of the branch.
+  // The hooks that run are the current files, not those of the branch.
   const result = await git(['worktree', 'add', '--quiet', ...args], { cwd, hooks: true });
   if (result.code === 0) return { ok: true, hookProblem: null, otherHooks: null };
   const isThere = (await isWorktree(cwd, path)) && (await currentBranch(path)) === branch;
@@ -140,14 +146,17 @@ export const addWorktree = async (cwd: string, path: string, branch: string): Pr
     return { ok: true, hookProblem: hookProblemIn(result), otherHooks: null };
   if (isThere) await discardWorktree(cwd, path);
   if (isNew && (await branchExists(cwd, branch))) await git(['branch', '--quiet', '-D', branch], { cwd });
-  if (isNew) await forgetBase(cwd, branch);
+  if (isNew) await removeBase(cwd, branch);
   return { ok: false, why: reasonFor(result) };
 };
 
 export const removeWorktree = async (cwd: string, path: string): Promise<GitOutcome> =>
   outcome(await git(['worktree', 'remove', '--force', path], { cwd }));
 
-/** Removes a work tree in which nothing is of worth, also half of one that a kill has left. Fails if it is behind a link. */
+/**
+ * Removes a work tree without valuable content, even an incomplete one that a killed process left. Throws if it is
+ * behind a symbolic link.
+ */
 export const discardWorktree = async (cwd: string, path: string): Promise<GitOutcome> => {
   try {
     removeSafely(path);
@@ -155,22 +164,22 @@ export const discardWorktree = async (cwd: string, path: string): Promise<GitOut
     if (error instanceof UserError) throw error;
     return { ok: false, why: systemProblem(error) };
   }
-  // Twice, as git locks one until it is complete.
+  // Given twice, because git locks a work tree until it is complete.
   await git(['worktree', 'remove', '--force', '--force', path], { cwd });
   return { ok: true };
 };
 
-/** Whether this folder is a linked work tree of the repository. */
+/** Returns true if the folder is a linked work tree of the repository. */
 export const isWorktree = async (cwd: string, path: string): Promise<boolean> => {
-  // One whose folder was deleted by hand is still listed.
+  // git still lists a work tree whose folder was deleted by hand.
   if (!existsSync(join(path, '.git'))) return false;
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
   const isListed = stdout.split('\0').includes(`worktree ${Buffer.from(path).toString('latin1')}`);
-  return isListed && leadsBack(cwd, path);
+  return isListed && belongsToRepository(cwd, path);
 };
 
-/** The repository may list a folder whose `.git` was changed, and leads elsewhere. */
-const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
+/** Returns false if the `.git` of a listed work tree was changed and points to another repository. */
+const belongsToRepository = async (cwd: string, path: string): Promise<boolean> => {
   const asked: GitArguments = ['rev-parse', '--absolute-git-dir', '--git-common-dir'];
   const foldersAt = async (folder: string) => {
     const [own = '', common = ''] = toUtf8((await git(asked, { cwd: folder })).stdout).split('\n');
@@ -180,9 +189,9 @@ const leadsBack = async (cwd: string, path: string): Promise<boolean> => {
   return there.common === here.common && dirname(there.own) === join(here.common, 'worktrees');
 };
 
-/** Untracked files that ignore patterns name, relative to the folder; ignored or not. */
-export const filesNamedBy = async (cwd: string, patterns: Buffer): Promise<string[]> => {
-  // A copy, as git would wait for ever if the file of the project became a named pipe.
+/** Returns the untracked files that ignore patterns match, relative to the folder, whether git ignores them or not. */
+export const filesMatching = async (cwd: string, patterns: Buffer): Promise<string[]> => {
+  // A copy, because git would block if the file of the project became a named pipe.
   const folder = mkdtempSync(join(tmpdir(), 'spool-include-'));
   const file = join(folder, 'patterns');
   try {
@@ -194,7 +203,9 @@ export const filesNamedBy = async (cwd: string, patterns: Buffer): Promise<strin
   }
 };
 
-/** Paths that differ from HEAD or are untracked, relative to the root of the work tree; null when git cannot tell. */
+/**
+ * Returns the paths that differ from HEAD or are untracked, relative to the root of the work tree; null if git fails.
+ */
 export const dirtyPaths = async (cwd: string): Promise<string[] | null> => {
   const { code, stdout } = await git(['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'], { cwd });
   if (code !== 0) return null;
@@ -204,24 +215,25 @@ export const dirtyPaths = async (cwd: string): Promise<string[] | null> => {
     .map((line) => line.slice(3));
 };
 
-/** Submodules, or other repositories: what is committed in them may be nowhere else. */
-export const holdsRepositories = async (cwd: string): Promise<boolean> => {
+/** Returns true if there are submodules or other repositories inside: their commits may exist nowhere else. */
+export const containsRepositories = async (cwd: string): Promise<boolean> => {
   const { stdout } = await git(['ls-files', '--stage', '-z'], { cwd });
   const nested = stdout.split('\0').filter((line) => line.startsWith('160000 '));
-  // One that was never fetched into this work tree is an empty folder.
+  // A submodule that was never fetched into this work tree is an empty folder.
   return nested.some((line) => existsSync(pathOf(cwd, `${line.slice(line.indexOf('\t') + 1)}/.git`)));
 };
 
 /**
- * Where a branch begins, so that it can be landed there. Remembered before the branch is created: whoever is killed in
- * between still knows it. null for a detached HEAD: a base of an earlier branch of the same name does not hold then.
+ * Records where a branch starts, so that it can be landed there. Called before the branch is created, so the base is
+ * known even if Spool is killed in between. If `base` is null (a detached HEAD), the base of an earlier branch with the
+ * same name is removed.
  */
-const rememberBase = async (cwd: string, branch: string, base: string | null): Promise<void> => {
-  if (base === null) return forgetBase(cwd, branch);
+const saveBase = async (cwd: string, branch: string, base: string | null): Promise<void> => {
+  if (base === null) return removeBase(cwd, branch);
   await git(['config', `branch.${branch}.spoolBase`, base], { cwd });
 };
 
-const forgetBase = async (cwd: string, branch: string): Promise<void> =>
+const removeBase = async (cwd: string, branch: string): Promise<void> =>
   void (await git(['config', '--unset-all', `branch.${branch}.spoolBase`], { cwd }));
 
 export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
@@ -234,20 +246,20 @@ type Failed = Pick<GitResult, 'code' | 'stderr'>;
 const outcome = (result: Failed): GitOutcome =>
   result.code === 0 ? { ok: true } : { ok: false, why: reasonFor(result) };
 
-const reasonFor = ({ code, stderr }: Failed): string => reasonIn(stderr) || `git ended with exit code ${code}`;
+const reasonFor = ({ code, stderr }: Failed): string => reasonIn(stderr) || `git exited with code ${code}`;
 
 const hookProblemIn = ({ code, stderr }: Failed): string => reasonIn(stderr) || `exit code ${code}`;
 
-/** What git says first is what is wrong; what comes behind is advice. */
+/** git reports the problem first; the lines after it are advice. */
 const reasonIn = (text: string): string => {
   const lines = text.trim().split('\n');
-  const told = (lines.find((line) => problem.test(line)) ?? lines.at(-1) ?? '').replace(problem, '');
-  return told.endsWith(':') ? `${told} ${filesIn(text).join(', ')}` : told;
+  const message = (lines.find((line) => problem.test(line)) ?? lines.at(-1) ?? '').replace(problem, '');
+  return message.endsWith(':') ? `${message} ${filesIn(text).join(', ')}` : message;
 };
 
 const problem = /^(?:fatal|error): /;
 
-/** In whatever language it speaks, git puts the files that it speaks of on lines of their own. */
+/** git lists files on lines of their own, in every language. */
 const filesIn = (text: string): string[] =>
   text
     .split('\n')
@@ -256,7 +268,7 @@ const filesIn = (text: string): string[] =>
 
 type Stoppable = Pick<GitCall, 'env' | 'kill'>;
 
-/** A work tree without a branch, for trying something out. */
+/** Adds a work tree without a branch, for a rehearsal. */
 export const addDetached = async (
   cwd: string,
   [path, commit]: readonly [string, string],
@@ -269,7 +281,7 @@ export type Rebased =
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** What stands against what in a file with a conflict; null where there is none of it. */
+/** The versions of a file with a conflict; null if a side does not have the file. */
 export interface Conflict {
   readonly base: Buffer | null;
   readonly upstream: Buffer | null;
@@ -279,16 +291,16 @@ export interface Conflict {
 export interface Rebase {
   readonly base: string;
   readonly stoppable: Stoppable;
-  /** What a file with a conflict should be; null when a person has to say so. */
+  /** Returns the resolved file; null if it has to be resolved by hand. */
   readonly resolve: (file: string, conflict: Conflict) => Promise<Buffer | null>;
 }
 
-/** Puts the commits of a detached work tree on top of another branch; leaves it as it was when they do not fit. */
+/** Rebases a detached work tree onto a branch. Leaves it unchanged if there are conflicts. */
 export const rebaseOnto = async (cwd: string, { base, stoppable, resolve }: Rebase): Promise<Rebased> => {
   // A tag may have the same name.
   const onto = `refs/heads/${base}`;
   const ahead = await git(['merge-base', '--is-ancestor', onto, 'HEAD'], { cwd });
-  // Nothing of the user's settings: branches that point to the same commits must stay.
+  // Overrides settings of the user: branches that point to the same commits must not move.
   const config = ['rebase.updateRefs=false', 'rebase.autoSquash=false', 'rebase.autoStash=false'];
   let rebase = ahead.code === 0 ? ahead : await git(['rebase', '--quiet', onto], { cwd, config, ...stoppable });
   while (rebase.code !== 0) {
@@ -310,7 +322,7 @@ const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase
     const bytes = await resolve(toUtf8(file), { base: base!, upstream: upstream!, own: own! });
     if (bytes === null || (await isLinkOrModule(cwd, file))) return false;
     const path = pathOf(cwd, file);
-    // Where one side has a link, git may have left it: nothing is written through it.
+    // If one side is a symbolic link, git may have left it in place. Nothing is written through it.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
     writeFileSync(path, bytes);
     const { code } = await git(['add', '--', `:(literal)${toUtf8(file)}`], { cwd });
@@ -319,13 +331,16 @@ const resolveAll = async (cwd: string, files: readonly string[], resolve: Rebase
   return true;
 };
 
-/** Whether one of the sides of a conflict is something else than a file. */
+/** Returns true if one side of a conflict is not a regular file. */
 const isLinkOrModule = async (cwd: string, file: string): Promise<boolean> => {
   const { stdout } = await git(['ls-files', '--unmerged', '-z', '--', `:(literal)${toUtf8(file)}`], { cwd });
   return stdout.split('\0').some((entry) => entry !== '' && !entry.startsWith('100'));
 };
 
-/** A file as it is in a commit, or in a stage of the index; null when it is not there. `path` is from the root. */
+/**
+ * Returns a file of a commit or of a stage of the index; null if it does not have the file. `path` is relative to the
+ * root.
+ */
 export const blobAt = async (cwd: string, at: string, path: string): Promise<Buffer | null> => {
   const { code, stdout } = await git(['cat-file', 'blob', `${at}:${path}`], { cwd });
   return code === 0 ? Buffer.from(stdout, 'latin1') : null;
@@ -338,7 +353,7 @@ export interface Range {
   readonly deletions: number;
 }
 
-/** What comes with the commits from one to the other. */
+/** Counts the commits from one commit to another, and what they change. */
 export const rangeBetween = async (cwd: string, from: string, to: string): Promise<Range> => {
   const { stdout } = await git(['diff', '--shortstat', '--no-renames', from, to], { cwd });
   const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
@@ -355,40 +370,44 @@ export type Forwarded =
   | {
       readonly ok: false;
       readonly why: string;
-      /** What would have been overwritten. */
+      /** Files that would have been overwritten. */
       readonly files: readonly string[];
     };
 
-/** Moves a branch ahead to a commit, with the files of the folder in which it is checked out; never anything but ahead. */
+/**
+ * Fast-forwards a branch to a commit, with the files of the folder in which it is checked out. Never moves it anywhere
+ * else.
+ */
 export const fastForward = async (cwd: string, branch: string, commit: string): Promise<Forwarded> => {
-  const holder = await worktreeOf(cwd, branch);
-  if (holder !== null) return mergeIn(holder, branch, commit);
+  const folder = await worktreeOf(cwd, branch);
+  if (folder !== null) return fastForwardIn(folder, branch, commit);
   const ref = `refs/heads/${branch}`;
   const ancestor = await git(['merge-base', '--is-ancestor', ref, commit], { cwd });
   if (ancestor.code !== 0) return { ok: false, why: `${branch} has moved`, files: [] };
-  // Unlike update-ref it refuses a branch that somebody is rebasing.
+  // Unlike update-ref, this refuses to move a branch that is being rebased.
   const moved = outcome(await git(['branch', '--force', '--no-track', branch, commit], { cwd, hooks: true }));
   return moved.ok ? { ok: true, otherHooks: null } : { ...moved, files: [] };
 };
 
-const mergeIn = async (holder: string, branch: string, commit: string): Promise<Forwarded> => {
-  const before = await tipOf(holder, branch);
-  // What is ignored is nowhere else, but git would overwrite it without a word.
+const fastForwardIn = async (folder: string, branch: string, commit: string): Promise<Forwarded> => {
+  const before = await tipOf(folder, branch);
+  // Ignored files exist nowhere else, and git would overwrite them silently.
   const args: GitArguments = ['merge', '--ff-only', '--no-overwrite-ignore', '--no-autostash', '--quiet', commit];
-  const otherHooks = await changedHooks(holder, commit);
-  const { code, stderr } = await git(args, { cwd: holder, ...withHooks(otherHooks) });
+  const otherHooks = await changedHooks(folder, commit);
+  const { code, stderr } = await git(args, { cwd: folder, ...withHooks(otherHooks) });
   if (code === 0) return { ok: true, otherHooks };
-  // A hook that refuses to move the branch comes when the files are there already. What is as it was stays so.
-  if (before !== null && (await tipOf(holder, branch)) === before)
-    await git(['read-tree', '-m', '-u', commit, before], { cwd: holder });
+  // A hook that refuses to move the branch runs after the files were written, so they are restored. Unchanged files are
+  // not touched.
+  if (before !== null && (await tipOf(folder, branch)) === before)
+    await git(['read-tree', '-m', '-u', commit, before], { cwd: folder });
   return {
     ok: false,
     why: reasonFor({ code, stderr }),
-    files: filesIn(stderr).filter((name) => existsSync(join(holder, name))),
+    files: filesIn(stderr).filter((name) => existsSync(join(folder, name))),
   };
 };
 
-/** The folder in which a branch is checked out; null when it is nowhere. */
+/** Returns the folder in which a branch is checked out; null if there is none. */
 export const worktreeOf = async (cwd: string, branch: string): Promise<string | null> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd });
   const entries = toUtf8(stdout).split('\0\0');
@@ -398,11 +417,11 @@ export const worktreeOf = async (cwd: string, branch: string): Promise<string | 
   return folder !== null && existsSync(folder) ? folder : null;
 };
 
-/** Where a folder is in its work tree: empty, or `sub/`. */
+/** Returns the path of a folder in its work tree: empty, or `sub/`. */
 export const prefixOf = async (cwd: string): Promise<string> =>
   toUtf8((await git(['rev-parse', '--show-prefix'], { cwd })).stdout).trimEnd();
 
-/** Points a branch to a commit, if it is checked out nowhere and still where it was. */
+/** Points a branch to a commit if it is checked out nowhere and has not moved. */
 export const moveBranch = async (
   cwd: string,
   branch: string,
@@ -416,17 +435,17 @@ export const tipOf = async (cwd: string, branch: string): Promise<string | null>
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Deletes a branch that is where it is expected, and checked out nowhere. */
+/** Deletes a branch if it is at the expected commit and checked out nowhere. */
 export const deleteBranch = async (cwd: string, branch: string, at: string): Promise<boolean> =>
   (await worktreeOf(cwd, branch)) === null &&
   (await tipOf(cwd, branch)) === at &&
   (await git(['branch', '--quiet', '-D', branch], { cwd })).code === 0;
 
-/** Moves the branch of a work tree, with its files; what is changed there stays, or nothing is moved. */
+/** Moves the branch of a work tree, with its files. Uncommitted changes survive; otherwise nothing is moved. */
 export const resetKeeping = async (worktree: string, commit: string): Promise<boolean> =>
   (await git(['reset', '--quiet', '--keep', commit], { cwd: worktree })).code === 0;
 
-/** Of these paths, from the root of the work tree, those whose index differs from HEAD. */
+/** Returns which of these paths, relative to the root of the work tree, differ between the index and HEAD. */
 export const stagedAmong = async (root: string, paths: readonly string[]): Promise<Set<string>> => {
   const literal = paths.map((path) => `:(literal)${path}`);
   const { stdout } = await git(['diff', '--cached', '--name-only', '--no-renames', '-z', 'HEAD', '--', ...literal], {
@@ -435,7 +454,10 @@ export const stagedAmong = async (root: string, paths: readonly string[]): Promi
   return new Set(toUtf8(stdout).split('\0').filter(Boolean));
 };
 
-/** Of these paths, from the root of the work tree, those that are tracked and differ from HEAD; names as git gave them. */
+/**
+ * Returns which of these paths, relative to the root of the work tree, are tracked and differ from HEAD; names as git
+ * printed them.
+ */
 export const changedAmong = async (root: string, paths: readonly string[]): Promise<string[]> => {
   const literal = paths.map((path) => `:(literal)${path}`);
   const { stdout } = await git(['diff', '--name-only', '--no-renames', '-z', 'HEAD', '--', ...literal], { cwd: root });

@@ -5,38 +5,41 @@ import { covers, type SkippedPath } from './snapshot/skipped.ts';
 import { snapshotTree } from './snapshot/trees.ts';
 import type { WorkTree } from './work-tree.ts';
 
-/** A work tree as it was, as a commit that no branch knows. */
+/** A snapshot of a work tree, as a commit that is on no branch. */
 export interface Checkpoint {
-  /** `0` is before the first iteration, `7` after the seventh, `before-7` what a person had changed by then, `r1` before the first rewind. */
+  /**
+   * `0` is before the first iteration, `7` after the seventh, `before-7` has the changes of the user before the
+   * seventh, `r1` is before the first rewind.
+   */
   readonly name: string;
   readonly run: string;
   readonly commit: string;
 }
 
 export interface Checkpoints {
-  /** The tree of the newest one; null when there is none yet. */
+  /** The tree of the newest checkpoint; null if there is none yet. */
   lastTree(): string | null;
-  /** The same, and by when it was taken, for the one that was there when they were opened. */
+  /** The newest checkpoint when they were opened. It was taken before `atMs`. */
   readonly found: { readonly treeId: string; readonly atMs: number } | null;
-  /** Keeps the work tree as it is before an iteration; it is checkpoint 0 when it is the first. */
+  /** Saves the work tree before an iteration; as checkpoint 0 if it is the first one. */
   before(iteration: number, treeId: string): Promise<void>;
-  /** Answers with the commit; null when git refuses. */
+  /** Returns the commit; null if git fails. */
   after(iteration: number, treeId: string): Promise<string | null>;
 }
 
 export interface CheckpointRun {
   readonly change: string;
   readonly run: string;
-  /** The last iteration that is recorded: what comes after it was cut off, and is made anew. */
+  /** The last recorded iteration. Later checkpoints belong to an interrupted iteration, which is repeated. */
   readonly finished: number;
-  /** Called with each one before it can be found. */
+  /** Called with each checkpoint before its ref exists. */
   readonly record: (checkpoint: Checkpoint) => void;
 }
 
 /**
- * The checkpoints of one run. Each has the one before as its parent; what a person changed in between is a commit of
- * its own between the two, so that the difference to the parent is what the iteration did. An iteration that did
- * nothing has the commit of the one before.
+ * Opens the checkpoints of one run. The parent of each is the previous one. Changes of the user in between are a
+ * separate commit, so that the difference to the parent is what the iteration did. An iteration without changes shares
+ * the commit of the previous one.
  */
 export const openCheckpoints = async (
   tree: WorkTree,
@@ -48,12 +51,12 @@ export const openCheckpoints = async (
   let last = newest?.commit ?? null;
   const found = last === null ? null : await readCheckpoint(tree, last);
   let lastTree = found?.treeId ?? null;
-  /** The last one is that of an iteration, so that the next may share it. */
+  /** The newest checkpoint belongs to an iteration, so the next iteration may share it. */
   let named = true;
 
   const add = async (treeId: string, what: string): Promise<string | null> => {
     const message = `spool checkpoint: ${change}, ${what}`;
-    // Where the one before is gone, with its repository, a new chain begins.
+    // If the parent is gone with its repository, a new chain starts.
     const commit =
       (await commitTree(tree, { treeId, parent: last, message })) ??
       (last === null ? null : await commitTree(tree, { treeId, parent: null, message }));
@@ -92,36 +95,36 @@ const readCheckpoint = async ({ root }: WorkTree, commit: string) => {
   const [header = ''] = stdout.split('\n\n', 1);
   const treeId = /^tree (\w+)\n/.exec(header)?.[1];
   const seconds = /^committer .* (\d+) [-+]\d+$/m.exec(header)?.[1];
-  // git counts whole seconds.
+  // git stores whole seconds.
   return treeId === undefined || seconds === undefined ? null : { treeId, atMs: (Number(seconds) + 1) * 1000 };
 };
 
-export interface PresentRequest {
+export interface BackupRequest {
   readonly change: string;
   readonly run: string;
-  /** What is left out of it. */
-  readonly leftOut?: readonly SkippedPath[];
-  /** Files that look like secrets are left out of it. */
+  /** Paths that are skipped. */
+  readonly skipped?: readonly SkippedPath[];
+  /** Detects files that look like secrets, which are skipped. */
   readonly redactor: Redactor;
-  /** Called with it before it can be found. */
+  /** Called with the checkpoint before its ref exists. */
   readonly record: (checkpoint: Checkpoint) => void;
-  /** What it must hold; null for all that git can be asked to add. */
+  /** Files that it must contain; null for all files that git can add. */
   readonly names?: readonly string[] | null;
 }
 
-/** Keeps the present as the next `r1`, `r2`, … of a run; null when that is not possible, or does not hold what it must. */
-export const keepPresent = async (
+/** Saves the work tree as the next `r1`, `r2`, … of a run. Returns null if that fails or a required file is missing. */
+export const createBackup = async (
   tree: WorkTree,
-  { change, run, record, redactor, leftOut = [], names = null }: PresentRequest,
+  { change, run, record, redactor, skipped = [], names = null }: BackupRequest,
 ): Promise<Checkpoint | null> => {
   const taken = await listCheckpoints(tree, change, run);
   const numbers = taken.map(({ name }) => Number(/^r(\d+)$/.exec(name)?.[1] ?? 0));
   const name = `r${Math.max(0, ...numbers) + 1}`;
-  const present = await snapshotTree(tree, { leftOut, redactor });
+  const present = await snapshotTree(tree, { skipped, redactor });
   if (present === null || present.problem() !== null) return null;
   const isMissing = (each: SkippedPath) =>
     names === null ? each.kind === 'refused' : names.some((path) => covers(each, path));
-  if (present.leftOut().some(isMissing)) return null;
+  if (present.skipped().some(isMissing)) return null;
   const commit = await commitTree(tree, {
     treeId: present.id,
     parent: null,
@@ -132,7 +135,7 @@ export const keepPresent = async (
   return (await setRef(tree, refOf(change, run, name), commit)) ? { name, run, commit } : null;
 };
 
-/** All checkpoints of a change, of one of its runs or of all. */
+/** Lists the checkpoints of a change, of one run or of all. */
 export const listCheckpoints = async (
   { root }: WorkTree,
   change: string,
@@ -147,7 +150,7 @@ export const listCheckpoints = async (
       .split('\n')
       .filter(Boolean)
       .map((line) => line.split(' '))
-      // A ref that only points to another one, such as a branch, is none of Spool's.
+      // A symbolic ref, for example to a branch, does not come from Spool.
       .filter(([, , target]) => !target)
       .map(([commit = '', ref = '']) => {
         const [run = '', name = ''] = ref.slice(prefix.length).split('/');
@@ -156,7 +159,7 @@ export const listCheckpoints = async (
   );
 };
 
-/** Forgets checkpoints, all or none; git collects what nothing else refers to in its own time. */
+/** Deletes the refs of checkpoints, all or none. git collects unreferenced objects later. */
 export const dropCheckpoints = async (
   { root }: WorkTree,
   change: string,
@@ -178,7 +181,7 @@ export const treeOf = async ({ root }: WorkTree, commit: string): Promise<string
 
 const refOf = (change: string, run: string, name: string) => `refs/spool/${refSafe(change)}/${run}/${name}`;
 
-/** A folder may be called what a ref may not. */
+/** Encodes a name, because not every name of a folder is valid in a ref. */
 const refSafe = (change: string) =>
   encodeURIComponent(change).replaceAll(/[~*'()!]|\.(?=\.|$)|^\.|\.lock$/g, (text) =>
     [...text].map((char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
@@ -192,19 +195,19 @@ interface NewCommit {
 
 const commitTree = async ({ root }: WorkTree, { treeId, parent, message }: NewCommit): Promise<string | null> => {
   const parents = parent === null ? [] : ['-p', parent];
-  const call = { cwd: root, env: checkpointer };
+  const call = { cwd: root, env: spoolIdentity };
   const { code, stdout } = await git(['commit-tree', treeId, ...parents, '-m', message], call);
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Nobody's work: it must not need, or show, an identity of the user's. */
-const checkpointer = {
+/** Checkpoints neither need nor show the identity of the user. */
+const spoolIdentity = {
   GIT_AUTHOR_NAME: 'Spool',
   GIT_AUTHOR_EMAIL: 'spool@localhost',
   GIT_COMMITTER_NAME: 'Spool',
   GIT_COMMITTER_EMAIL: 'spool@localhost',
 };
 
-/** Never what the ref points to, when somebody has made it point to another one. */
+/** Never writes through a symbolic ref. */
 const setRef = async ({ root }: WorkTree, ref: string, commit: string): Promise<boolean> =>
   (await git(['update-ref', '--no-deref', ref, commit], { cwd: root })).code === 0;

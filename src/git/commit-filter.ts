@@ -6,24 +6,26 @@ import { git, pathOf, toUtf8, statsOf } from './call/git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './work-tree.ts';
 
-/** A file that is not committed, and why. */
 export interface ExcludedFile {
   readonly name: string;
   readonly why: string;
 }
 
-const mostBytes = 5 * 1024 * 1024;
+const maxBytes = 5 * 1024 * 1024;
 
-/** Which of these files are too large for a commit, or look like secrets. What is so in HEAD already is let through. */
+/**
+ * Returns the files that are too large for a commit or look like secrets, unless the same is true of their version in
+ * HEAD.
+ */
 export const findExcluded = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, async (name) => {
     const stats = statsOf(tree.root, name);
     const why = await secretIn(tree, name, redactor);
-    if (why !== null || !stats?.isFile() || stats.size <= mostBytes) return why;
+    if (why !== null || !stats?.isFile() || stats.size <= maxBytes) return why;
     return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
   });
 
-/** Which of these files look like secrets. What is so in HEAD already is let through. */
+/** Returns the files that look like secrets, unless the same is true of their version in HEAD. */
 export const findSecrets = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, (name) => secretIn(tree, name, redactor));
 
@@ -33,7 +35,7 @@ const find = async (
 ): Promise<ExcludedFile[]> => {
   const found: ExcludedFile[] = [];
   for (const [index, name] of names.entries()) {
-    // Files are read at once: whoever presses Ctrl-C is heard in between.
+    // Files are read synchronously, so Ctrl-C is handled in between.
     if (index % 50 === 49) await setImmediate();
     const why = await reasonOf(name);
     if (why !== null) found.push({ name, why });
@@ -41,28 +43,29 @@ const find = async (
   return found;
 };
 
-/** Why a file or link looks like a secret; null when it does not, or is not there. */
+/** Returns the reason why a file or link looks like a secret; null if it does not, or does not exist. */
 const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const stats = statsOf(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
-  if (isChanged(toUtf8(name), redactor) && !(await isInHead(tree, name))) return 'its name holds what looks like a key';
+  if (isRedacted(toUtf8(name), redactor) && !(await isInHead(tree, name)))
+    return 'its name contains what looks like a key';
   return stats.isFile() ? reasonAgainst(tree, name, redactor) : reasonAgainstLink(tree, name, redactor);
 };
 
-const isChanged = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
+const isRedacted = (text: string, redactor: Redactor): boolean => redactor.text(text) !== text;
 
 const isInHead = async ({ root }: WorkTree, name: string): Promise<boolean> =>
   (await git(['cat-file', '-e', `HEAD:${toUtf8(name)}`], { cwd: root })).code === 0;
 
-/** git stores where a link leads to as if it were the contents of a file. */
+/** git stores the target of a symbolic link like the contents of a file. */
 const reasonAgainstLink = async ({ root }: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
   const target = targetOf(pathOf(root, name));
-  if (!isChanged(target, redactor)) return null;
+  if (!isRedacted(target, redactor)) return null;
   const old = await git(['cat-file', 'blob', `HEAD:${toUtf8(name)}`], { cwd: root });
-  return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it leads to what looks like a key';
+  return old.code === 0 && toUtf8(old.stdout) === target ? null : 'it points to what looks like a key';
 };
 
-/** Empty when it is gone. */
+/** Returns an empty string if the link is gone. */
 const targetOf = (path: Buffer): string => {
   try {
     return readlinkSync(path);
@@ -79,12 +82,12 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
   const before = Buffer.from(old.stdout, 'latin1');
   const wasSecret = byName ? isNamedLikeSecret(toUtf8(name), () => textOf(before)) : hasSecret(before, redactor);
   if (old.code === 0 && wasSecret) return null;
-  return byName ? 'its name says that it holds secrets' : 'it holds what looks like a key';
+  return byName ? 'its name suggests secrets' : 'it contains what looks like a key';
 };
 
-/** Nothing of what is too large to be looked at, or cannot be read: then its name decides. */
+/** Returns an empty buffer if a file is too large or unreadable; then its name decides. */
 const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
-  if ((statsOf(root, name)?.size ?? 0) > mostBytes) return Buffer.alloc(0);
+  if ((statsOf(root, name)?.size ?? 0) > maxBytes) return Buffer.alloc(0);
   try {
     return readRegular(pathOf(root, name)) ?? Buffer.alloc(0);
   } catch {
@@ -94,17 +97,17 @@ const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
 
 const isLargeInHead = async ({ root }: WorkTree, name: string): Promise<boolean> => {
   const { code, stdout } = await git(['cat-file', '-s', `HEAD:${toUtf8(name)}`], { cwd: root });
-  return code === 0 && Number(stdout) > mostBytes;
+  return code === 0 && Number(stdout) > maxBytes;
 };
 
 const sizeText = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB, more than 5 MB`;
 
-/** In one of the two ways in which texts are stored; what is in base64 as a whole is looked at as what it stands for, too. */
+/** Searches the text, and its decoded form if the whole file is base64. */
 const hasSecret = (bytes: Buffer, redactor: Redactor): boolean => {
   const text = textOf(bytes);
-  if (isChanged(text, redactor)) return true;
+  if (isRedacted(text, redactor)) return true;
   const inside = decodedBase64(text);
-  return inside !== null && isChanged(inside, redactor);
+  return inside !== null && isRedacted(inside, redactor);
 };
 
 const textOf = (bytes: Buffer): string => {
@@ -117,10 +120,10 @@ const textOf = (bytes: Buffer): string => {
   return bytes.toString('latin1');
 };
 
-/** A longer one is a picture or a program. */
-const longestEncoded = 64 * 1024;
+/** Longer base64 is a picture or a program. */
+const maxEncodedLength = 64 * 1024;
 
 const decodedBase64 = (text: string): string | null =>
-  text.length <= longestEncoded && /^[A-Za-z0-9+/_\r\n-]{24,}(?:={1,2}\s*)?$/.test(text)
+  text.length <= maxEncodedLength && /^[A-Za-z0-9+/_\r\n-]{24,}(?:={1,2}\s*)?$/.test(text)
     ? Buffer.from(text, 'base64').toString('latin1')
     : null;

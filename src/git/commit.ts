@@ -2,7 +2,7 @@ import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { git, type GitResult, toUtf8 } from './call/git.ts';
-import { between, indexAgainst, type RawDifference, unmerged } from './raw.ts';
+import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
 import {
   emptyTree,
   forgetIndexNote,
@@ -18,7 +18,7 @@ import { copyIndex, headLogSince, headLogSize, isIntact, type WorkTree } from '.
 export type CommitResult =
   | {
       readonly kind: 'committed';
-      /** What HEAD had of the files before, by name: `100644 <id>`. */
+      /** The previous entries of the files in HEAD, by name: `100644 <id>`. */
       readonly replaced: ReadonlyMap<string, string>;
       readonly index: Refreshed;
     }
@@ -27,43 +27,43 @@ export type CommitResult =
 
 export interface CommitRequest {
   readonly names: readonly string[];
-  /** The work tree as it is now. */
+  /** The tree of the current files. */
   readonly treeId: string;
   readonly message: string;
   readonly kill: AbortSignal;
-  /** Marks git and its hooks, so that they are found when Spool is killed. */
+  /** Tags git and its hooks, so that they are found if Spool is killed. */
   readonly tag: string;
-  /** Where the commit and its hooks run; null for no sandbox. */
+  /** Runs the commit and its hooks; null for no sandbox. */
   readonly sandbox: Sandbox | null;
 }
 
 /**
- * Commits these files as they are now and nothing else, from an index of our own: what is staged of other files stays
- * staged. Hooks run. When git refuses, the user's index is as it was.
+ * Commits the current version of these files and nothing else, from a separate index: staged changes of other files
+ * stay staged. Hooks run. If git refuses, the index of the user is unchanged.
  */
 export const commitFiles = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult> => {
   if (!isIntact(tree)) return { kind: 'refused', why: 'the .git of the work tree is gone, or was replaced' };
-  for (let moves = 0; moves < mostMoves; moves++) {
+  for (let moves = 0; moves < maxMoves; moves++) {
     const result = await tryToCommit(tree, request);
     if (result.kind !== 'moved') return result;
   }
-  return { kind: 'refused', why: 'HEAD moved again and again' };
+  return { kind: 'refused', why: 'HEAD kept moving' };
 };
 
-/** How often somebody else may commit in between. */
-const mostMoves = 5;
+/** How often another process may commit in between. */
+const maxMoves = 5;
 
-/** `moved`: HEAD is another commit than the one from which the index was prepared, so that a commit would revert that. */
+/** Returns `moved` if HEAD changed after the index was prepared from it: the commit would revert the change. */
 const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<CommitResult | { kind: 'moved' }> => {
   const cwd = tree.root;
-  // What the agent has committed itself is in HEAD already.
+  // Commits of the agent are already in HEAD.
   const head = await headOf(cwd);
-  const open = (await between(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
-  const wanted = request.names.filter((name) => open.has(name));
-  if (wanted.length === 0) return { kind: 'nothing' };
-  const staged = await indexAgainst(cwd, head.tree);
+  const uncommitted = (await rawDiff(cwd, head.tree, request.treeId)) ?? new Map<string, RawDifference>();
+  const toCommit = request.names.filter((name) => uncommitted.has(name));
+  if (toCommit.length === 0) return { kind: 'nothing' };
+  const staged = await rawIndexDiff(cwd, head.tree);
   if (staged === null) return { kind: 'refused', why: 'git cannot read the index' };
-  const replaced = new Map(wanted.map((name) => [name, open.get(name)!.old]));
+  const replaced = new Map(toCommit.map((name) => [name, uncommitted.get(name)!.old]));
 
   const index = request.sandbox?.newFile() ?? `${tree.tempIndex}.commit`;
   const env = { GIT_INDEX_FILE: index, [tagVariable]: request.tag };
@@ -72,50 +72,55 @@ const tryToCommit = async (tree: WorkTree, request: CommitRequest): Promise<Comm
   try {
     await copyIndex(tree.index, index);
     if (hasConflicts(staged)) await git(['read-tree', '--reset', head.tree], { cwd, env });
-    const input = indexLines({ staged, wanted, open });
+    const input = indexLines({ staged, toCommit, uncommitted });
     const prepared = await git(['update-index', '-z', '--index-info'], { cwd, env, input });
     if (prepared.code !== 0) return { kind: 'refused', why: prepared.stderr };
     writeIndexNote(tree, note);
     const logged = headLogSize(tree);
-    let tried = false;
+    let isRetry = false;
     const commit = await withRetries(async () => {
-      if (tried && (await headOf(cwd)).commit !== head.commit) return hasMoved;
-      tried = true;
+      if (isRetry && (await headOf(cwd)).commit !== head.commit) return headMoved;
+      isRetry = true;
       const { message, kill, sandbox } = request;
       return git(['commit', '--quiet', '-m', message], { cwd, env, hooks: true, kill, sandbox });
-    }, triesToCommit);
-    const moved = commit.code === 0 ? null : await between(cwd, head.tree, 'HEAD');
-    // A hook that is ended behind the commit makes git fail as well.
-    const isMade = commit.code === 0 || wanted.every((name) => moved?.get(name)?.new === open.get(name)?.new);
-    if (!isMade) {
+    }, commitRetries);
+    const moved = commit.code === 0 ? null : await rawDiff(cwd, head.tree, 'HEAD');
+    // git also fails if a hook is killed after the commit.
+    const isCommitted =
+      commit.code === 0 || toCommit.every((name) => moved?.get(name)?.new === uncommitted.get(name)?.new);
+    if (!isCommitted) {
       restoreNote(tree, earlier);
       return moved !== null && moved.size > 0 ? { kind: 'moved' } : { kind: 'refused', why: reasonOf(commit) };
     }
-    if (await takeBackIfMoved(tree, head.commit, logged)) {
+    if (await undoIfMoved(tree, head.commit, logged)) {
       restoreNote(tree, earlier);
       return { kind: 'moved' };
     }
   } finally {
     removeSafely(index);
   }
-  return { kind: 'committed', replaced, index: await refreshIndex(tree, note, { tries, justCommitted: true }) };
+  return {
+    kind: 'committed',
+    replaced,
+    index: await refreshIndex(tree, note, { retries: refreshRetries, justCommitted: true }),
+  };
 };
 
-const hasMoved: GitResult = { code: 1, stdout: '', stderr: '' };
+const headMoved: GitResult = { code: 1, stdout: '', stderr: '' };
 
 /**
- * Takes the commit back when it is not on top of that HEAD. Only the log of HEAD is read: it is one step long unless a
- * hook has gone on from the commit, which then stays.
+ * Undoes the commit if its parent is not `head`. Only the reflog of HEAD is read: it has one new entry, unless a hook
+ * has added commits on top, which are not undone.
  */
-const takeBackIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
+const undoIfMoved = async (tree: WorkTree, head: string | null, logged: number): Promise<boolean> => {
   const [step, ...more] = headLogSince(tree, logged);
   if (step === undefined || more.length > 0 || step.from === (head ?? '0'.repeat(step.from.length))) return false;
   return (await git(['update-ref', 'HEAD', step.from, step.to], { cwd: tree.root })).code === 0;
 };
 
-const triesToCommit = 20;
-/** It is tried again before the next iteration, with more patience. */
-const tries = 4;
+const commitRetries = 20;
+/** The refresh is retried before the next iteration, for longer. */
+const refreshRetries = 4;
 
 type Differences = ReadonlyMap<string, RawDifference>;
 
@@ -137,14 +142,17 @@ const hasConflicts = (staged: Differences) => [...staged.values()].some((each) =
 
 interface Lines {
   readonly staged: Differences;
-  readonly wanted: readonly string[];
-  readonly open: Differences;
+  readonly toCommit: readonly string[];
+  readonly uncommitted: Differences;
 }
 
-/** What makes a copy of the user's index one of HEAD with these files. Lines that delete sort first, as a folder may take the place of a file. */
-const indexLines = ({ staged, wanted, open }: Lines): string => {
+/**
+ * Returns the lines that turn a copy of the user's index into HEAD plus these files. Deletions sort first, because a
+ * folder may replace a file.
+ */
+const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
   const unstaged = hasConflicts(staged) ? [] : [...staged].map(([name, each]) => [name, each.old] as const);
-  const entries = new Map([...unstaged, ...wanted.map((name) => [name, open.get(name)!.new] as const)]);
+  const entries = new Map([...unstaged, ...toCommit.map((name) => [name, uncommitted.get(name)!.new] as const)]);
   return [...entries]
     .map(([name, entry]) => `${entry.replace(/^0+ /, '0 ')}\t${name}\0`)
     .toSorted()
@@ -152,23 +160,23 @@ const indexLines = ({ staged, wanted, open }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-longestReason) || `git commit ended with code ${code}`;
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength) || `git commit exited with code ${code}`;
 
-/** What a hook says may be the output of a whole test run. */
-const longestReason = 2000;
+/** The output of a hook may be that of a whole test run. */
+const maxReasonLength = 2000;
 
-/** What git says last whatever it was. */
-const saysNothing = /^(?:fatal: failed to write commit object|husky - .*|)$/;
+/** Last lines that do not depend on the cause. */
+const uninformative = /^(?:fatal: failed to write commit object|husky - .*|)$/;
 
-/** Of what git and a hook said, the line that tells why there is no commit. */
+/** Returns the line of the output of git and hooks that explains why the commit failed. */
 export const findErrorLine = (why: string): string => {
   const lines = why.split('\n').map((line) => line.trim());
-  const telling = lines.filter((line) => !saysNothing.test(line));
-  const errors = telling.filter((line) => /^(?:error|gpg): /.test(line));
-  return errors.slice(0, 2).join('; ') || (telling.at(-1) ?? lines.at(-1) ?? '');
+  const informative = lines.filter((line) => !uninformative.test(line));
+  const errors = informative.filter((line) => /^(?:error|gpg): /.test(line));
+  return errors.slice(0, 2).join('; ') || (informative.at(-1) ?? lines.at(-1) ?? '');
 };
 
-/** The commit that is checked out, null when there is none yet, and its tree. */
+/** Returns the commit that is checked out, null if there is none yet, and its tree. */
 const headOf = async (cwd: string): Promise<{ commit: string | null; tree: string }> => {
   const { code, stdout } = await git(['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}'], { cwd });
   const [commit = '', tree = ''] = stdout.split('\n');

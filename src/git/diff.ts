@@ -2,23 +2,26 @@ import type { FileChange, GitSummary } from '../ralph/events.ts';
 import { git, toUtf8 } from './call/git.ts';
 import type { WorkTree } from './work-tree.ts';
 
-/** A file that differs between two trees; names as git gave them. */
+/** A file that differs between two trees. Names are as git printed them. */
 export interface FileDiff {
   readonly status: FileChange['status'];
   readonly name: string;
-  /** Its name before, when it was renamed. */
+  /** The previous name of a renamed file. */
   readonly from: string | null;
   readonly insertions: number;
   readonly deletions: number;
-  /** A repository of its own, of which only the commit is known. */
+  /** A nested repository, of which only the commit is known. */
   readonly nested: boolean;
-  /** What the first tree has under its name, or under the name it had: `100644 <id>`, zeros for nothing. */
+  /** The entry in the first tree, under the previous name if renamed: `100644 <id>`, zeros if there is none. */
   readonly before: string;
-  /** The same of the second tree. */
+  /** The entry in the second tree. */
   readonly after: string;
 }
 
-/** What differs; null when git cannot tell. With `renames`, a file that was moved is one difference; otherwise it is one deleted and one added. */
+/**
+ * Returns the differences; null if git fails. With `renames`, a moved file is one difference, otherwise a deleted and
+ * an added file.
+ */
 export const diffTrees = async (
   { root }: WorkTree,
   [before, after]: readonly [string, string],
@@ -42,11 +45,14 @@ export const summarise = (changes: readonly FileDiff[], commits: readonly string
   commits,
 });
 
-/** Every name that takes part, the old ones of renamed files too. */
+/** Returns all names, including the previous ones of renamed files. */
 export const namesOf = (changes: readonly FileDiff[]): string[] =>
   changes.flatMap(({ name, from }) => (from === null ? [name] : [from, name]));
 
-/** First a list of states, ":100644 100644 <id> <id> M", then one of line counts, in the same order; all between NULs. */
+/**
+ * Parses a list of states, ":100644 100644 <id> <id> M", followed by a list of line counts in the same order, all
+ * separated by NUL.
+ */
 const parseDifferences = (output: string): FileDiff[] => {
   const fields = output.split('\0');
   const states: Omit<FileDiff, 'insertions' | 'deletions'>[] = [];

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { fileAt, git, type GitArguments, pathOf, statsOf } from './call/git.ts';
 
-/** What is untracked and stands where a fast-forward puts files; names as git gave them. */
-export interface InTheWay {
-  /** Below the given paths, and not ignored: a checkpoint can hold it. */
+/** Untracked files at paths where a fast-forward writes. Names are as git printed them. */
+export interface BlockingFiles {
+  /** Below the given paths, and not ignored: a checkpoint can contain them. */
   readonly own: readonly string[];
   readonly others: readonly string[];
 }
 
-/** `root` is the root of a work tree, `own` are paths in it. */
+/** `root` is the root of a work tree; the paths in `own` are relative to it. */
 export const untrackedInTheWay = async (
   root: string,
   [from, to]: readonly [string, string],
   own: readonly string[],
-): Promise<InTheWay> => {
+): Promise<BlockingFiles> => {
   const names = (...args: GitArguments) => namesFrom(root, args);
   const plain = ['-r', '-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
   const added = await names('diff-tree', ...plain, '--diff-filter=A', from, to);
@@ -42,24 +42,24 @@ const untrackedBelow = (root: string, paths: readonly string[]): Promise<string[
     ...paths.map((path) => `:(literal)${path}`),
   ]);
 
-/** What is there under that name, or a file where a folder above it should be; null when there is nothing. */
+/** Returns the existing file, or a file at the path of a parent folder; null if there is none. */
 const blockerOf = (root: string, name: string): string | null => {
   const isFolder = statsOf(root, name)?.isDirectory() ?? false;
   if (!isFolder) return fileAt(root, name);
   return readdirSync(pathOf(root, name)).length > 0 ? name : null;
 };
 
-const asideMark = '.before-landing-';
+const displacedMark = '.before-landing-';
 
 export interface DisplacedFiles {
-  /** As they were, byte for byte. */
+  /** Restores the files byte for byte. */
   putBack(): void;
   drop(): void;
 }
 
-/** Renames files where they stand, so that whoever is killed meanwhile has lost nothing. */
+/** Renames files in place, so that nothing is lost if the process is killed. */
 export const displace = (root: string, names: readonly string[]): DisplacedFiles => {
-  const mark = `${asideMark}${randomUUID()}`;
+  const mark = `${displacedMark}${randomUUID()}`;
   const moved: string[] = [];
   const putBack = () => {
     for (const name of moved.splice(0)) renameSync(pathOf(root, name + mark), pathOf(root, name));
@@ -76,7 +76,7 @@ export const displace = (root: string, names: readonly string[]): DisplacedFiles
   return { putBack, drop: () => moved.forEach((name) => rmSync(pathOf(root, name + mark), { force: true })) };
 };
 
-/** What somebody who was killed had set aside; names as git gave them. */
+/** A file that a killed process had displaced. Names are as git printed them. */
 export interface LeftoverFile {
   readonly name: string;
   readonly original: string;
@@ -84,10 +84,10 @@ export interface LeftoverFile {
 
 export const findLeftovers = async (root: string, paths: readonly string[]): Promise<LeftoverFile[]> =>
   (await untrackedBelow(root, paths))
-    .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(asideMark))) }))
+    .map((name) => ({ name, original: name.slice(0, Math.max(0, name.lastIndexOf(displacedMark))) }))
     .filter(({ original }) => original !== '');
 
-/** Puts it back as it was; false when there is another file by now. */
+/** Returns false if another file exists at the original path by now. */
 export const restoreDisplaced = (root: string, { name, original }: LeftoverFile): boolean => {
   if (existsSync(pathOf(root, original))) return false;
   renameSync(pathOf(root, name), pathOf(root, original));

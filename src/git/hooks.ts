@@ -4,8 +4,8 @@ import { isWithin, realPath } from '../process/which.ts';
 import { fileAt, git, pathOf, toUtf8 } from './call/git.ts';
 
 /**
- * The folders of a work tree that hooks come from, as they are named and behind links; none when hooks come from
- * elsewhere. Husky has what is run next to what git is told.
+ * Returns the folders of a work tree that hooks come from, as named and with links resolved; empty if hooks come from
+ * elsewhere. Husky keeps the scripts it runs next to the folder that git is configured with.
  */
 export const hooksInTree = async (root: string): Promise<string[]> => {
   const asked = ['--git-path', 'hooks', '--git-common-dir'];
@@ -16,15 +16,18 @@ export const hooksInTree = async (root: string): Promise<string[]> => {
   return hookFolders(resolve(root, hooks)).filter((folder) => isWithin(folder, root) && !isWithin(folder, gitFolder));
 };
 
-/** What a value of `core.hooksPath` comes to: the folder as it is named and behind links, and for Husky the one around it. */
+/**
+ * Returns the folders that a value of `core.hooksPath` stands for: as named and with links resolved, for Husky the
+ * parent folder.
+ */
 export const hookFolders = (named: string): string[] =>
   [...new Set([named, realPath(named)])].map((folder) =>
     folder.endsWith(join('.husky', '_')) ? dirname(folder) : folder,
   );
 
 /**
- * The folder whose hooks a checkout of the commit would change; null when all are the files that are here. Compares with
- * the files, not with a commit or the index: both can be written by agents that cannot write hooks.
+ * Returns the folder whose hooks a checkout of the commit would change; null if they equal the current files. Compares
+ * with the files, not with a commit or the index: agents that cannot write hooks can write both.
  */
 export const changedHooks = async (root: string, commit: string): Promise<string | null> => {
   for (const folder of await hooksInTree(root)) {
@@ -36,7 +39,7 @@ export const changedHooks = async (root: string, commit: string): Promise<string
   return null;
 };
 
-/** `entries` are lines of ls-tree. */
+/** Returns true if the files equal `entries`, which are lines of ls-tree. */
 const areHere = async (root: string, entries: readonly string[]): Promise<boolean> => {
   const wanted = entries.map((entry) => {
     const [, mode = '', hash = '', name = ''] = /^(\d+) \w+ (\w+)\t(.*)$/s.exec(entry) ?? [];
@@ -57,7 +60,7 @@ const areHere = async (root: string, entries: readonly string[]): Promise<boolea
 
 const linkMode = '120000';
 
-/** As git writes it; null for what is no file, not there, or behind a link. */
+/** Returns the mode as git prints it; null if it is not a file, does not exist, or is behind a link. */
 const modeAt = (root: string, name: string): string | null => {
   if (fileAt(root, name) !== name) return null;
   const stats = lstatSync(pathOf(root, name));

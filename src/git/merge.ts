@@ -10,8 +10,8 @@ interface Versions {
 }
 
 /**
- * Merges two versions of a text; null when both changed the same lines, or it is no text.
- * With `additions`, lines that both have added at the same place are kept, those of `mine` first.
+ * Merges two versions of a text. Returns null if both changed the same lines, or if it is binary. With `additions`,
+ * lines that both added at the same position are all included, those of `mine` first.
  */
 export const mergeFiles = async (versions: Versions, { additions = false } = {}): Promise<Buffer | null> => {
   const folder = mkdtempSync(join(tmpdir(), 'spool-merge-'));
@@ -21,13 +21,13 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
       'merge-file',
       '--stdout',
       '--diff3',
-      `--marker-size=${marks}`,
+      `--marker-size=${markerSize}`,
       'mine',
       'base',
       'theirs',
     ];
     const { code, stdout } = await git(args, { cwd: folder });
-    // The number of conflicts; from 128 on, what kept git from trying.
+    // The exit code is the number of conflicts; from 128 on, an error.
     if (code < 0 || code >= 128) return null;
     const merged = code === 0 ? stdout : additions ? withAdditions(stdout) : null;
     return merged === null ? null : Buffer.from(merged, 'latin1');
@@ -36,18 +36,23 @@ export const mergeFiles = async (versions: Versions, { additions = false } = {})
   }
 };
 
-/** So long that nothing in a text is taken for it. */
-const marks = 47;
+/** Long enough not to occur in a text. */
+const markerSize = 47;
 
-const marksOf = { mine: '<'.repeat(marks), base: '|'.repeat(marks), theirs: '='.repeat(marks), end: '>'.repeat(marks) };
+const markers = {
+  mine: '<'.repeat(markerSize),
+  base: '|'.repeat(markerSize),
+  theirs: '='.repeat(markerSize),
+  end: '>'.repeat(markerSize),
+};
 
-/** null when a conflict is about lines that were there before. */
+/** Returns null if a conflict affects lines of the base. */
 const withAdditions = (text: string): string | null => {
   const merged: string[] = [];
   let own = new Set<string>();
-  let part: keyof typeof marksOf = 'end';
+  let part: keyof typeof markers = 'end';
   for (const line of text.split(/(?<=\n)/)) {
-    const next = parts.find((name) => line.startsWith(marksOf[name]));
+    const next = parts.find((name) => line.startsWith(markers[name]));
     if (next === 'mine') own = new Set();
     if (next !== undefined) part = next;
     else if (part === 'base') return null;

@@ -5,14 +5,17 @@ import type { SkippedPath } from './snapshot/skipped.ts';
 import type { WorkTree } from './work-tree.ts';
 
 export interface Target {
-  /** Of the checkpoint. */
+  /** The name of the checkpoint. */
   readonly name: string;
   readonly treeId: string;
   /** All checkpoints of the run, by name. */
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
 }
 
-/** Which of these files, that are not as they were, the target had and no checkpoint holds. In doubt it had them. */
+/**
+ * Returns the changed files that existed at the target and are in no checkpoint. If that is uncertain, they are
+ * included.
+ */
 export const missingFromCheckpoints = async (
   tree: WorkTree,
   files: readonly SkippedPath[],
@@ -20,7 +23,7 @@ export const missingFromCheckpoints = async (
 ): Promise<SkippedPath[]> => {
   if (files.length === 0) return [];
   const held = new Set(await namesIn(tree, treeId));
-  // What a rewind has kept, `r1`, repeats earlier trees and comes after all of them.
+  // The backups of rewinds, such as `r1`, repeat earlier trees and come after all of them.
   const names = [...checkpoints.keys()]
     .filter((each) => !each.startsWith('r'))
     .toSorted((a, b) => positionOf(a) - positionOf(b));

@@ -4,22 +4,22 @@ import { removeSafely, renameSafely, writeSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
 import { listOf, object, orNull, pairOf, required, text } from '../text/shape.ts';
 import { git, type GitResult } from './call/git.ts';
-import { between, indexAgainst, type RawDifference } from './raw.ts';
+import { rawDiff, rawIndexDiff, type RawDifference } from './raw-diff.ts';
 import type { WorkTree } from './work-tree.ts';
 
 /**
- * Spool commits from an index of its own, so the user's index is behind until it is refreshed: the next ordinary
- * `git commit` would take the work out again. What the index had is noted before the commit, in the folder of git, and
- * stays noted until the refresh is done, by this Spool or by the next one in the same work tree.
+ * Spool commits from a separate index, so the user's index is stale until it is refreshed: the next `git commit` of
+ * the user would revert the work. Before the commit, the entries of the index are saved in the git folder. They are
+ * deleted after the refresh, by this process or by the next Spool in the same work tree.
  */
 export interface IndexNote {
-  /** A commit that was made, and could not be followed by a refresh. */
+  /** A commit after which the refresh failed. */
   readonly behind: Behind | null;
-  /** A commit that is about to be made. */
+  /** A commit that is about to be created. */
   readonly about: AboutToCommit | null;
 }
 
-/** What the index has of files, by name: `100644 <id>`. */
+/** Entries of the index, by name: `100644 <id>`. */
 type Entries = ReadonlyMap<string, string>;
 
 interface Behind {
@@ -28,10 +28,10 @@ interface Behind {
 }
 
 interface AboutToCommit {
-  /** The commit on top of which it is made; null for the first one. */
+  /** The parent of the commit; null for the first commit. */
   readonly head: string | null;
   readonly entries: Entries;
-  /** Other files of which the index has something else than HEAD. */
+  /** Other files whose index entry differs from HEAD. */
   readonly staged: ReadonlySet<string>;
 }
 
@@ -39,14 +39,14 @@ export type Refreshed =
   | {
       readonly kind: 'refreshed';
       readonly names: readonly string[];
-      /** What a later commit, from an index that was behind, has taken out of HEAD again. */
+      /** Files that a later commit from the stale index has reverted. */
       readonly undone: readonly string[];
     }
   | { readonly kind: 'behind'; readonly why: string };
 
 const indexNoteFile = ({ gitDir }: WorkTree) => join(gitDir, 'spool-index.json');
 
-/** Best effort: a disk that is full refuses the commit as well. */
+/** Best effort: on a full disk, the commit fails as well. */
 export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): void => {
   const note = {
     v: 1,
@@ -56,16 +56,16 @@ export const writeIndexNote = (tree: WorkTree, { behind, about }: IndexNote): vo
   const file = indexNoteFile(tree);
   const draft = `${file}.${crypto.randomUUID()}`;
   try {
-    // An agent can have put a link there, which is replaced.
+    // Replaces a link that an agent may have put there.
     writeSafely(draft, JSON.stringify(note), 'create');
     renameSafely(draft, file);
   } catch {
     forget(draft);
-    // The index is refreshed right behind the commit all the same, unless Spool is killed.
+    // The index is still refreshed right after the commit, unless Spool is killed.
   }
 };
 
-/** null when the index is not behind. One that was cut off was written before its commit. */
+/** Returns null if the index is not stale. An incomplete note was written before its commit, and is ignored. */
 export const readIndexNote = (tree: WorkTree): IndexNote | null => {
   const saved = savedNote(readJson(indexNoteFile(tree)));
   if (saved === undefined) {
@@ -88,7 +88,7 @@ const savedNote = object({
   ),
 });
 
-/** Where it cannot be deleted, it is looked at again, and found to be settled. */
+/** If it cannot be deleted, the next refresh finds that it is settled. */
 export const forgetIndexNote = (tree: WorkTree): void => forget(indexNoteFile(tree));
 
 const forget = (file: string): void => {
@@ -99,29 +99,29 @@ const forget = (file: string): void => {
   }
 };
 
-interface HowToRefresh {
-  /** How often to try again while somebody holds the index. */
-  readonly tries: number;
-  /** What the note is about was done a moment ago. */
+interface RefreshOptions {
+  /** The number of retries while another process has locked the index. */
+  readonly retries: number;
+  /** The commit of the note has just been created. */
   readonly justCommitted?: boolean;
 }
 
-/** Brings the index up to HEAD where it is as it was before Spool's commit; what somebody has staged since stays. */
+/** Updates the index to HEAD for files whose entry is as it was before Spool's commit. Newer staged changes stay. */
 export const refreshIndex = async (
   tree: WorkTree,
   note: IndexNote,
-  { tries, justCommitted = false }: HowToRefresh,
+  { retries, justCommitted = false }: RefreshOptions,
 ): Promise<Refreshed> => {
   const cwd = tree.root;
-  const differing = await indexAgainst(cwd, 'HEAD');
+  const differing = await rawIndexDiff(cwd, 'HEAD');
   if (differing === null) return headIsUnborn(tree);
-  // It was not made when Spool was killed before it, or when somebody has moved the branch back.
+  // The commit does not exist if Spool was killed before it, or if the branch was moved back.
   const about = note.about !== null && (justCommitted || (await commitOn(cwd, note.about.head))) ? note.about : null;
   const noted = new Map([...(note.behind?.entries ?? []), ...(about?.entries ?? [])]);
   const own = [...noted].filter(([name, entry]) => differing.get(name)?.new === entry);
   const stale = new Map([...own, ...(about === null ? [] : await addedByHooks(cwd, about, { noted, differing }))]);
   const names = [...stale.keys()];
-  const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), tries);
+  const reset = names.length === 0 ? null : await withRetries(() => resetPaths(cwd, names), retries);
   if (reset !== null && reset.code !== 0) {
     const commit = (about && (await commitOn(cwd, about.head))) ?? note.behind?.commit ?? 'HEAD';
     writeIndexNote(tree, { behind: { commit, entries: new Map([...noted, ...stale]) }, about: null });
@@ -137,7 +137,7 @@ export const refreshIndex = async (
 const resetPaths = (cwd: string, names: readonly string[]): Promise<GitResult> =>
   git(['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], { cwd, input: literally(names) });
 
-/** Nothing can be behind a branch without commits. */
+/** An index cannot be behind a branch without commits. */
 const headIsUnborn = async (tree: WorkTree): Promise<Refreshed> => {
   const { code, stderr } = await git(['rev-parse', '--verify', 'HEAD'], { cwd: tree.root });
   if (code === 0 || !/Needed a single revision/.test(stderr))
@@ -151,7 +151,7 @@ interface Candidates {
   readonly differing: ReadonlyMap<string, RawDifference>;
 }
 
-/** What is in the commit although Spool did not put it there, and is in the index as it was before. */
+/** Returns entries that the commit changed although Spool did not, and that are still in the index as before. */
 const addedByHooks = async (
   cwd: string,
   { head, staged }: AboutToCommit,
@@ -159,23 +159,23 @@ const addedByHooks = async (
 ): Promise<(readonly [string, string])[]> => {
   const others = [...differing].filter(([name]) => !noted.has(name) && !staged.has(name));
   const commit = others.length === 0 ? null : await commitOn(cwd, head);
-  const changed = commit === null ? null : await between(cwd, head ?? (await emptyTree(cwd)), commit);
+  const changed = commit === null ? null : await rawDiff(cwd, head ?? (await emptyTree(cwd)), commit);
   return others
     .filter(([name, { new: entry }]) => changed?.get(name)?.old === entry)
     .map(([name, { new: entry }]) => [name, entry] as const);
 };
 
-/** Those that HEAD has again as the index had them before the commit. */
+/** Returns the names whose entry in HEAD is again the one before the commit. */
 const takenOut = async (
   cwd: string,
   commit: string,
   entries: readonly (readonly [string, string])[],
 ): Promise<string[]> => {
-  const since = await between(cwd, commit, 'HEAD');
+  const since = await rawDiff(cwd, commit, 'HEAD');
   return entries.filter(([name, entry]) => since?.get(name)?.new === entry).map(([name]) => name);
 };
 
-/** The commit that was made on top of another one; null when HEAD has none. */
+/** Returns the first commit after `head` on the branch; null if there is none. */
 const commitOn = async (cwd: string, head: string | null): Promise<string | null> => {
   const not = head === null ? [] : [`^${head}`];
   const { stdout } = await git(['rev-list', '--first-parent', 'HEAD', ...not, '--'], { cwd });
@@ -185,7 +185,7 @@ const commitOn = async (cwd: string, head: string | null): Promise<string | null
 export const emptyTree = async (cwd: string): Promise<string> =>
   (await git(['mktree'], { cwd, input: '' })).stdout.trim();
 
-/** Names as they are, whatever `*` or `:` they hold. A variable would do the same, but hooks would inherit it. */
+/** Matches names literally, even with `*` or `:`. A variable would do the same, but hooks would inherit it. */
 const literally = (names: readonly string[]) => names.map((name) => `:(literal,top)${name}`).join('\0');
 
 const isLocked = ({ stderr }: GitResult) => /\.lock'?: File exists/.test(stderr);
@@ -193,19 +193,19 @@ const isLocked = ({ stderr }: GitResult) => /\.lock'?: File exists/.test(stderr)
 const reasonOf = (tree: WorkTree, result: GitResult): string =>
   isLocked(result) ? `${lockOf(tree)} exists` : result.stderr.split('\n')[0]!;
 
-/** The lock of the index, as a person would type it. */
+/** Returns the path of the index lock as a user would type it. */
 const lockOf = ({ root, index }: WorkTree): string => {
   const path = relative(root, `${index}.lock`);
   return path.startsWith('..') ? `${index}.lock` : path;
 };
 
-/** Somebody else may be at the index, or at the branch, for a moment. */
-export const withRetries = async (call: () => Promise<GitResult>, mostTries: number): Promise<GitResult> => {
-  for (let tries = 0; ; tries++) {
+/** Retries while another process has locked the index or the branch. */
+export const withRetries = async (call: () => Promise<GitResult>, maxRetries: number): Promise<GitResult> => {
+  for (let retries = 0; ; retries++) {
     const result = await call();
-    if (result.code === 0 || !isLocked(result) || tries === mostTries) return result;
-    await delay(triesEveryMs);
+    if (result.code === 0 || !isLocked(result) || retries === maxRetries) return result;
+    await delay(retryEveryMs);
   }
 };
 
-const triesEveryMs = 250;
+const retryEveryMs = 250;

@@ -5,35 +5,35 @@ import { type FileDiff, diffTrees } from './diff.ts';
 import { fileAt, git, pathOf, toUtf8, statsOf } from './call/git.ts';
 import { ignoredBy } from './snapshot/ignored.ts';
 import { covers, type SkipReason } from './snapshot/skipped.ts';
-import { type Taken, type SnapshotterOptions, snapshotTree } from './snapshot/trees.ts';
+import { type TreeSnapshot, type SnapshotterOptions, snapshotTree } from './snapshot/trees.ts';
 import type { WorkTree } from './work-tree.ts';
 
 export interface RewindPlan {
-  /** From the present to the target, moved files as deleted and added. */
+  /** Differences from the current files to the target. Moved files are deleted and added. */
   readonly changes: readonly FileDiff[];
-  /** What stays as it is, with the reason: no checkpoint has it, or none knows what is in it. */
-  readonly left: readonly Left[];
+  /** Paths that are not changed, with the reason: no checkpoint contains them, or their contents are unknown. */
+  readonly unchanged: readonly UnchangedPath[];
 }
 
-interface Left {
+interface UnchangedPath {
   readonly name: string;
   readonly why: string;
 }
 
-/** What a rewind would do; null when git cannot tell. What the target ignores is never deleted. */
-export const planRewind = async (tree: WorkTree, present: Taken, target: string): Promise<RewindPlan | null> => {
+/** Returns what a rewind would do; null if git fails. Files that the target ignores are never deleted. */
+export const planRewind = async (tree: WorkTree, present: TreeSnapshot, target: string): Promise<RewindPlan | null> => {
   const all = await diffTrees(tree, [present.id, target], { renames: false });
   if (all === null) return null;
-  const leftOut = present.leftOut().filter(({ name }) => existsSync(pathOf(tree.root, name)));
-  const own = all.filter(({ name, nested }) => !nested && !leftOut.some((each) => covers(each, name)));
+  const skipped = present.skipped().filter(({ name }) => existsSync(pathOf(tree.root, name)));
+  const own = all.filter(({ name, nested }) => !nested && !skipped.some((each) => covers(each, name)));
   const deleted = own.filter(({ status }) => status === 'deleted').map(({ name }) => name);
   const ignored = await ignoredBy(tree, { treeId: target, outside: null }, deleted);
   const there = [...present.nested()].filter((name) => existsSync(pathOf(tree.root, `${name}/.git`)));
   const nested = new Set([...there, ...all.filter((each) => each.nested).map(({ name }) => name)]);
   return {
     changes: own.filter(({ name }) => !ignored.has(name)),
-    left: [
-      ...leftOut.map(({ name, kind }) => ({ name, why: reasons[kind] })),
+    unchanged: [
+      ...skipped.map(({ name, kind }) => ({ name, why: reasons[kind] })),
       ...[...ignored].map((name) => ({ name, why: 'ignored in that checkpoint' })),
       ...[...nested].map((name) => ({ name, why: 'nested repository' })),
     ],
@@ -49,8 +49,8 @@ export const reasons = {
 } satisfies Record<SkipReason, string>;
 
 /**
- * What a rewind would overwrite although none of the checkpoints holds it: ignored files, and repositories inside this
- * one. An ignored file that one of them holds, byte for byte, is not lost.
+ * Returns what a rewind would overwrite although no checkpoint contains it: ignored files and nested repositories. An
+ * ignored file that a checkpoint contains byte for byte is not lost.
  */
 export const inTheWay = async (
   tree: WorkTree,
@@ -69,7 +69,7 @@ export const inTheWay = async (
   return blocking.filter((name) => !held.has(name) || isInsideNested(root, name)).map(toUtf8);
 };
 
-/** The files that one of these commits has as they are now. */
+/** Returns the files whose current version is in one of these commits. */
 const heldBy = async (
   { root }: WorkTree,
   commits: readonly string[],
@@ -93,44 +93,44 @@ const isInsideNested = (root: string, name: string): boolean => {
 };
 
 /**
- * Puts the work tree back to a tree. Branch and index stay as they are, and so do ignored files and repositories
- * inside the repository. Answers with the names that could not be put back.
+ * Restores the work tree to a tree. The branch, the index, ignored files and nested repositories do not change. Returns
+ * the names that could not be restored.
  */
 export const rewind = async (
   tree: WorkTree,
   target: string,
-  { plan: { changes, left }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'leftOut' | 'redactor'>,
+  { plan: { changes, unchanged }, ...options }: { plan: RewindPlan } & Pick<SnapshotterOptions, 'skipped' | 'redactor'>,
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
-  // A folder that is still there holds what no checkpoint holds.
+  // A folder that still exists contains files that are in no checkpoint.
   const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
   const wanted = changes.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
-  const closed = wanted.filter((name) => isClosed(tree.root, name));
+  const privateFiles = wanted.filter((name) => isPrivate(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
-  for (const name of closed) closeFile(tree.root, name);
+  for (const name of privateFiles) makePrivate(tree.root, name);
   const reached = await snapshotTree(tree, options);
   if (reached === null || reached.id === target) return [];
   const rest = await diffTrees(tree, [reached.id, target], { renames: false });
-  const stays = new Set(left.map(({ name }) => name));
+  const stays = new Set(unchanged.map(({ name }) => name));
   const isLeft = ({ name, nested }: FileDiff) =>
-    nested || stays.has(name) || reached.leftOut().some((each) => covers(each, name));
-  // Outside of a sparse checkout, git takes a file that is not there for one that is as it was.
+    nested || stays.has(name) || reached.skipped().some((each) => covers(each, name));
+  // Outside of a sparse checkout, git considers a missing file unchanged.
   const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOf(tree.root, name) === undefined;
   return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => toUtf8(name));
 };
 
-/** Only its owner may read it, which git does not know. */
-const isClosed = (root: string, name: string): boolean => {
+/** Returns true if only the owner can read the file, which git does not record. */
+const isPrivate = (root: string, name: string): boolean => {
   const stats = statsOf(root, name);
   return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
 };
 
-const closeFile = (root: string, name: string): void => {
+const makePrivate = (root: string, name: string): void => {
   const stats = statsOf(root, name);
   if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
 };
 
-/** The file, and the folders that it leaves empty. Names are bytes. What cannot be removed is found in the end. */
+/** Deletes a file and the folders that become empty. Failures are found by the comparison at the end. */
 const removeFile = (root: string, name: string): void => {
   try {
     rmSync(pathOf(root, name), { force: true });

@@ -6,40 +6,45 @@ export interface WantedVersion {
   /** Relative to the root of the work tree. */
   readonly path: string;
   readonly change: string;
-  fits(bytes: Buffer): boolean;
+  matches(bytes: Buffer): boolean;
 }
 
-/** How many commits, and how many of the checkpoints, are looked at. */
-const most = 50;
+/** The maximum number of commits, and of checkpoints, that are examined. */
+const maxVersions = 50;
 
-/** A commit in which a file is as it is wanted, and the file; of the branch if there is one, or a checkpoint. */
+/**
+ * Returns the first commit whose version of a file matches, and that version. Looks at the branch, then at checkpoints.
+ */
 export const findVersion = async (
   tree: WorkTree,
-  { path, change, fits }: WantedVersion,
+  { path, change, matches }: WantedVersion,
 ): Promise<{ commit: string; bytes: Buffer } | null> => {
-  const log = await git(['log', '--format=%H', `--max-count=${most}`, 'HEAD', '--', `:(literal)${path}`], {
+  const log = await git(['log', '--format=%H', `--max-count=${maxVersions}`, 'HEAD', '--', `:(literal)${path}`], {
     cwd: tree.root,
   });
   const kept = (await listCheckpoints(tree, change)).map(({ commit }) => commit);
-  const commits = [...new Set([...log.stdout.split('\n').filter(Boolean), ...kept.toReversed()])].slice(0, 2 * most);
+  const commits = [...new Set([...log.stdout.split('\n').filter(Boolean), ...kept.toReversed()])].slice(
+    0,
+    2 * maxVersions,
+  );
   if (commits.length === 0) return null;
   const name = Buffer.from(path).toString('latin1');
   const { stdout } = await git(['cat-file', '--batch-check'], {
     cwd: tree.root,
     input: commits.map((commit) => `${commit}:${name}\n`).join(''),
   });
-  const looked = new Set<string>();
+  const seen = new Set<string>();
   for (const [index, line] of stdout.split('\n').entries()) {
     const blob = /^(\w+) blob /.exec(line)?.[1];
-    if (blob === undefined || looked.has(blob)) continue;
-    looked.add(blob);
+    if (blob === undefined || seen.has(blob)) continue;
+    seen.add(blob);
     const bytes = Buffer.from((await git(['cat-file', 'blob', blob], { cwd: tree.root })).stdout, 'latin1');
-    if (fits(bytes)) return { commit: commits[index]!.slice(0, 12), bytes };
+    if (matches(bytes)) return { commit: commits[index]!.slice(0, 12), bytes };
   }
   return null;
 };
 
-/** Whether a file is as it is in HEAD, and came there by commits that were made after a time. */
+/** Returns true if a file equals its version in HEAD, and commits since that time have changed it. */
 export const wasCommittedSince = async ({ root }: WorkTree, path: string, sinceMs: number): Promise<boolean> => {
   const file = ['--', `:(literal)${path}`];
   const then = await git(['rev-parse', '--verify', '--quiet', `HEAD@{${Math.ceil(sinceMs / 1000)}}`], { cwd: root });

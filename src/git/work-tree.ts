@@ -7,15 +7,15 @@ import { realPath } from '../process/which.ts';
 import { whyBlocked } from './call/blocked.ts';
 import { git, toUtf8 } from './call/git.ts';
 
-/** A git work tree. `tempIndex` is an index of our own, outside of the project: the user's index is read, never written. */
+/** A git work tree. `tempIndex` is a separate index outside of the project: the user's index is read, never written. */
 export interface WorkTree {
   readonly root: string;
   readonly index: string;
-  /** Where git keeps what belongs to this work tree. */
+  /** The git folder of this work tree. */
   readonly gitDir: string;
-  /** The ignore rules of this repository that are in none of its trees. */
+  /** The file with the ignore rules of this repository that are in no tree. */
   readonly exclude: string;
-  /** What `.git` is, as `signOfDotGit` tells; null when there is none. */
+  /** The signature of `.git` (`dotGitSignature`); null if there is none. */
   readonly dotGit: string | null;
   readonly tempIndex: string;
 }
@@ -25,7 +25,7 @@ export type Found =
   | { readonly kind: 'none' }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** None where there is no repository, or no git; refused where git does not want to look at the one there is. */
+/** Returns `none` if there is no repository or no git, `refused` if git refuses to use the repository. */
 export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
@@ -38,7 +38,7 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
         index: resolve(cwd, index),
         gitDir: resolve(cwd, gitFolder),
         exclude: resolve(cwd, exclude),
-        dotGit: signOfDotGit(root),
+        dotGit: dotGitSignature(root),
         tempIndex,
       },
     };
@@ -48,7 +48,7 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
 
-/** The folder that git has for the work tree at this place; null where there is none. */
+/** Returns the git folder of the work tree at `cwd`; null if there is none. */
 export const gitDirOf = async (cwd: string): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--git-dir'], { cwd });
   return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
@@ -57,7 +57,7 @@ export const gitDirOf = async (cwd: string): Promise<string | null> => {
 /** The repository that git uses in a folder, as real paths. */
 export interface Repository {
   readonly gitFolder: string;
-  /** The same but for a linked work tree. */
+  /** Equals `gitFolder`, except in a linked work tree. */
   readonly sharedFolder: string;
   readonly root: string;
 }
@@ -70,17 +70,17 @@ export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
   return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
 };
 
-/** Differs when the file was replaced or written to. */
+/** Changes if the file is replaced or written to. */
 export const fingerprint = (file: string | Buffer): string => {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : '';
 };
 
-/** Without its `.git`, or with another one, git would take another repository for it. */
-export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || signOfDotGit(root) === dotGit;
+/** Returns false if `.git` is gone or was replaced: git would use another repository. */
+export const isIntact = ({ root, dotGit }: WorkTree): boolean => dotGit === null || dotGitSignature(root) === dotGit;
 
-/** Differs when `.git` leads elsewhere; null when there is none. A folder may be another one. */
-export const signOfDotGit = (root: string): string | null => {
+/** Changes if `.git` leads elsewhere; null if there is none. All folders have the same signature. */
+export const dotGitSignature = (root: string): string | null => {
   const path = join(root, '.git');
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || stats.isDirectory()) return stats === undefined ? null : 'folder';
@@ -88,8 +88,8 @@ export const signOfDotGit = (root: string): string | null => {
 };
 
 /**
- * Starting from the user's index spares git from reading every file again. Its time goes along: git reads a file
- * that is younger than the index once more, instead of trusting a size and a time that may not have changed.
+ * Copies the user's index, so that git does not read every file again. The time is copied too: git reads a file that is
+ * newer than the index again instead of trusting its size and time.
  */
 export const copyIndex = async (index: string, copy: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
@@ -99,18 +99,18 @@ export const copyIndex = async (index: string, copy: string): Promise<void> => {
   await utimes(copy, time, time);
 };
 
-/** The commit that is checked out; null in a repository without commits. */
+/** Returns the commit that is checked out; null in a repository without commits. */
 const headOf = async ({ root }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['rev-parse', '--verify', '--quiet', 'HEAD'], { cwd: root });
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Asks for HEAD again and again, and asks git only when its log of HEAD has grown, or there is none. */
+/** Returns a function that returns HEAD. It runs git only if the reflog of HEAD has grown, or there is none. */
 export const createHeadWatch = (tree: WorkTree): (() => Promise<string | null>) => {
-  let [sign, head]: [string, string | null] = ['', null];
+  let [stamp, head]: [string, string | null] = ['', null];
   return async () => {
     const now = fingerprint(headLog(tree));
-    if (now === '' || now !== sign) [sign, head] = [now, await headOf(tree)];
+    if (now === '' || now !== stamp) [stamp, head] = [now, await headOf(tree)];
     return head;
   };
 };
@@ -119,7 +119,7 @@ const headLog = ({ gitDir }: WorkTree) => join(gitDir, 'logs', 'HEAD');
 
 export const headLogSize = (tree: WorkTree): number => statSync(headLog(tree), { throwIfNoEntry: false })?.size ?? 0;
 
-/** How HEAD has moved since its log had that size; nothing where there is no log. */
+/** Returns the moves of HEAD since its reflog had that size; empty if there is no reflog. */
 export const headLogSince = (tree: WorkTree, size: number): { readonly from: string; readonly to: string }[] => {
   const news = readRegular(headLog(tree), { from: size, limit: longestText })?.toString('latin1') ?? '';
   const steps = news.split('\n').filter(Boolean);
@@ -129,42 +129,44 @@ export const headLogSince = (tree: WorkTree, size: number): { readonly from: str
   });
 };
 
-const mostCommits = 100;
+const maxCommits = 100;
 
-/** What was committed from one HEAD to the other, oldest first: made then, and not only brought in from elsewhere. */
+/** Returns the commits between two HEADs, oldest first. Only those created then, not those merely fetched or merged. */
 export const commitsBetween = async (
   { root }: WorkTree,
   [before, after]: readonly [string | null, string | null],
 ): Promise<string[]> => {
   if (after === null || after === before) return [];
   const not = before === null ? [] : [`^${before}`];
-  const all = await git(['rev-list', '--reverse', `--max-count=${mostCommits}`, after, ...not], { cwd: root });
-  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${mostSteps}`, 'HEAD', '--'], {
+  const all = await git(['rev-list', '--reverse', `--max-count=${maxCommits}`, after, ...not], { cwd: root });
+  const log = await git(['log', '--walk-reflogs', '--format=%H %gs', `--max-count=${maxSteps}`, 'HEAD', '--'], {
     cwd: root,
   });
   const steps = log.stdout.split('\n').filter(Boolean);
-  // Without a log of HEAD nothing is known of how it came there.
+  // Without a reflog, the origin of the commits is unknown.
   if (steps.length === 0) return all.stdout.split('\n').filter(Boolean);
   const start = steps.findIndex((step) => before !== null && step.startsWith(before));
-  const made = new Set((start === -1 ? steps : steps.slice(0, start)).filter(isMade).map((step) => step.split(' ')[0]));
-  return all.stdout.split('\n').filter((commit) => made.has(commit));
+  const created = new Set(
+    (start === -1 ? steps : steps.slice(0, start)).filter(isCreation).map((step) => step.split(' ')[0]),
+  );
+  return all.stdout.split('\n').filter((commit) => created.has(commit));
 };
 
-const mostSteps = 1000;
+const maxSteps = 1000;
 
-/** `<hash> commit: …`, but not a checkout, a reset or a fast-forward. */
-const isMade = (step: string): boolean =>
+/** Matches `<hash> commit: …`, but not a checkout, a reset or a fast-forward. */
+const isCreation = (step: string): boolean =>
   /^\w+ (?:commit|cherry-pick|revert|am\b|rebase[^:]*\((?:pick|squash|fixup|reword|edit|continue)\)|.*: Merge made by)/.test(
     step,
   );
 
-/** HEAD is a commit and not a branch. Read without asking git. */
+/** Returns true if HEAD is a commit and not a branch. Does not run git. */
 export const isDetached = (tree: WorkTree): boolean => {
   const head = headText(tree);
   return head !== null && !head.startsWith('ref:');
 };
 
-/** The branch that HEAD is; null when it is none. */
+/** Returns the branch of HEAD; null if it is detached. */
 export const headBranch = (tree: WorkTree): string | null =>
   /^ref: refs\/heads\/(\S+)/.exec(headText(tree) ?? '')?.[1] ?? null;
 
@@ -176,11 +178,11 @@ const headText = ({ gitDir }: WorkTree): string | null => {
   }
 };
 
-/** What git is in the middle of, and must be left alone; null when it is in the middle of nothing. */
+/** Returns the unfinished operation of git, which must not be disturbed; null if there is none. */
 export const operationInProgress = ({ gitDir }: WorkTree): string | null =>
-  Object.entries(signs).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
+  Object.entries(operationFiles).find(([file]) => existsSync(join(gitDir, file)))?.[1] ?? null;
 
-const signs = {
+const operationFiles = {
   MERGE_HEAD: 'a merge',
   'rebase-merge': 'a rebase',
   'rebase-apply': 'a rebase',
@@ -188,7 +190,7 @@ const signs = {
   REVERT_HEAD: 'a revert',
 };
 
-/** Whether git tracks anything at or below a path. */
+/** Returns true if git tracks anything at or below a path. */
 export const isTracked = async (cwd: string, path: string): Promise<boolean> => {
   const { stdout } = await git(['ls-files', '-z', '--', path], { cwd });
   return stdout !== '';

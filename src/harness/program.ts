@@ -1,4 +1,4 @@
-import { trustedProgram, untrustedAround, withTrustedPath } from '../git/call/program.ts';
+import { trustedProgram, untrustedAround, withTrustedPath } from '../process/trusted-path.ts';
 import { onPath } from '../process/which.ts';
 import type { Harness } from './harness.ts';
 

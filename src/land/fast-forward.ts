@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import { type DisplacedFiles, displace, untrackedInTheWay } from '../git/displaced.ts';
 import { fastForward, worktreeOf } from '../git/branches.ts';
 import { checkpointRecorder, userRecordFolder } from '../store/user-record.ts';
-import { keepPresent } from '../git/checkpoint.ts';
+import { createBackup } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { findWorkTree } from '../git/work-tree.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
@@ -85,7 +85,7 @@ const displaceUncommitted = async (
   const run = (await readState(project, change))?.run ?? 'land';
   const kept =
     found.kind === 'found'
-      ? await keepPresent(found.tree, {
+      ? await createBackup(found.tree, {
           change,
           run,
           names: [...own, ...modified],

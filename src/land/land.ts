@@ -7,7 +7,7 @@ import {
   deleteBranch,
   dirtyPaths,
   discardWorktree,
-  holdsRepositories,
+  containsRepositories,
   isWorktree,
   moveBranch,
   prefixOf,
@@ -159,7 +159,7 @@ const cleanUp = async (landing: Landing, commit: string): Promise<string> => {
   if ((await tipOf(project.root, branch)) !== tip) return 'Branch kept: it has new commits.';
   if (await isWorktree(project.root, worktree)) {
     const where = relative(project.root, worktree);
-    if ((await whyDirty(landing, worktree)) !== null || (await holdsRepositories(worktree)))
+    if ((await whyDirty(landing, worktree)) !== null || (await containsRepositories(worktree)))
       return `Branch kept: there is work in ${where}.`;
     const results = await resultsIn(project, change, { worktree, root: join(worktree, prefix) });
     if (results.length > 0) {

@@ -13,7 +13,7 @@ import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { changedIn, decidingIn } from '../trust/running.ts';
+import { changedFiles, deciderHashes } from '../trust/command-files.ts';
 import { visible } from '../text/visible.ts';
 import { provision } from '../run/workspace.ts';
 import { openSandboxFor } from '../run/sandbox.ts';
@@ -122,7 +122,7 @@ const verify = async (landing: Landing): Promise<void> => {
     if (options.worktreeSetup !== null) say(`Setting up: ${redactor.text(options.worktreeSetup)}`);
     if (!(await passes(provision({ ...shellOptions, project, options, root, family, checkSetup }))))
       throw userError('setup-failed', redactor.text(options.worktreeSetup ?? ''), log);
-    const deciding = decidingIn(root, commands);
+    const deciding = deciderHashes(root, commands);
     for (const command of commands) {
       // The setup or an earlier command may have changed files.
       checkSetup();
@@ -137,7 +137,7 @@ const verify = async (landing: Landing): Promise<void> => {
       });
       if (!(await passes(result.then(({ outcome }) => outcome))))
         throw userError('land-verify-failed', redactor.text(command), log);
-      const [moved] = changedIn(root, deciding);
+      const [moved] = changedFiles(root, deciding);
       if (moved !== undefined) throw userError('land-gate-changed', redactor.text(command), moved);
     }
   };

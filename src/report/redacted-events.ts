@@ -1,10 +1,10 @@
 import { withoutControls } from '../text/controls.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
-import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 
 /** Wraps a reporter so that it receives no secrets. The view of an `agent` event is passed on unredacted: no reporter shows it. */
 export const withoutSecrets = (report: OnRunEvent, redactor: Pick<Redactor, 'data'>): OnRunEvent => {
-  const cleanView = createRemembering<RunView>(redactor);
+  const cleanView = createIncrementalRedactor<RunView>(redactor);
   return (event, view) => report(redactor.data(event), event.type === 'agent' ? view : cleanView(view));
 };
 

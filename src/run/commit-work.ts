@@ -3,7 +3,7 @@ import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/branches.ts';
 import { type CommitResult, commitFiles, findErrorLine } from '../git/commit.ts';
 import { toUtf8 } from '../git/call/git.ts';
-import { between } from '../git/raw.ts';
+import { rawDiff } from '../git/raw-diff.ts';
 import { findExcluded } from '../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { IterationChanges } from '../ralph/loop.ts';
@@ -200,7 +200,7 @@ const userChangesIn = async (
       .filter((change) => change.before !== replaced.get(change.from ?? change.name))
       .map(({ name }) => name);
   // The agent has committed as well, so HEAD has moved.
-  const dirty = before.head === null ? null : await between(tree.root, before.head, before.id);
+  const dirty = before.head === null ? null : await rawDiff(tree.root, before.head, before.id);
   return inCommit.filter(({ name, from }) => dirty?.has(from ?? name)).map(({ name }) => name);
 };
 

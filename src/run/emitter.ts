@@ -4,7 +4,7 @@ import { writeStart, writeState } from '../store/save-state.ts';
 import type { Emit } from '../ralph/events.ts';
 import { publicView, type RunView, type OnRunEvent } from '../ralph/view.ts';
 import { initialView, reduceView } from '../ralph/reduce-view.ts';
-import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 import type { Planned } from './plan.ts';
 import { journalFile } from '../store/paths.ts';
 
@@ -73,7 +73,7 @@ export const createEmitter = ({
     settings,
     at,
   });
-  const clean = createRemembering<RunView>(redactor);
+  const clean = createIncrementalRedactor<RunView>(redactor);
   const safeReport: Emit = (event) => {
     try {
       report(event, view);

@@ -26,9 +26,9 @@ export const createIndexRefresher = (tree: WorkTree, emit: Emit): IndexRefresher
   let isAnnounced = false;
   const say = (text: string) => emit({ type: 'notice', text });
 
-  const tryNow = async (tries: number): Promise<Refreshed | null> => {
+  const tryNow = async (retries: number): Promise<Refreshed | null> => {
     const note = readIndexNote(tree);
-    const refreshed = note && (await refreshIndex(tree, note, { tries }));
+    const refreshed = note && (await refreshIndex(tree, note, { retries }));
     if (refreshed?.kind !== 'refreshed') return refreshed;
     isAnnounced = false;
     if (refreshed.names.length > 0) say(`Index updated to the last commit: ${formatNames(refreshed.names)}.`);

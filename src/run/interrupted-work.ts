@@ -4,7 +4,7 @@ import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
 import { findErrorLine } from '../git/commit.ts';
 import { toUtf8, statsOf } from '../git/call/git.ts';
-import { between } from '../git/raw.ts';
+import { rawDiff } from '../git/raw-diff.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import { lastRecords } from '../store/history.ts';
 import { oneLine, someOf } from '../text/format.ts';
@@ -52,7 +52,7 @@ export const recordLeftBehind = async (
   now: string,
 ): Promise<void> => {
   const { own, unsure } = await findLeftBehind({ plan, folder }, tree, { last, now });
-  const open = own.length + unsure.length === 0 ? null : await between(tree.root, 'HEAD', now);
+  const open = own.length + unsure.length === 0 ? null : await rawDiff(tree.root, 'HEAD', now);
   const isOpen = (name: string) => open === null || open.has(name);
   const which = `iteration ${plan.firstIteration}`;
   const say = (names: readonly string[], text: string) => {

@@ -5,7 +5,7 @@ import { runShell } from '../process/shell.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { visible } from '../text/visible.ts';
-import { changedRunning, isWrittenSince, type Running, runningOf } from '../trust/running.ts';
+import { changedBetween, isWrittenSince, type CommandFiles, commandFilesOf } from '../trust/command-files.ts';
 import type { RunContext } from './context.ts';
 import { notifyLog } from '../store/paths.ts';
 
@@ -27,14 +27,14 @@ export const createNotify = (context: NotifyContext): Notify => {
   const { project, options } = context;
   const command = options.notify;
   if (command === null) return async () => {};
-  const before = runningOf(project, command, { all: context.plan.sandbox });
+  const before = commandFilesOf(project, command, { all: context.plan.sandbox });
   const sinceMs = Date.now();
   return async (view) => notify(command, { ...context, view, before, sinceMs });
 };
 
 interface Notifying extends NotifyContext {
   readonly view: RunView;
-  readonly before: Running;
+  readonly before: CommandFiles;
   readonly sinceMs: number;
 }
 
@@ -70,8 +70,8 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
 
 const whyRefused = (command: string, { project, plan, trusted, view, before, sinceMs }: Notifying): string | null => {
   const untrusted = trusted.changedScripts(view.change, 'notify');
-  const now = runningOf(project, command, { all: plan.sandbox });
-  const changed = [...new Set([...untrusted, ...changedRunning(before.hashes, now.hashes)])];
+  const now = commandFilesOf(project, command, { all: plan.sandbox });
+  const changed = [...new Set([...untrusted, ...changedBetween(before.hashes, now.hashes)])];
   if (changed.length > 0) {
     const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';
     const [names, were] = [changed.map(visible).join(', '), changed.length === 1 ? 'was' : 'were'];

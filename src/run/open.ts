@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { removeSafely, writeSafely } from '../files/safe.ts';
-import { holdSettings } from '../git/call/settings.ts';
+import { guardSettings } from '../git/call/settings.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { forgetGoal, openGuard } from '../guard/guard.ts';
 import { terminateOrphans } from '../process/tree.ts';
@@ -212,7 +212,7 @@ const openWorkTree = async (
   const found = await findWorkTree(work.root, newTempIndex(env));
   if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
   if (found.kind !== 'found') return null;
-  await holdSettings(found.tree);
+  await guardSettings(found.tree);
   return found.tree;
 };
 

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { longestText, readSafely, writeSafely } from '../files/safe.ts';
 import { readRegular } from '../files/regular.ts';
-import { filesNamedBy } from '../git/branches.ts';
+import { filesMatching } from '../git/branches.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
 import { gitDirOf } from '../git/work-tree.ts';
@@ -46,7 +46,7 @@ export const noteProvisioned = async (
   if (file === null) return;
   const include = includePatterns(project);
   const isBare = !hasSetup && include === null;
-  const names = include === null ? [] : (await filesNamedBy(project.root, include)).map(toUtf8);
+  const names = include === null ? [] : (await filesMatching(project.root, include)).map(toUtf8);
   const prefix = relative(workspace.worktree, workspace.root);
   const included = new Set(names.map((name) => join(prefix, name)));
   const baseline = isBare ? emptyBaseline : await takeBaseline(workspace.worktree, (path) => included.has(path));

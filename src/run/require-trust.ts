@@ -3,8 +3,8 @@ import type { Config } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { renderSettings } from '../trust/render.ts';
-import { judge, type Judged, pinsIn, trustVariable } from '../trust/judge.ts';
-import { differingIn } from '../trust/elsewhere.ts';
+import { checkTrust, type CheckedSetting, pinsIn, trustVariable } from '../trust/check.ts';
+import { untrustedFilesIn } from '../trust/untrusted-files.ts';
 import { hashOfAll, settingsOf, withFiles } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
 
@@ -28,7 +28,7 @@ export interface TrustRequest {
  * Returns the needed settings if the user trusts all of them. Asks once on a terminal, and throws without one. If one of
  * them is not trusted, all settings of the project that are not trusted are shown.
  */
-export const requireTrust = async (request: TrustRequest): Promise<readonly Judged[]> => {
+export const requireTrust = async (request: TrustRequest): Promise<readonly CheckedSetting[]> => {
   const { project, config, needed, env, consent } = request;
   const settings = settingsOf(project, config);
   const wanted = withFiles(settings, needed);
@@ -36,17 +36,17 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Judg
   const pins = pinsIn(env[trustVariable]);
   const hash = hashOfAll(settings);
   if (pins === 'everything') {
-    const lines = renderSettings(judge(wanted, []));
+    const lines = renderSettings(checkTrust(wanted, []));
     consent.say([`${trustVariable}=1: everything in this project is trusted without review:`, ...lines]);
-    return judge(wanted, []);
+    return checkTrust(wanted, []);
   }
-  if (pins.includes(hash)) return judge(wanted, []);
-  const judged = judge(settings, readTrusted(env, project));
-  const isOpen = ({ since }: Judged) => since === null;
-  const trusted = () => judge(wanted, readTrusted(env, project));
+  if (pins.includes(hash)) return checkTrust(wanted, []);
+  const checked = checkTrust(settings, readTrusted(env, project));
+  const isOpen = ({ since }: CheckedSetting) => since === null;
+  const trusted = () => checkTrust(wanted, readTrusted(env, project));
   if (!trusted().some(isOpen)) return trusted();
 
-  const open = judged.filter(isOpen);
+  const open = checked.filter(isOpen);
   consent.say([introduction(project, open), ...renderSettings(open)]);
   if (consent.confirm === null) throw userError('untrusted-project', project.root, hash, pins.length > 0);
   if (!(await consent.confirm(question))) throw userError('cancelled', 'the project is not trusted');
@@ -56,7 +56,7 @@ export const requireTrust = async (request: TrustRequest): Promise<readonly Judg
 
 export interface CopiesRequest extends Omit<TrustRequest, 'consent'> {
   /** The settings that were trusted for these runs. */
-  readonly trusted: readonly Judged[];
+  readonly trusted: readonly CheckedSetting[];
   /** The folder in which the needed commands are about to run. */
   readonly root: string;
   /** Returns the command that shows how a file in `root` differs. */
@@ -67,15 +67,15 @@ export interface CopiesRequest extends Omit<TrustRequest, 'consent'> {
 export const checkCopies = ({ project, config, env, needed, trusted, root, howToSee }: CopiesRequest): void => {
   if (needed.size === 0 || pinsIn(env[trustVariable]) === 'everything') return;
   const known = [...trusted, ...readTrusted(env, project)];
-  const isTrusted = ({ source, hash }: Pick<Judged, 'source' | 'hash'>) =>
+  const isTrusted = ({ source, hash }: Pick<CheckedSetting, 'source' | 'hash'>) =>
     known.some((each) => each.source === source && each.hash === hash);
-  const [first] = differingIn({ root, config, needed, isTrusted });
+  const [first] = untrustedFilesIn({ root, config, needed, isTrusted });
   if (first === undefined) return;
   const where = relative(project.root, join(root, first.path));
   throw userError('untrusted-copy', where, first.source, howToSee(first.path));
 };
 
-export const introduction = ({ root }: Project, open: readonly Judged[]): string =>
+export const introduction = ({ root }: Project, open: readonly CheckedSetting[]): string =>
   open.some(({ before }) => before === null)
     ? `${root} brings settings that run something on this machine:`
     : `${root} has changed what it runs on this machine:`;

@@ -51,7 +51,9 @@ export const expectedVersion = async (
   if (tree === null) return null;
   const expectation = guard.expects(moved);
   const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
-  return path.startsWith('..') ? null : findVersion(tree, { path, change: plan.change, fits: matcherFor(expectation) });
+  return path.startsWith('..')
+    ? null
+    : findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation) });
 };
 
 /** Returns the path as git names it. */

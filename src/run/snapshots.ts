@@ -57,7 +57,7 @@ export const createSnapshots = (
   const before = stillSkipped(listed).filter(({ kind }) => kind === 'ignored' || kind === 'output');
   const ignored = openIgnoredBefore(tree, context.notes);
   const trees = createTreeSnapshotter(tree, {
-    leftOut: before,
+    skipped: before,
     ownOutput: createOwnOutput(),
     redactor: context.redactor,
     ignored,
@@ -74,7 +74,7 @@ export const createSnapshots = (
   const isThere = (name: string) => existsSync(pathOf(tree.root, name));
 
   const recordSkipped = (treeId: string | null): void => {
-    const list = trees.leftOut();
+    const list = trees.skipped();
     if (treeId !== null) listed = withTimes(listed, list, { treeId, isThere });
     skippedAtStart ??= new Set(list.map(({ name }) => name));
     const text = JSON.stringify(listed);
@@ -90,8 +90,8 @@ export const createSnapshots = (
 
   /** Announces new files in folders that are skipped as a whole. */
   const announceNewInFolders = async (): Promise<void> => {
-    const whole = trees.leftOut().filter(({ name }) => name.endsWith('/'));
-    const names = await folders.look(whole.map(({ name }) => name));
+    const whole = trees.skipped().filter(({ name }) => name.endsWith('/'));
+    const names = await folders.findNew(whole.map(({ name }) => name));
     if (names.length === 0) return;
     const why = 'in a folder that was ignored before the ignore rules changed';
     context.emit({ type: 'notice', text: `Excluded from commits and checkpoints: ${namesOf(names)} (${why}).` });
@@ -102,19 +102,19 @@ export const createSnapshots = (
       const [id, head] = await Promise.all([trees.take(), askHead()]);
       recordSkipped(id);
       // The old ignore rules are needed until the paths that they ignored are on the list of skipped paths.
-      if (id !== null) await ignored.keep(() => ensureRunState(context));
+      if (id !== null) await ignored.save(() => ensureRunState(context));
       await announceNewInFolders();
-      return id === null ? null : { id, head, nested: await nested.look(trees.nested()) };
+      return id === null ? null : { id, head, nested: await nested.read(trees.nested()) };
     },
     askHead,
     committed: trees.committed,
     problem: trees.problem,
     inside: ([from, to], changes) => {
       const counted = new Set(changes.map(({ name }) => name));
-      return nested.between(from.nested, to.nested).filter(({ name }) => !counted.has(name));
+      return nested.diff(from.nested, to.nested).filter(({ name }) => !counted.has(name));
     },
-    skipped: () => trees.leftOut().filter(({ kind, name }) => kind !== 'secret' || !skippedAtStart?.has(name)),
-    isSkipped: (name) => isThere(name) && trees.leftOut().some((each) => covers(each, name)),
+    skipped: () => trees.skipped().filter(({ kind, name }) => kind !== 'secret' || !skippedAtStart?.has(name)),
+    isSkipped: (name) => isThere(name) && trees.skipped().some((each) => covers(each, name)),
   };
 };
 

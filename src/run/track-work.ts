@@ -5,7 +5,7 @@ import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
 import { isOnBranch } from '../git/branches.ts';
 import { toUtf8, whyNoGit } from '../git/call/git.ts';
 import type { SkippedPath } from '../git/snapshot/skipped.ts';
-import { between } from '../git/raw.ts';
+import { rawDiff } from '../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { Uncommitted } from '../ralph/events.ts';
 import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
@@ -99,7 +99,7 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
       const skipped = uncommittedOf(snapshots.skipped());
       if (ledger.all().length + touched.size === 0) return skipped;
       const now = await snapshots.take();
-      const open = now && (await between(tree.root, now.head ?? now.id, now.id));
+      const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
       const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
       const known = new Set(ledger.all());
       const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
@@ -115,15 +115,15 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
 
 /** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */
 const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<ReadonlyMap<string, string>> => {
-  const open = head === null ? null : await between(tree.root, head, id);
+  const open = head === null ? null : await rawDiff(tree.root, head, id);
   return new Map([...(open ?? [])].map(([name, { new: now }]) => [name, now]));
 };
 
 /**
  * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
  */
-const uncommittedOf = (leftOut: readonly SkippedPath[]): Uncommitted[] => {
-  const of = (kind: SkippedPath['kind']) => leftOut.filter((each) => each.kind === kind);
+const uncommittedOf = (skipped: readonly SkippedPath[]): Uncommitted[] => {
+  const of = (kind: SkippedPath['kind']) => skipped.filter((each) => each.kind === kind);
   const secrets = of('secret');
   const reasons = [...new Set(secrets.map(({ why }) => why))];
   return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]

@@ -5,7 +5,7 @@ import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
 import type { CommandOrigin, RunPlan } from '../ralph/events.ts';
 import { renderSettings } from '../trust/render.ts';
-import { judge, type Judged } from '../trust/judge.ts';
+import { checkTrust, type CheckedSetting } from '../trust/check.ts';
 import {
   type CommandKey,
   hashOfAll,
@@ -73,7 +73,7 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
       const sources = neededBy(request, run);
       const open = settings.filter((setting) => sources.includes(setting.source) && !isTrusted(setting));
       if (open.length === 0) return;
-      consent.say(renderSettings(judge(open, [])));
+      consent.say(renderSettings(checkTrust(open, [])));
       throw userError('untrusted-project', project.root, hashOfAll(settings), false);
     },
     checkIn: (root, run, key) => {
@@ -137,7 +137,7 @@ export const sourceFor = ({ changes }: Config, change: string, key: CommandKey):
   return sourceOf(key, isSpecial ? prefix : undefined);
 };
 
-const originsOf = (request: TrustContext, trusted: readonly Judged[], run: OneRun): CommandOrigin[] => {
+const originsOf = (request: TrustContext, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
   const { config, explicit, givenBy, find } = request;
   const { change, options, plan } = run;
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
@@ -161,4 +161,4 @@ const originsOf = (request: TrustContext, trusted: readonly Judged[], run: OneRu
   ];
 };
 
-const trustOf = ({ source, hash, since }: Judged) => ({ source, hash, trusted: since ?? 'SPOOL_TRUST' });
+const trustOf = ({ source, hash, since }: CheckedSetting) => ({ source, hash, trusted: since ?? 'SPOOL_TRUST' });

@@ -9,10 +9,10 @@ import {
   commitsBeyondBase,
   currentBranch,
   dirtyPaths,
-  filesNamedBy,
+  filesMatching,
   hasCommits,
   headOf,
-  holdsRepositories,
+  containsRepositories,
   isWorktree,
   removeWorktree,
   switchTo,
@@ -192,7 +192,7 @@ export const provision = async (workspace: ProvisionRequest): Promise<ShellResul
   const { project, options, root } = workspace;
   const include = includePatterns(project);
   if (include !== null)
-    for (const name of (await filesNamedBy(project.root, include)).map(toUtf8))
+    for (const name of (await filesMatching(project.root, include)).map(toUtf8))
       if (!/^\.spool\/(?:worktrees|\.state)\//.test(name)) copy(join(project.root, name), join(root, name));
   if (options.worktreeSetup === null) return 'passed';
   workspace.checkSetup(root);
@@ -250,7 +250,7 @@ const reasonToKeep = async ({ project, change, workspace, isEmpty }: Finished): 
   if (busy !== null) return `${busy} is in progress in it`;
   const there = await currentBranch(worktree);
   if (there !== branch) return `it is on ${there ?? 'no branch'}, not on ${branch}`;
-  if (await holdsRepositories(worktree)) return 'there are repositories inside it';
+  if (await containsRepositories(worktree)) return 'there are repositories inside it';
   const dirty = await dirtyPaths(worktree);
   if (dirty === null) return 'git status failed in it';
   // The copy of the change itself is saved separately, and is merged when the branch lands.

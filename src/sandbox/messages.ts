@@ -1,28 +1,28 @@
-/** What Spool and the process that holds the sandbox runtime say to each other. */
+/** Messages between Spool and the worker that hosts the sandbox runtime. */
 
 export interface WrapRequest {
-  /** What a shell inside runs. */
+  /** The command line for a shell in the sandbox. */
   readonly line: string;
-  /** A short name for it. */
+  /** A short name of the command. */
   readonly id: string;
   readonly writable: readonly string[];
   readonly readOnly: readonly string[];
   readonly hidden: readonly string[];
 }
 
-export type ToKeeper =
+export type ToWorker =
   | {
       readonly do: 'start';
-      /** The file of the runtime. */
+      /** The file of the runtime to import. */
       readonly library: string;
       readonly tools: Readonly<Record<string, string>>;
       readonly hosts: readonly string[];
-      /** Deleted when Spool is gone. */
+      /** Deleted when Spool has exited. */
       readonly base: string;
     }
   | ({ readonly do: 'wrap'; readonly number: number } & WrapRequest)
   | { readonly do: 'clean-up' };
 
-export type FromKeeper =
+export type FromWorker =
   | { readonly did: 'start'; readonly problem: string | null }
   | { readonly did: 'wrap'; readonly number: number; readonly command: string | null; readonly problem: string | null };

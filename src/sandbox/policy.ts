@@ -2,19 +2,19 @@ import { basename, join } from 'node:path';
 import type { SandboxedAgent } from '../process/sandbox.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { secretsOf } from './secrets.ts';
-import type { TreeFacts } from './tree.ts';
+import type { WorkTreePaths } from './work-tree-paths.ts';
 
-/** What a process inside may do to files. */
+/** What a process in the sandbox may do to files. */
 export interface Policy {
   readonly writable: readonly string[];
-  /** Inside of what is writable: can be read only, or must not come into being. */
+  /** Exceptions from `writable`: read-only, and must not be created. */
   readonly guarded: readonly string[];
-  /** The same of what may come into being. */
-  readonly kept: readonly string[];
+  /** Read-only if they exist, but may be created. */
+  readonly creatable: readonly string[];
   readonly hidden: readonly string[];
-  /** Folders that are created first, as an agent cannot create them itself. */
-  readonly needed: readonly string[];
-  /** The folder of the work trees of other changes, which is created first as well; null where it is out of reach. */
+  /** Folders that are created first, because an agent cannot create them itself. */
+  readonly foldersToCreate: readonly string[];
+  /** The folder of the work trees of other changes, which is created first too; null if it is not writable. */
   readonly worktrees: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -24,19 +24,18 @@ export interface PolicyRequest {
   readonly root: string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The variables of the user, of which the process may have only some. */
+  /** The environment of the user, of which the process may have only a part. */
   readonly userEnv: NodeJS.ProcessEnv;
-  readonly tree: TreeFacts;
-  /** null for a command of the user's. */
+  readonly tree: WorkTreePaths;
+  /** null for a command of the user. */
   readonly agent: SandboxedAgent | null;
-  /** The program that is started. */
   readonly binary: string;
   readonly tmp: string;
   /** Folders of the sandbox itself. */
   readonly own: readonly string[];
-  /** What the user allows. */
+  /** Paths that the user allows to be written. */
   readonly write: readonly string[];
-  /** Folders of programs that are run outside: of Spool, and of the sandbox. */
+  /** Folders of programs that run outside of the sandbox: Spool and the sandbox runtime. */
   readonly programs: readonly string[];
 }
 
@@ -58,29 +57,29 @@ export const policyOf = (request: PolicyRequest): Policy => {
   return {
     writable,
     guarded: [...new Set(guarded)].filter((path) => isGuarded(path, { ...request, writable, data })),
-    kept: needs?.created?.(home, env) ?? [],
+    creatable: needs?.created?.(home, env) ?? [],
     hidden: secretsOf(home, userEnv).filter(
       (path) =>
         !data.some((folder) => isWithin(path, folder)) &&
         !write.some((named) => realPath(named) === realPath(path)) &&
-        ![root, tree.root, home].some((kept) => isWithin(kept, path)),
+        ![root, tree.root, home].some((folder) => isWithin(folder, path)),
     ),
-    needed: data.filter(isFolderName),
+    foldersToCreate: data.filter(isFolderName),
     worktrees,
     variables: { TMPDIR: tmp, ...proxyExceptions(agent !== null) },
   };
 };
 
-/** Only in the folder of the project itself, and where git has work trees at all. */
+/** Only for the folder of the project itself, not for one of its work trees, and only with git. */
 const worktreesOf = ({ root, tree }: PolicyRequest): string | null => {
   const folder = join(root, '.spool', 'worktrees');
   return tree.gitFolders.length > 0 && isWithin(root, tree.root) && !isWithin(tree.root, folder) ? folder : null;
 };
 
-/** A name with an ending, such as `.claude.json`, is that of a file. */
+/** A name with an extension, such as `.claude.json`, is that of a file. */
 const isFolderName = (path: string): boolean => !/.\.\w+$/.test(basename(path));
 
-/** Not the work tree itself, and nothing that lies outside of what is writable. */
+/** Excludes the work tree itself, and everything that is not writable anyway. */
 const isGuarded = (
   path: string,
   { tree, write, home, data, writable }: PolicyRequest & { writable: readonly string[]; data: readonly string[] },
@@ -89,7 +88,7 @@ const isGuarded = (
   return path !== tree.root && writable.some((folder) => folder !== path && isWithin(path, folder));
 };
 
-/** What the runtime lets every command write. */
+/** Paths that the runtime makes writable for every command. */
 const alwaysWritable = (home: string): string[] => [
   '/tmp/claude',
   '/private/tmp/claude',
@@ -98,15 +97,15 @@ const alwaysWritable = (home: string): string[] => [
 ];
 
 /**
- * The runtime says that loopback is not asked for by proxy: inside, that is a network of its own, in which the servers
- * of tests are. An agent is to reach the machine's, where a model may be.
+ * The runtime exempts loopback from the proxy. In the sandbox, loopback is a separate network, which the servers of
+ * tests use. An agent has to reach the loopback of the machine, where a model may be.
  */
 const proxyExceptions = (isAgent: boolean) => {
   const exceptions = isAgent ? '' : 'localhost,127.0.0.1,::1';
   return { NO_PROXY: exceptions, no_proxy: exceptions };
 };
 
-/** `localhost`, a name with a dot, perhaps of all below it, or an address; perhaps with a port. */
+/** Accepts `localhost`, a name with a dot, also with a leading `*.`, or an address; all with an optional port. */
 export const isHost = (text: string): boolean => {
   const found = /^(localhost|(?:\*\.)?[\w-]+(?:\.[\w-]+)+|\[[\da-f:]+\])(?::([1-9]\d{0,4}))?$/i.exec(text);
   if (found === null) return false;
@@ -118,7 +117,7 @@ const lastPort = 65_535;
 
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
 
-/** The hosts that can be reached from inside. */
+/** Returns the hosts that can be reached from the sandbox. */
 export const hostsOf = (agents: readonly SandboxedAgent[], allow: readonly string[]): string[] => [
   ...new Set([...agents.flatMap(({ sandbox }) => sandbox?.hosts ?? []), ...loopback, ...allow]),
 ];

@@ -5,47 +5,48 @@ import { fileURLToPath } from 'node:url';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder } from '../files/folders.ts';
-import { distrust, trustedPath, untrustedAround } from '../git/call/program.ts';
+import { distrust } from '../git/call/program.ts';
+import { trustedPath, untrustedAround } from '../process/trusted-path.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
 import { tagVariable } from '../process/tree.ts';
 import { isWithin, realPath } from '../process/which.ts';
-import { awaitEnd, firstChildOf, type FirstProcess } from './end.ts';
-import { findRuntime, type Runtime, type Unusable } from './find.ts';
-import { watchLinks } from './git-links.ts';
-import { type Keeper, startKeeper } from './keeper-process.ts';
-import { absentPath, existing, identitiesOf, replacedSince, setPlantedAside } from './planted.ts';
+import { killNamespace, findNamespaceInit, type NamespaceInit } from './namespace.ts';
+import { findRuntime, type Runtime, type Unusable } from './find-runtime.ts';
+import { watchLinks } from './planted-links.ts';
+import { type RuntimeWorker, startWorker } from './worker-process.ts';
+import { absentPath, existing, identitiesOf, replacedSince, quarantinePlanted } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
-import { shellLine } from './quote.ts';
-import { noteAbsent } from './leftover.ts';
-import { removeFolder } from './remove.ts';
-import { factsOf, type TreeFacts } from './tree.ts';
+import { shellLine } from './shell-line.ts';
+import { saveAbsent } from './leftover.ts';
+import { removeFolder } from './remove-folder.ts';
+import { findWorkTreePaths, type WorkTreePaths } from './work-tree-paths.ts';
 
 export interface SandboxRequest {
   /** The project whose state and settings are protected. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The tags of its own processes begin with it. */
+  /** Prefix of the tags of the sandbox's own processes. */
   readonly run: string;
-  /** The agents that may work inside. */
+  /** The agents that may run in the sandbox. */
   readonly agents: readonly SandboxedAgent[];
   /** Hosts that the user allows. */
   readonly allow: readonly string[];
   /** Paths that the user allows to be written. */
   readonly write: readonly string[];
-  /** Where Spool was started: nothing of the project around it is used to build the sandbox. */
+  /** The folder where Spool was started. Nothing of the project around it is used to build the sandbox. */
   readonly cwd: string;
-  /** Aborted when the sandbox is not waited for any more. */
+  /** Abort to cancel the start. */
   readonly stop: AbortSignal;
 }
 
-/** Opens a sandbox and tries it out; an error in one line when it cannot be used. */
+/** Opens a sandbox and tests it. Throws if it cannot be used. */
 export const openSandbox = async (request: SandboxRequest): Promise<Sandbox> => {
   const sandbox = await trySandbox(request);
   if ('why' in sandbox) throw userError('no-sandbox', sandbox.why, sandbox.fix);
   return sandbox;
 };
 
-/** The same for whoever wants to know why it cannot be used. */
+/** Like `openSandbox`, but returns the reason if it cannot be used. */
 export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unusable> => {
   const wrong = request.allow.find((host) => !isHost(host));
   if (wrong !== undefined)
@@ -60,7 +61,7 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
     throw userError('bad-value', '--sandbox-write', 'must be an existing file or folder', missing);
   const own = request.write.find((path) => isWithin(realPath(path), realPath(userFolder(request.env))));
   if (own !== undefined)
-    throw userError('bad-value', '--sandbox-write', "must not be inside of Spool's own state folder", own);
+    throw userError('bad-value', '--sandbox-write', "must not be inside Spool's own state folder", own);
   const untrusted = untrustedBy(request);
   distrust(untrusted);
   const runtime = findRuntime(request.env, untrusted);
@@ -72,7 +73,7 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
     if ((await sandbox.canWrite(request.root, request.stop)) || owner === process.getuid?.()) return sandbox;
     await sandbox.close();
     return {
-      why: `nothing inside can write to ${request.root}, which belongs to user ${owner}`,
+      why: `the sandbox cannot write to ${request.root}, which belongs to user ${owner}`,
       fix: 'Run Spool as that user.',
     };
   } catch (error) {
@@ -82,7 +83,7 @@ export const trySandbox = async (request: SandboxRequest): Promise<Sandbox | Unu
   }
 };
 
-/** Where agents can write, in this run or an earlier one, as far as that is known. */
+/** Returns the known folders that agents of this run or of earlier ones can write to. */
 const untrustedBy = ({ root, cwd, env, agents, write }: SandboxRequest): string[] => [
   root,
   ...[root, cwd].flatMap(untrustedAround),
@@ -103,41 +104,41 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
   const home = homeOf(env);
   const path = trustedPath(env.PATH ?? '', untrusted);
   const hosts = hostsOf(agents, allow);
-  const keeperFolder = join(base, 'keeper');
-  const programs = [runtime.folder, ownFolder(), keeperFolder];
-  /** Writable for the user's commands, and not for agents. */
+  const workerFolder = join(base, 'worker');
+  const programs = [runtime.folder, ownFolder(), workerFolder];
+  /** Writable for commands of the user, not for agents. */
   const shared = join(base, 'files');
-  for (const folder of [keeperFolder, shared]) mkdirSync(folder, { mode: 0o700 });
+  for (const folder of [workerFolder, shared]) mkdirSync(folder, { mode: 0o700 });
   let notify: (text: string) => void = () => {};
-  let keeper: Promise<Keeper> | null = null;
-  /** Why nothing can be run inside any more. */
-  let stuck: string | null = null;
-  const trees = new Map<string, Promise<TreeFacts>>();
+  let worker: Promise<RuntimeWorker> | null = null;
+  /** The reason why nothing can be run in the sandbox any more. */
+  let brokenReason: string | null = null;
+  const trees = new Map<string, Promise<WorkTreePaths>>();
 
-  const keeperEnv = { ...env, PATH: path, TMPDIR: keeperFolder, [tagVariable]: `${run}/sandbox` };
-  /** One that was lost is replaced. */
-  const currentKeeper = async (stop?: AbortSignal): Promise<Keeper> => {
-    keeper ??= startKeeper({ folder: keeperFolder, base, env: keeperEnv, runtime, hosts, stop });
+  const workerEnv = { ...env, PATH: path, TMPDIR: workerFolder, [tagVariable]: `${run}/sandbox` };
+  /** Replaces a worker that has exited. */
+  const currentWorker = async (stop?: AbortSignal): Promise<RuntimeWorker> => {
+    worker ??= startWorker({ folder: workerFolder, base, env: workerEnv, runtime, hosts, stop });
     try {
-      const found = await keeper;
+      const found = await worker;
       if (!found.lost.aborted) return found;
     } catch (error) {
-      keeper = null;
+      worker = null;
       throw error;
     }
-    keeper = null;
-    return currentKeeper(stop);
+    worker = null;
+    return currentWorker(stop);
   };
 
-  const treeAt = (cwd: string): Promise<TreeFacts> => {
-    const known = trees.get(cwd) ?? factsOf(cwd, root);
+  const treeAt = (cwd: string): Promise<WorkTreePaths> => {
+    const known = trees.get(cwd) ?? findWorkTreePaths(cwd, root);
     trees.set(cwd, known);
     known.catch(() => trees.delete(cwd));
     return known;
   };
 
   const enter = async (command: Command, agent: SandboxedAgent | null): Promise<Entered> => {
-    if (stuck !== null) throw new Error(stuck);
+    if (brokenReason !== null) throw new Error(brokenReason);
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
     const links = watchLinks(tree.gitFolders);
@@ -154,39 +155,39 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
       binary: command.binary,
       programs,
     });
-    for (const folder of policy.needed) mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // What is not there cannot be hidden.
+    for (const folder of policy.foldersToCreate) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Only existing folders can be hidden.
     createFolder(userFolder(env));
     if (policy.worktrees !== null) createFolder(policy.worktrees);
     const rules = rulesOf(policy);
-    const session = await currentKeeper();
+    const current = await currentWorker();
     const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
-    const wrapped = await session.wrap({ line, id: command.tag, ...rules });
+    const wrapped = await current.wrap({ line, id: command.tag, ...rules });
     const identities = identitiesOf(rules.readOnly);
-    const forget = noteAbsent(env, rules.absent);
-    let first: Promise<FirstProcess | null> = Promise.resolve(null);
+    const forget = saveAbsent(env, rules.absent);
+    let init: Promise<NamespaceInit | null> = Promise.resolve(null);
     return {
-      // The shell is replaced by bubblewrap: what ends with its parent must be a child of Spool.
+      // bubblewrap replaces the shell: to end with its parent, it must be a child of Spool.
       binary: '/bin/sh',
       args: ['-c', `exec ${wrapped}`],
       env: { ...command.env, [tagVariable]: `${command.tag}/sandbox` },
       tmp,
       started: (pid) => {
-        first = firstChildOf(pid);
+        init = findNamespaceInit(pid);
       },
-      lost: session.lost,
+      lost: current.lost,
       leave: async () => {
-        const hasEnded = await awaitEnd(await first);
+        const hasEnded = await killNamespace(await init);
         if (!hasEnded) {
-          stuck = 'a process that ran in it before does not end';
+          brokenReason = 'an earlier process in it does not exit';
           notify(
-            'A process in the sandbox does not end. Nothing more is run there, and what it still writes is not checked.',
+            'A process in the sandbox does not exit. Nothing else is run there, and its further changes are not checked.',
           );
         }
-        for (const text of [...replacedSince(identities), ...setPlantedAside(rules.absent)]) notify(text);
-        // Otherwise the next Spool looks once more.
+        for (const text of [...replacedSince(identities), ...quarantinePlanted(rules.absent)]) notify(text);
+        // Otherwise the next Spool checks again.
         if (hasEnded) forget();
-        session.cleanUp();
+        current.cleanUp();
         removeFolder(tmp);
         links.refuseNew();
       },
@@ -194,7 +195,7 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
   };
 
   const close = async () => {
-    const open = await keeper?.catch(() => null);
+    const open = await worker?.catch(() => null);
     await open?.end();
     removeFolder(base);
   };
@@ -208,24 +209,24 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
       notify = listener;
     },
     canWrite: async (folder: string, stop: AbortSignal) => {
-      const session = await currentKeeper(stop);
-      return session.canWrite(folder, stop);
+      const current = await currentWorker(stop);
+      return current.canWrite(folder, stop);
     },
   };
 };
 
-/** `dist/`: an agent that works where Spool is installed must not change it. */
+/** Returns `dist/`: an agent that works where Spool is installed must not change it. */
 const ownFolder = () => fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
 
-/** What is there is bound read-only; what is not there must not have come into being. Seatbelt forbids both by name. */
-const rulesOf = ({ writable, guarded, kept, hidden }: Policy) => {
+/** Existing paths are bound read-only; missing ones must not be created. Seatbelt denies both by name. */
+const rulesOf = ({ writable, guarded, creatable, hidden }: Policy) => {
   const there = existing(guarded);
   const absent = guarded.filter((path) => !there.includes(path));
-  // What bubblewrap hides is not there to be written.
+  // bubblewrap makes hidden paths unwritable as well.
   const hiddenWithin = hidden.filter((path) => writable.some((folder) => isWithin(path, folder)));
   return {
     writable: existing(writable),
-    readOnly: [...(process.platform === 'linux' ? there : [...guarded, ...hiddenWithin]), ...existing(kept)],
+    readOnly: [...(process.platform === 'linux' ? there : [...guarded, ...hiddenWithin]), ...existing(creatable)],
     hidden,
     absent: absent.map((path) => absentPath(path, writable)),
   };

@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { userFolder } from '../files/home.ts';
 
-/** Where keys and credentials are: in their usual places, and where the variables of the user say. */
+/** Returns the paths of keys and credentials: the usual ones, and those that variables of the user name. */
 export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
   ...new Set([
     ...secretNames.map((name) => join(home, name)),
@@ -17,7 +17,7 @@ export const secretsOf = (home: string, env: NodeJS.ProcessEnv): string[] => [
   ]),
 ];
 
-/** Those below a folder, when a variable names another one for it. */
+/** Returns the paths below a folder that a variable moves. */
 const moved = (usual: string, folder: string | undefined): string[] =>
   pathsIn(folder).flatMap((path) =>
     secretNames.filter((name) => name.startsWith(`${usual}/`)).map((name) => join(path, name.slice(usual.length + 1))),
@@ -26,7 +26,7 @@ const moved = (usual: string, folder: string | undefined): string[] =>
 const pathsIn = (value = ''): string[] =>
   value.split(delimiter).flatMap((path) => (isAbsolute(path) ? [resolve(path)] : []));
 
-/** They name a file or a folder with keys, or several. */
+/** Variables that name one or more files or folders with keys. */
 const secretVariables = [
   'GNUPGHOME',
   'PASSWORD_STORE_DIR',
@@ -48,7 +48,7 @@ const secretVariables = [
   'HF_TOKEN_PATH',
 ];
 
-/** Keys and credentials, below the home folder. */
+/** Paths of keys and credentials, relative to the home folder. */
 const secretNames = [
   '.ssh',
   '.gnupg',
@@ -86,7 +86,7 @@ const secretNames = [
   '.config/.wrangler',
   '.wrangler/config',
   'Library/Preferences/.wrangler',
-  // Heroku has its token in .netrc.
+  // The token of Heroku is in .netrc.
   '.cache/huggingface/token',
   '.cache/huggingface/stored_tokens',
   '.local/share/keyrings',
@@ -107,7 +107,7 @@ const secretNames = [
   '.psql_history',
   '.python_history',
   '.local/share/fish/fish_history',
-  // Of agents; one that runs can read its own.
+  // Agents. A running agent can read its own.
   '.claude/.credentials.json',
   '.claude.json',
   '.codex/auth.json',
@@ -118,7 +118,7 @@ const secretNames = [
   '.local/share/amp/secrets.json',
   '.pi/agent/auth.json',
   '.config/cursor/auth.json',
-  // Of browsers and of mail.
+  // Browsers and mail clients.
   '.mozilla',
   '.thunderbird',
   '.config/google-chrome',

@@ -1,13 +1,13 @@
-/** Files whose name says that they hold secrets. A few of them do so only when their text has more than settings. */
+/** Recognises files with secrets by name. For some names the text decides. */
 
-/** `text` is called for names that alone do not decide. */
+/** `text` is called only if the name is not enough. */
 export const isNamedLikeSecret = (path: string, text: () => string): boolean => {
   if (isExample.test(path)) return false;
   if (always.some((name) => name.test(path))) return true;
   return sometimes.some(({ name, holds }) => name.test(path) && holds(text()));
 };
 
-/** The examples that projects keep, and the public half of a key pair. */
+/** Examples, and the public half of a key pair. */
 const isExample = /\.(?:example|sample|template|dist|defaults?|pub)$/i;
 
 const always: readonly RegExp[] = [
@@ -21,7 +21,7 @@ const always: readonly RegExp[] = [
 ];
 
 const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string) => boolean }[] = [
-  // A presentation of Keynote is a ZIP file.
+  // A Keynote presentation is a ZIP file.
   { name: /\.key$/i, holds: (text) => !text.startsWith('PK') },
   { name: /\.pem$/i, holds: (text) => !isPublicPem(text) },
   { name: /(?:^|\/)\.npmrc$/i, holds: holdsValue(/(?:_authToken|_password|_auth)\s*=/) },
@@ -40,13 +40,13 @@ const sometimes: readonly { readonly name: RegExp; readonly holds: (text: string
   { name: /(?:^|\/)\.kube\/config$/i, holds: holdsValue(/(?:client-key-data|token|password)\s*:/) },
 ];
 
-/** The setting is there, and what follows it is neither empty nor a variable. */
+/** Matches a setting whose value is neither empty nor a variable. */
 function holdsValue(setting: RegExp): (text: string) => boolean {
   const pattern = new RegExp(`${setting.source}[ \\t"']*(?![$\\s"'])\\S`, setting.flags);
   return (text) => pattern.test(text);
 }
 
-/** Certificates and public keys, and nothing else. */
+/** Returns true if there are only certificates and public keys. */
 const isPublicPem = (text: string): boolean => {
   const kinds = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----/g)].map(([, kind]) => kind!);
   return kinds.length > 0 && kinds.every((kind) => /CERTIFICATE|PUBLIC KEY|CRL|PARAMETERS/.test(kind));

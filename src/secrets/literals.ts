@@ -1,30 +1,33 @@
-/** A part of a text, by offsets: from `start` up to, not including, `end`. */
+/** A part of a text, from offset `start` up to but not including `end`. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Looks for many texts at once, in one pass that skips most of what it looks at. */
+/** Searches for many strings in one pass that skips most of the text. */
 export interface Literals {
   readonly isEmpty: boolean;
   occurIn(text: string): boolean;
-  /** All of them, also where they overlap. */
+  /** Returns all matches, including overlapping ones. */
   spansIn(text: string): Span[];
-  /** Whether a part of one of them ends, or begins, where a line ends. Says yes too often, never no where one is wrapped. */
+  /**
+   * Returns true if a part of a literal may end or start at a line end. May return true without reason, but never false
+   * if a literal is wrapped.
+   */
   mayBeWrappedIn(text: string): boolean;
-  /** How many characters at the end of a text are the beginning of one of them; 0 when they are fewer than `leastPart`. */
+  /** Returns how many characters at the end of a text are the start of a literal; 0 if fewer than `minPart`. */
   begunAtEndOf(text: string): number;
 }
 
-/** A shorter literal is not looked for. */
-export const shortestLiteral = 8;
+/** Shorter literals are not searched for. */
+export const minLiteralLength = 8;
 
-/** Of a literal that is wrapped, at least so many characters are on one of the two lines. */
-const leastPart = 4;
+/** At least this many characters of a wrapped literal are on one of the two lines. */
+const minPart = 4;
 
 /**
- * After Wu and Manber: the pair of characters at the end of a window tells how far the window can be moved on. `literals`
- * are no shorter than `shortestLiteral`.
+ * Implements the algorithm of Wu and Manber: the pair of characters at the end of a window determines how far the
+ * window can move. `given` must not contain literals shorter than `minLiteralLength`.
  */
 export const createLiterals = (given: readonly string[]): Literals => {
   const literals = [...new Set(given)].toSorted((a, b) => b.length - a.length);
@@ -33,7 +36,7 @@ export const createLiterals = (given: readonly string[]): Literals => {
   const { shifts, ending } = tablesOf(literals, width);
   const parts = createParts(literals);
 
-  /** Where the next one is, from an offset on; null when there is none. */
+  /** Returns the next match from an offset on; null if there is none. */
   const next = (text: string, from: number): Span | null => {
     let at = from + width - 1;
     while (at < text.length) {
@@ -59,12 +62,12 @@ export const createLiterals = (given: readonly string[]): Literals => {
     },
     mayBeWrappedIn: (text) => lineEnds.some((lineEnd) => isWrappedAt(text, lineEnd, parts)),
     begunAtEndOf(text) {
-      const last = text.slice(-leastPart);
-      if (last.length < leastPart || !parts.has(text, text.length - leastPart)) return 0;
+      const last = text.slice(-minPart);
+      if (last.length < minPart || !parts.has(text, text.length - minPart)) return 0;
       let longest = 0;
       for (const literal of literals)
         for (let at = literal.indexOf(last); at !== -1; at = literal.indexOf(last, at + 1)) {
-          const length = at + leastPart;
+          const length = at + minPart;
           if (length > longest && length < literal.length && text.endsWith(literal.slice(0, length))) longest = length;
         }
       return longest;
@@ -80,12 +83,12 @@ const noLiterals: Literals = {
   begunAtEndOf: () => 0,
 };
 
-/** Two characters as a number below 65,536; of wide ones only a part counts. */
+/** Combines two characters to a number below 65,536. Only the low byte of each counts. */
 const pairOf = (first: number, second: number): number => ((first & 0xff) << 8) | (second & 0xff);
 
 const tablesOf = (literals: readonly string[], width: number) => {
   const shifts = new Uint8Array(0x1_00_00).fill(Math.min(width - 1, 0xff));
-  /** By the pair at the end of the window, the longest first. */
+  /** Literals by the pair at the end of the window, longest first. */
   const ending = new Map<number, string[]>();
   for (const literal of literals)
     for (let at = 1; at < width; at++) {
@@ -97,18 +100,18 @@ const tablesOf = (literals: readonly string[], width: number) => {
 };
 
 interface Parts {
-  /** Whether what begins there, `leastPart` long, is in one of the literals. */
+  /** Returns true if the `minPart` characters at this position occur in a literal. */
   has(text: string, at: number): boolean;
 }
 
 const createParts = (literals: readonly string[]): Parts => {
   const all = new Set<string>();
   for (const literal of literals)
-    for (let at = 0; at + leastPart <= literal.length; at++) all.add(literal.slice(at, at + leastPart));
-  // Most of what is asked for is none of them, and this tells without making a text of it.
+    for (let at = 0; at + minPart <= literal.length; at++) all.add(literal.slice(at, at + minPart));
+  // Most lookups fail, and this table shows it without creating a string.
   const known = new Uint8Array(0x1_00_00);
   for (const part of all) known[hashAt(part, 0)] = 1;
-  return { has: (text, at) => known[hashAt(text, at)] === 1 && all.has(text.slice(at, at + leastPart)) };
+  return { has: (text, at) => known[hashAt(text, at)] === 1 && all.has(text.slice(at, at + minPart)) };
 };
 
 const hashAt = (text: string, at: number): number =>
@@ -118,25 +121,25 @@ const hashAt = (text: string, at: number): number =>
     text.charCodeAt(at + 3) * 8191) &
   0xff_ff;
 
-/** As it is, and in JSON. */
+/** Raw and in JSON. */
 const lineEnds = ['\n', String.raw`\n`];
 
-/** How far a line that goes on may be indented. */
-export const deepestIndent = 40;
+/** The maximum indentation of a continuation line. */
+export const maxIndent = 40;
 
 const isWrappedAt = (text: string, lineEnd: string, parts: Parts): boolean => {
   for (let at = text.indexOf(lineEnd); at !== -1; at = text.indexOf(lineEnd, at + lineEnd.length)) {
     const before = at - carriageReturnBefore(text, at);
-    if (before >= leastPart && parts.has(text, before - leastPart)) return true;
+    if (before >= minPart && parts.has(text, before - minPart)) return true;
     let after = at + lineEnd.length;
-    const deepest = after + deepestIndent;
+    const deepest = after + maxIndent;
     while (after < deepest && isBlank(text.charCodeAt(after))) after++;
-    if (after + leastPart <= text.length && parts.has(text, after)) return true;
+    if (after + minPart <= text.length && parts.has(text, after)) return true;
   }
   return false;
 };
 
-/** The length of a carriage return before the end of a line: as it is, and in JSON. */
+/** Returns the length of a carriage return before a line end, raw or in JSON. */
 const carriageReturnBefore = (text: string, at: number): number => {
   const last = text.charCodeAt(at - 1);
   if (last === 13) return 1;

@@ -1,4 +1,4 @@
-import { createLiterals, deepestIndent, type Literals, shortestLiteral, type Span } from './literals.ts';
+import { createLiterals, maxIndent, type Literals, minLiteralLength, type Span } from './literals.ts';
 import { hasShape, shapeSpansIn } from './shapes.ts';
 import { secretLiterals } from './values.ts';
 
@@ -26,7 +26,7 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   const literals = secretLiterals(env);
   const inTexts = createLiterals(literals);
   const inBytes = createLiterals(literals.map((literal) => Buffer.from(literal).toString('latin1')));
-  const clean = (text: string) => (text.length < shortestLiteral ? text : masked(text, secretsIn(text, inTexts)));
+  const clean = (text: string) => (text.length < minLiteralLength ? text : masked(text, secretsIn(text, inTexts)));
   const mapTexts = createMapper(clean);
   return {
     text: clean,
@@ -61,7 +61,7 @@ const createMapper = (change: (text: string) => string) => {
 };
 
 /** Redacts successive versions of an object. Fields that are unchanged since the last version are not scanned again. */
-export const createRemembering = <Data extends object>({
+export const createIncrementalRedactor = <Data extends object>({
   data: clean,
 }: Pick<Redactor, 'data'>): ((data: Data) => Data) => {
   let [before, cleaned]: [Data | null, Data | null] = [null, null];
@@ -117,7 +117,7 @@ const inOrder = (secrets: readonly Secret[]): Secret[] => {
 
 /** Escape sequences for colours, raw and in JSON. */
 const colour = String.raw`(?:\u001b|\\u001[bB])(?:\[[\d;:?]{0,32}[A-Za-z]|\(B)`;
-const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${deepestIndent}}`;
+const lineEnd = String.raw`(?:\r?\n|(?:\\r)?\\n)[ \t]{0,${maxIndent}}`;
 const colours = new RegExp(colour, 'g');
 const coloursAndLineEnds = new RegExp(`${colour}|${lineEnd}`, 'g');
 
@@ -193,16 +193,16 @@ const maxKeyLength = 20_000;
 
 const createByteRedactor = (literals: Literals): ByteRedactor => {
   // Holds the bytes that were not written yet, then the next chunk. A new buffer per chunk would fill the memory.
-  let room = Buffer.alloc(0);
+  let buffer = Buffer.alloc(0);
   let [from, to] = [0, 0];
 
   const append = (chunk: Uint8Array): Buffer => {
     const length = to - from + chunk.length;
-    const next = room.length < length ? Buffer.alloc(2 * length) : room;
-    room.copy(next, 0, from, to);
+    const next = buffer.length < length ? Buffer.alloc(2 * length) : buffer;
+    buffer.copy(next, 0, from, to);
     next.set(chunk, to - from);
-    [room, from, to] = [next, 0, length];
-    return room.subarray(0, length);
+    [buffer, from, to] = [next, 0, length];
+    return buffer.subarray(0, length);
   };
 
   return {
@@ -214,7 +214,7 @@ const createByteRedactor = (literals: Literals): ByteRedactor => {
       return clean;
     },
     end() {
-      const bytes = room.subarray(from, to);
+      const bytes = buffer.subarray(from, to);
       from = to;
       return cleaned({ bytes, text: bytes.toString('latin1') }, bytes.length, literals).clean;
     },

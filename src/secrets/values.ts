@@ -1,50 +1,51 @@
 import { existsSync } from 'node:fs';
-import { shortestLiteral } from './literals.ts';
+import { minLiteralLength } from './literals.ts';
 
-/** The secrets of an environment, in all the ways in which they may be printed. */
+/** Returns the secrets of an environment in all forms in which they may be printed. */
 export const secretLiterals = (env: NodeJS.ProcessEnv): string[] => {
   const secrets = Object.entries(env).flatMap(([name, value = '']) => secretsIn(name, value));
   return [...new Set(secrets)]
-    .flatMap(spellings)
-    .filter(({ length }) => length >= shortestLiteral && length <= longest);
+    .flatMap(encodings)
+    .filter(({ length }) => length >= minLiteralLength && length <= maxLength);
 };
 
-/** What is longer is not held back by a stream until it is whole. */
-const longest = 12 * 1024;
+/** A stream does not buffer more than this to complete a secret. */
+const maxLength = 12 * 1024;
 
-/** Variables whose value is a secret, and not a path, a number or a switch. */
+/** Variables whose value is a secret, unless it looks like a path, a number or a switch. */
 const secretName =
   /(?:^|_)(?:KEY|TOKEN|PASS|PWD|PAT|AUTHORIZATION|CONN(?:ECTION)?_?STR(?:ING)?)(?:_|$)|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
-/** Variables of which only a value that a person would not choose is a secret. */
+/** Variables whose value is a secret only if it looks random. */
 const maybeSecretName = /(?:^|_)(?:AUTH|SESSION|COOKIES?|DSN|CONN)(?:_|$)/i;
-/** What something is, where it is, and how long it lasts, is no secret. */
-const placeName =
+/** Names that describe a type, a location or a duration, not a secret. */
+const nonSecretName =
   /_(?:PATH|FILE|DIR|SOCK|URL|URI|NAME|LIFETIME|TTL|ID|TYPE|MODE|METHOD|CLASS|DESKTOP|ADDRESS|MANAGER|HOST|PORT)$/i;
-/** What a shell, a terminal, a desktop or a login says of itself. */
-const surroundings = /^(?:PWD$|(?:XDG|DBUS|DESKTOP|GNOME|KDE|KONSOLE|SSH|TERM|ITERM|TMUX|ZELLIJ|SHELL|WAYLAND|SWAY)_)/i;
+/** Variables that a shell, a terminal, a desktop or a login sets about itself. */
+const environmentName =
+  /^(?:PWD$|(?:XDG|DBUS|DESKTOP|GNOME|KDE|KONSOLE|SSH|TERM|ITERM|TMUX|ZELLIJ|SHELL|WAYLAND|SWAY)_)/i;
 
 const secretsIn = (name: string, value: string): string[] => {
   const inUrl = userinfoOf(value);
-  if (placeName.test(name) || surroundings.test(name)) return inUrl;
+  if (nonSecretName.test(name) || environmentName.test(name)) return inUrl;
   if (secretName.test(name) && looksSecret(value)) return [value, ...partsOf(value), ...inUrl];
   if (maybeSecretName.test(name) && looksRandom(value)) return [value, ...partsOf(value), ...inUrl];
   return inUrl;
 };
 
-/** Long enough, and more than a plain word, a path or a number. */
+/** Returns true if a value is long enough, and not a plain word, a path or a number. */
 const looksSecret = (value: string): boolean =>
-  value.length >= shortestLiteral &&
+  value.length >= minLiteralLength &&
   !/^(?:https?:\/\/[^@]*$|[\d.]+$)/.test(value) &&
   !isPath(value) &&
   (value.length >= 20 || !/^[a-z]+$/i.test(value));
 
-/** A bare name does not count: a file of the project that is named like a secret would make the secret public. */
+/** A bare name does not count: otherwise a file of the project named like a secret would expose the secret. */
 const isPath = (value: string): boolean => /^(?:\.{0,2}\/|[a-z]:[\\/])/i.test(value) && existsSync(value);
 
 const looksRandom = (value: string): boolean =>
   value.length >= 12 && /\d/.test(value) && /[a-z]/i.test(value) && !value.startsWith('/') && looksSecret(value);
 
-/** What stands before the host of a URL: all of it, and the password; as it is there, and as it is meant. */
+/** Returns the userinfo of a URL and its password, encoded and decoded. */
 const userinfoOf = (value: string): string[] => {
   const [, userinfo] = /^[a-z][a-z0-9+.-]{0,40}:\/\/([^\s/?#]*)@/i.exec(value) ?? [];
   if (userinfo === undefined) return [];
@@ -52,7 +53,7 @@ const userinfoOf = (value: string): string[] => {
   if (colon === -1) return looksRandom(userinfo) ? [userinfo] : [];
   const password = userinfo.slice(colon + 1);
   if (password === '') return [];
-  const whole = userinfo.length >= shortestLiteral ? userinfo : `://${userinfo}@`;
+  const whole = userinfo.length >= minLiteralLength ? userinfo : `://${userinfo}@`;
   return [whole, ...[password, decoded(password)].filter(looksSecret)];
 };
 
@@ -64,7 +65,10 @@ const decoded = (text: string): string => {
   }
 };
 
-/** The password of a connection string, the value of a cookie, the token behind `Bearer`. */
+/**
+ * Returns the parts that are secrets: the password of a connection string, the value of a cookie, the token after
+ * `Bearer`.
+ */
 const partsOf = (value: string): string[] =>
   value.split(/[\s;,]+/).flatMap((part) => {
     const [, key = '', text = part] = /^([\w.-]{1,64})=(?=[^=])(.*)$/.exec(part) ?? [];
@@ -72,9 +76,9 @@ const partsOf = (value: string): string[] =>
     return isSecret && text !== value ? [text] : [];
   });
 
-/** A value as it is printed, escaped or encoded. One of several lines may be printed line by line. */
-const spellings = (value: string): string[] => {
-  const lines = value.split('\n').filter((line) => line.length >= shortestLiteral);
+/** Returns a value as it may be printed, escaped or encoded. A multi-line value may be printed line by line. */
+const encodings = (value: string): string[] => {
+  const lines = value.split('\n').filter((line) => line.length >= minLiteralLength);
   const inJson = JSON.stringify(value).slice(1, -1);
   const bytes = Buffer.from(value);
   const hex = bytes.toString('hex');
@@ -103,7 +107,7 @@ const percentEncoded = (bytes: Buffer, plain: RegExp): string =>
 
 const lowerCased = (text: string): string => text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 
-/** What it is in the middle of a longer text in base64: the characters that are made of it alone. */
+/** Returns the base64 characters that depend only on `bytes` if they occur at an offset in longer data. */
 const base64At = (bytes: Buffer, offset: number): string[] => {
   const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
   const from = Math.ceil((offset * 8) / 6);

@@ -1,7 +1,7 @@
 import type { AgentEvent, RunEvent, Usage } from '../ralph/events.ts';
 import { addUsage } from '../ralph/usage.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
-import { createRemembering, type Redactor } from '../secrets/redact.ts';
+import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';
 import { createOutputText, isOutput, withBoundedTexts } from './event-text.ts';
 import { openJournalLines } from './journal-lines.ts';
 
@@ -41,7 +41,7 @@ const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
  */
 export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {
   const lines = openJournalLines(file, onProblem);
-  const clean = createRemembering<RunView>(redactor);
+  const clean = createIncrementalRedactor<RunView>(redactor);
   const output = createOutputText(redactor);
   let timer: NodeJS.Timeout | null = null;
   let lastView: RunView | null = null;

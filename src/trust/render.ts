@@ -1,11 +1,11 @@
-import type { Judged } from './judge.ts';
+import type { CheckedSetting } from './check.ts';
 import type { Setting } from './settings.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { localTime } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 
-/** Every command in full, one a line, behind where it is from; a changed one as a difference. */
-export const renderSettings = (settings: readonly Judged[]): string[] => {
+/** Shows every command in full, one per line, after its source. A changed setting is shown as a diff. */
+export const renderSettings = (settings: readonly CheckedSetting[]): string[] => {
   const width = Math.max(...settings.map(({ source }) => source.length));
   return settings.flatMap(({ source, commands, before, unclear }) => {
     const label = visible(source);
@@ -25,7 +25,7 @@ const unseen = (unclear: readonly string[]): string[] =>
     ? []
     : [`(runs files that Spool cannot see, which are not part of what you trust: ${visible(unclear.join(' '))})`];
 
-/** What two lists begin and end with is the same; what is between that has changed, also when it is only in another order. */
+/** Everything between the common start and end of two lists is a difference, even if only the order changed. */
 const differences = (before: readonly string[], now: readonly string[]): [string, string][] => {
   const shorter = Math.min(before.length, now.length);
   let [first, last] = [0, 0];
@@ -48,8 +48,8 @@ const howToSee = (path: string): string => {
   return `see what changed with: ${edited}, or in commits: ${committed}`;
 };
 
-/** The same with what is trusted since when. */
-export const renderTrust = (settings: readonly Judged[]): string[] =>
+/** Shows settings with their state of trust. */
+export const renderTrust = (settings: readonly CheckedSetting[]): string[] =>
   settings.flatMap(({ source, commands, since, before, unclear }) => {
     const state =
       since === null ? (before === null ? 'not trusted' : 'changed, not trusted') : `trusted ${dayOf(since)}`;
@@ -57,7 +57,7 @@ export const renderTrust = (settings: readonly Judged[]): string[] =>
     return [`${visible(source)}  (${state})`, ...lines.map((line) => `  ${line}`)];
   });
 
-export const toJson = ({ source, commands, hash, since }: Setting & Pick<Judged, 'since'>) => ({
+export const toJson = ({ source, commands, hash, since }: Setting & Pick<CheckedSetting, 'since'>) => ({
   source,
   commands,
   hash,

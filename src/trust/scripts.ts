@@ -3,7 +3,7 @@ import { decidersOf, filesRunBy } from '../guard/deciders/deciders.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { namedByWords } from './words.ts';
 
-/** Where the project is, and the home folder of the user: a command may name them. */
+/** The project and the home folder of the user, which a command may name. */
 export interface Roots {
   readonly project: string;
   readonly home: string;
@@ -11,20 +11,20 @@ export interface Roots {
 
 export interface Scripts {
   readonly files: readonly string[];
-  /** What stands for a file that the command runs, and cannot be told before it does. */
+  /** Words that stand for files that are not known before the command runs. */
   readonly unclear: readonly string[];
 }
 
 /**
- * The files of the project that a command names and may run: `./tools/agent`, `sh scripts/setup.sh`, and every other
- * file among its words; and the scripts that these run. With `all`, also what it only copies.
+ * Returns the files of the project that a command names and may run: `./tools/agent`, `sh scripts/setup.sh`, every
+ * other file among its words, and the scripts that these run. With `all`, also files that it only copies.
  */
 export const scriptsIn = (
   command: string,
   files: Files,
   { all = false, ...roots }: Roots & { all?: boolean },
 ): Scripts => {
-  const seen = look(command, files, roots, true);
+  const seen = findScripts(command, files, roots, true);
   const text = fromProject(command, roots);
   const named = namedByWords(
     all ? text.replaceAll(/(?:(?<=^|[\s"'=:])~|\$HOME|\$\{HOME\})(?=\/)/g, roots.home) : text,
@@ -39,7 +39,7 @@ export const scriptsIn = (
   };
 };
 
-const look = (command: string, files: Files, roots: Roots, deep: boolean): Scripts => {
+const findScripts = (command: string, files: Files, roots: Roots, deep: boolean): Scripts => {
   const unclear = new Set<string>();
   const wide = {
     mayRun: (program: string, path: string) => !harmless.test(program) && isScript(path, files),
@@ -49,21 +49,21 @@ const look = (command: string, files: Files, roots: Roots, deep: boolean): Scrip
   return { files: found.filter((path) => isBelow(path) && files.isFile(path)), unclear: [...unclear] };
 };
 
-/** Paths of the project, as they are from there. */
+/** Replaces absolute paths of the project with relative ones. */
 const fromProject = (text: string, { project, home }: Roots): string => {
   const below = posix.relative(home, project);
   const inHome = isBelow(below) && below !== '' ? ['~', '$HOME', '${HOME}'].map((name) => `${name}/${below}`) : [];
   return [project, ...inHome].reduce(withoutRoot, text);
 };
 
-/** Where a path begins and ends in a command. */
-const before = /(?:^|[\s"'`=:;&|(<>])$/;
-const behind = /^(?:$|[\s"'`/;&|)<>])/;
+/** What may precede and follow a path in a command. */
+const pathPrefix = /(?:^|[\s"'`=:;&|(<>])$/;
+const pathSuffix = /^(?:$|[\s"'`/;&|)<>])/;
 
 const withoutRoot = (text: string, root: string): string => {
   const [first = '', ...rest] = text.split(root);
   return rest.reduce(
-    (done, next) => done + (before.test(done.slice(-1)) && behind.test(next.slice(0, 1)) ? '.' : root) + next,
+    (done, next) => done + (pathPrefix.test(done.slice(-1)) && pathSuffix.test(next.slice(0, 1)) ? '.' : root) + next,
     first,
   );
 };
@@ -73,20 +73,20 @@ const isScript = (path: string, files: Files): boolean =>
   /\/[^./]+$/.test(path) ||
   (files.read(path)?.startsWith('#!') ?? false);
 
-/** Programs that run none of the files that they are given. */
+/** Programs that do not run the files that they are given. */
 const harmless = /^(?:cp|mv|rm|ls|ln|test|\[|mkdir|rmdir|touch|chmod|chown|diff|cmp|stat|wc|du|echo|printf)$/;
 
 /**
- * The same for a command that verifies work. What it names may be the work itself, which is changed all the time: only
- * what decides whether it passes is among them.
+ * Like `scriptsIn`, for a command that verifies work. It may name the work itself, which changes all the time, so only
+ * files that decide whether it passes are returned.
  */
 export const checksIn = (command: string, files: Files, roots: Roots): Scripts => {
-  const named = look(command, files, roots, false);
+  const named = findScripts(command, files, roots, false);
   const deciders = new Set(decidersOf([fromProject(command, roots)], files));
   return { ...named, files: named.files.filter((path) => deciders.has(path)) };
 };
 
-/** The same for a program with its arguments, without a shell: all that it names. */
+/** Like `scriptsIn`, for a program and its arguments without a shell: all files that it names. */
 export const filesIn = (words: readonly string[], files: Files, roots: Roots): string[] =>
   [...new Set(words.map((word) => posix.normalize(fromProject(word, roots))))].filter(
     (path) => isBelow(path) && files.isFile(path),

@@ -12,95 +12,100 @@ import type { Project } from '../store/project.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { checksIn, filesIn, type Roots, type Scripts, scriptsIn } from './scripts.ts';
 
-/** What a project brings that runs something, or widens what is allowed: it needs the trust of the user. */
+/** A part of a project that runs commands or extends permissions, and needs the trust of the user. */
 export interface Setting {
-  /** Where it is: `config.json verify`, `./tools/agent`. */
+  /** For example `config.json verify` or `./tools/agent`. */
   readonly source: string;
-  /** What it runs, each command as it is written. */
+  /** The commands that it runs, as written. */
   readonly commands: readonly string[];
   /** `sha256:…` of its value. */
   readonly hash: string;
-  /** The sources of files that its commands name. */
+  /** The sources of the files that its commands name. */
   readonly files: readonly string[];
-  /** Words of its commands that stand for scripts which cannot be told: those are not bound. */
+  /** Words of its commands that stand for unknown scripts, which the hash does not cover. */
   readonly unclear: readonly string[];
 }
 
-/** A setting of the config file that runs something. */
+/** A setting of the config file that runs commands. */
 export type CommandKey = 'harness' | 'verify' | 'worktreeSetup' | 'notify';
 
 const commandKeys: readonly CommandKey[] = ['harness', 'verify', 'worktreeSetup', 'notify'];
 
 export const includeSource = '.worktreeinclude';
 
-/** `id` is that of a change for which the file has settings of its own. */
+/** `id` is a change for which the file has separate settings. */
 export const sourceOf = (key: CommandKey | `harnesses.${string}`, id?: string): string =>
   `config.json ${id === undefined ? '' : `changes.${id} `}${key}`;
 
-/** All that needs trust in a project. */
+/** Returns everything in a project that needs trust. */
 export const settingsOf = (project: Project, config: Config): Setting[] => {
   const { settings, files } = withScripts(project, [
     ...commandsIn(project, config.customHarnesses, config),
-    ...ofInclude(project),
+    ...includeSettings(project),
   ]);
   return [...settings, ...files];
 };
 
-/** The commands of a project, and the files that they name in a worktree, where an agent given by its path is not run. */
-export const namedIn = (worktree: Project, config: Config): Named => {
-  const own = config.customHarnesses.map((harness): Harness => {
+/**
+ * Returns the commands of a project and the files that they name in a worktree. Agents given by path are not run there.
+ */
+export const namedIn = (worktree: Project, config: Config): SettingsWithFiles => {
+  const custom = config.customHarnesses.map((harness): Harness => {
     const program =
       harness.custom && isPath(harness.custom.command) ? { ...harness.custom, command: 'own' } : harness.custom;
     return program === undefined ? harness : { ...harness, custom: program };
   });
-  return withScripts(worktree, commandsIn(worktree, own, config));
+  return withScripts(worktree, commandsIn(worktree, custom, config));
 };
 
-interface Named {
+interface SettingsWithFiles {
   readonly settings: readonly Setting[];
   readonly files: readonly Setting[];
 }
 
-const commandsIn = ({ root }: Project, own: readonly Harness[], config: Config): Setting[] => {
+const commandsIn = ({ root }: Project, custom: readonly Harness[], config: Config): Setting[] => {
   const files = filesAt(root);
   const roots = { project: root, home: homedir() };
-  return [...inConfig(config, files, roots), ...own.flatMap((harness) => ofHarness(harness, files, roots))];
+  return [
+    ...configSettings(config, files, roots),
+    ...custom.flatMap((harness) => harnessSettings(harness, files, roots)),
+  ];
 };
 
-const withScripts = (project: Project, settings: readonly Setting[]): Named => {
+const withScripts = (project: Project, settings: readonly Setting[]): SettingsWithFiles => {
   const sources = [...new Set(settings.flatMap((setting) => setting.files))];
-  return { settings, files: sources.flatMap((source) => ofFile(project, source)) };
+  return { settings, files: sources.flatMap((source) => fileSettings(project, source)) };
 };
 
 const isPath = (command: string) => /[\\/]/.test(command);
 
-/** Those that are needed, and the files that their commands name. */
+/** Returns the needed settings and the files that their commands name. */
 export const withFiles = (settings: readonly Setting[], needed: ReadonlySet<string>): Setting[] => {
   const direct = settings.filter(({ source }) => needed.has(source));
   const files = new Set(direct.flatMap((setting) => setting.files));
   return settings.filter((setting) => direct.includes(setting) || files.has(setting.source));
 };
 
-/** The hash that stands for exactly these. */
+/** Returns a hash of all these settings. */
 export const hashOfAll = (settings: readonly Setting[]): string =>
   hashOf(settings.map(({ source, hash }) => [source, hash]).toSorted());
 
-const inConfig = ({ values, changes, customHarnesses: own }: Config, files: Files, roots: Roots): Setting[] =>
+const configSettings = ({ values, changes, customHarnesses: custom }: Config, files: Files, roots: Roots): Setting[] =>
   [[undefined, values] as const, ...[...changes].map(([id, special]) => [id, special.values] as const)].flatMap(
     ([id, part]) =>
       commandKeys.flatMap((key) => {
         const value = part[key];
-        const commands = key === 'harness' ? ownIn(String(value ?? ''), own) : listOf(value);
+        const commands = key === 'harness' ? customIn(String(value ?? ''), custom) : listOf(value);
         if (commands.length === 0) return [];
         const named = key === 'harness' ? [] : commands.map((command) => namedBy(key, command, { files, roots }));
-        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...together(named) }];
+        return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...mergeScripts(named) }];
       }),
   );
 
-/** `mine:some/model,opencode` → `mine`: the others are built in. */
-const ownIn = (harness: string, own: readonly Harness[]): string[] => {
+/** Returns the custom agents: `mine:some/model,opencode` → `mine`. */
+const customIn = (harness: string, custom: readonly Harness[]): string[] => {
   const names = harness.split(',').map((part) => part.trim().split(':')[0]!);
-  return names.filter((name) => own.some((each) => each.name === name));
+  return names.filter((name) => custom.some((each) => each.name === name));
 };
 
 const listOf = (value: unknown): string[] => {
@@ -114,12 +119,12 @@ const namedBy = (
   { files, roots }: { readonly files: Files; readonly roots: Roots },
 ): Scripts => (key === 'verify' ? checksIn : scriptsIn)(command, files, roots);
 
-const together = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'> => ({
+const mergeScripts = (named: readonly Scripts[]): Pick<Setting, 'files' | 'unclear'> => ({
   files: [...new Set(named.flatMap((each) => each.files))].map(fileSource),
   unclear: [...new Set(named.flatMap((each) => each.unclear))],
 });
 
-const ofHarness = ({ name, custom }: Harness, files: Files, roots: Roots): Setting[] => {
+const harnessSettings = ({ name, custom }: Harness, files: Files, roots: Roots): Setting[] => {
   if (custom === undefined) return [];
   const { command, args, allowAllArgs } = custom;
   const program = isPath(command) ? [command] : [];
@@ -133,13 +138,13 @@ const ofHarness = ({ name, custom }: Harness, files: Files, roots: Roots): Setti
         ...(allowAllArgs.length ? [`with --allow-all: ${commandLine(...allowAllArgs)}`] : []),
       ],
       hash: hashOf({ command, args, allowAllArgs }),
-      ...together([named, scriptsIn(commandLine(...words), files, roots)]),
+      ...mergeScripts([named, scriptsIn(commandLine(...words), files, roots)]),
     },
   ];
 };
 
-/** It names ignored files, secrets among them, that are copied to where an agent works. */
-const ofInclude = (project: Project): Setting[] => {
+/** Names ignored files, possibly secrets, that are copied to where an agent works. */
+const includeSettings = (project: Project): Setting[] => {
   const text = read(project, includeSource)?.toString('utf8');
   const names = (text ?? '').split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
   return names.length === 0
@@ -149,25 +154,25 @@ const ofInclude = (project: Project): Setting[] => {
 
 const fileSource = (path: string) => `./${path}`;
 
-const ofFile = (project: Project, source: string): Setting[] => {
+const fileSettings = (project: Project, source: string): Setting[] => {
   const bytes = read(project, source);
   if (bytes === null) return [];
   const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   return [{ source, commands: [`${bytes.length} bytes, ${hash}`], hash, files: [], unclear: [] }];
 };
 
-/** No program that lies in a project is longer. */
-const longest = 64 * 1024 * 1024;
+/** No program in a project is larger. */
+const maxBytes = 64 * 1024 * 1024;
 
 const read = (project: Project, source: string): Buffer | null => {
   const path = join(project.root, source);
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > longest) throw userError('too-large', path, longest);
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) throw userError('too-large', path, maxBytes);
   return readRegular(path);
 };
 
 const hashOf = (value: unknown): string => `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;
 
-/** JSON that does not depend on the order in which somebody wrote the keys. */
+/** Returns JSON that does not depend on the order of keys. */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

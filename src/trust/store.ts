@@ -25,62 +25,65 @@ import {
 } from '../text/shape.ts';
 import type { Setting } from './settings.ts';
 
-/** A value that the user has trusted. */
+/** A trusted value of a setting. */
 export interface Trusted {
   readonly source: string;
   readonly hash: string;
   readonly since: string;
-  /** What it ran, to show what has changed. */
+  /** The commands, to show what has changed. */
   readonly commands: readonly string[];
 }
 
 interface TrustFile {
   readonly v: 1;
-  /** By their real paths. */
+  /** By real path. */
   readonly projects: Readonly<Record<string, TrustedProject>>;
 }
 
 interface TrustedProject {
-  /** null where files have no owner. */
+  /** The user id; null if files have no owner. */
   readonly owner: number | null;
-  /** The newest last. */
+  /** Newest last. */
   readonly trusted: readonly Trusted[];
 }
 
-/** How many values of one setting are remembered: whoever changes between branches is not asked each time. */
-const mostOfOne = 10;
+/** The maximum number of values stored per setting, so that switching branches does not ask for trust each time. */
+const maxPerSetting = 10;
 
 export type Env = NodeJS.ProcessEnv;
 
-/** What the user has trusted in a project, the newest last. In a worktree of a run it is what holds in its project. */
+/**
+ * Returns what the user trusts in a project, newest last. In a worktree of a run, it is what the user trusts in its
+ * project.
+ */
 export const readTrusted = (env: Env, project: Project): readonly Trusted[] => {
   const { root, owner } = identityOf(project);
   const found = readFile(env).projects[root];
   return found?.owner === owner ? found.trusted : [];
 };
 
-/** The user trusts these from now on, by saying so or by having written them. */
+/** Trusts settings that the user has confirmed or written. */
 export const addTrust = (env: Env, project: Project, settings: readonly Setting[]): Promise<void> => {
   const since = new Date().toISOString();
   const added = settings.map(({ source, hash, commands }) => ({ source, hash, since, commands }));
   const isAdded = ({ source, hash }: Trusted) => added.some((one) => one.source === source && one.hash === hash);
-  return change(env, project, (before) => {
+  return update(env, project, (before) => {
     const all = [...before.filter((one) => !isAdded(one)), ...added];
-    return all.filter((one, index) => newerOf(all, one, index) < mostOfOne);
+    return all.filter((one, index) => countNewer(all, one, index) < maxPerSetting);
   });
 };
 
-const newerOf = (all: readonly Trusted[], { source }: Trusted, index: number): number =>
+const countNewer = (all: readonly Trusted[], { source }: Trusted, index: number): number =>
   all.slice(index + 1).filter((one) => one.source === source).length;
 
-/** Forgets all of it; says whether there was something. */
+/** Removes all trust. Returns true if there was any. */
 export const dropTrust = async (env: Env, project: Project): Promise<boolean> => {
   const had = readTrusted(env, project).length > 0;
-  if (had) await change(env, project, () => []);
+  if (had) await update(env, project, () => []);
   return had;
 };
 
-const change = async (
+const update = async (
   env: Env,
   project: Project,
   next: (before: readonly Trusted[]) => readonly Trusted[],
@@ -101,7 +104,7 @@ const change = async (
 
 const fileOf = (env: Env) => join(userFolder(env), 'trust.json');
 
-/** Whoever puts another project in its place, or takes it over, is not trusted by that. */
+/** Another project at the same path, or another owner, is not trusted. */
 const identityOf = (project: Project): { root: string; owner: number | null } => {
   const { root } = ownerOf(project);
   const owner = process.platform === 'win32' ? null : lstatSync(join(root, '.spool')).uid;
@@ -130,11 +133,11 @@ const trustFile: Shape<TrustFile> = object<TrustFile>({
   ),
 });
 
-/** Nobody needs longer to write a small file. */
-const longestWaitMs = 10_000;
+/** Writing a small file never takes longer. */
+const lockTimeoutMs = 10_000;
 
 const waitForLock = async (path: string) => {
-  for (const deadline = performance.now() + longestWaitMs; ; await delay(10)) {
+  for (const deadline = performance.now() + lockTimeoutMs; ; await delay(10)) {
     const locking = acquireLock(path, 'trust');
     if (locking.kind === 'held') return locking;
     if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);

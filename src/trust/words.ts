@@ -5,26 +5,26 @@ import { shellCommands } from '../guard/deciders/shell.ts';
 
 export interface WordsFound {
   readonly files: readonly string[];
-  /** Forms and folders of which not all files are known. */
+  /** Syntax and folders whose files are not all known. */
   readonly unclear: readonly string[];
 }
 
 /**
- * The files of the project that the words of a command lead to, whatever the command does with them: also words in
- * quotes and here-documents, and parts of words. A folder stands for the files below it. With `all`, also what is copied
- * and can be run later, and files outside of the project.
+ * Returns the files of the project that the words of a command lead to, whatever the command does with them: also words
+ * in quotes and here-documents, and parts of words. A folder stands for the files below it. With `all`, also files that
+ * are copied and can be run later, and files outside of the project.
  */
 export const namedByWords = (whole: string, files: Files, { all }: { readonly all: boolean }): WordsFound => {
-  const command = whole.slice(0, longestCommand);
-  const forms = [...unclearForms(command), ...(whole.length > longestCommand ? ['a long command'] : [])];
+  const command = whole.slice(0, maxCommandLength);
+  const forms = [...unclearForms(command), ...(whole.length > maxCommandLength ? ['a long command'] : [])];
   const found = new Set<string>();
   const unclear = new Set(forms);
   const isOpen = forms.length > 0 || (all && writes.test(command));
-  const words = isOpen ? everyWord(command).map((word) => ({ word, isBroad: true })) : runWords(command, { all });
-  const different = new Map(words.map((each) => [`${each.isBroad} ${each.word}`, each]));
-  for (const { word, isBroad } of different.values())
+  const words = isOpen ? allWords(command).map((word) => ({ word, isBroad: true })) : runWords(command, { all });
+  const unique = new Map(words.map((each) => [`${each.isBroad} ${each.word}`, each]));
+  for (const { word, isBroad } of unique.values())
     for (const path of pathsIn(word).filter((each) => all || isBelow(each))) {
-      // `build` may be a word of any program.
+      // A word like `build` may be an argument of any program.
       if (!isBroad && !all && !word.includes('/')) {
         if (files.isFile(path)) found.add(path);
         continue;
@@ -38,17 +38,17 @@ export const namedByWords = (whole: string, files: Files, { all }: { readonly al
   return { files: [...found], unclear: [...unclear] };
 };
 
-const longestCommand = 10_000;
+const maxCommandLength = 10_000;
 
-/** The files that a script names, by paths from the project or from its own folder, among its first words. */
+/** Returns the files that the first words of a script name, relative to the project or to its own folder. */
 export const namedInScript = (
   path: string,
   files: Files,
-  mostWords: number,
+  maxWords: number,
 ): { readonly files: readonly string[]; readonly names: number } => {
   const folder = posix.dirname(path);
   const text = files.read(path) ?? '';
-  const words = text.includes('\0') ? [] : [...new Set(text.split(separators))].filter(isPathLike).slice(0, mostWords);
+  const words = text.includes('\0') ? [] : [...new Set(text.split(separators))].filter(isPathLike).slice(0, maxWords);
   const found = words
     .flatMap(pathsIn)
     .flatMap((each) => [...filesAt(each, files), ...filesAt(posix.join(folder, each), files)]);
@@ -58,13 +58,13 @@ export const namedInScript = (
 const separators = /[\s"'`;&|()<>,]+/;
 const isPathLike = (word: string) => word.length < 200 && /[./]/.test(word) && /\w/.test(word);
 
-/** What is read by a shell or an interpreter as a text of its own, or decides which program a name stands for. */
+/** Returns syntax that passes code to a shell or an interpreter, or changes which program a name runs. */
 const unclearForms = (command: string): string[] => [
   ...forms.flatMap(([form, pattern]) => (pattern.test(command) ? [form] : [])),
   ...(shellCommands(command).some(hasCode) ? ['code in an argument'] : []),
 ];
 
-/** With what may stand before its name: `| timeout 5 /bin/sh`. */
+/** With possible prefixes: `| timeout 5 /bin/sh`. */
 const pipeToShell =
   /\|&?\s*(?:(?:(?:[\w./-]{0,64}\/)?(?:env|sudo|exec|command|nice|nohup|timeout|setsid|stdbuf|busybox|time)|\w{1,32}=[\w./-]{0,64}|-[\w=-]{0,32}|[\d.]{1,8}[smhd]?|\{|\()[ \t]{1,8}){0,8}(?:[\w./-]{0,64}\/)?(?:(?:ba|da|z|k|a)?sh|node|nodejs|deno|bun|python[\d.]{0,8}|ruby|perl|php|lua|xargs|parallel|source|\.)(?![\w./-])/;
 
@@ -84,17 +84,17 @@ const interpreter =
   /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy3?|ruby|perl|php|pwsh|Rscript|lua|awk|gawk)$/;
 const code = /^(?:-[a-zA-Z]*[ecpr]|--eval|--print|eval|--command|-Command)(?:=|$)/;
 
-/** `node -e 'require("./tools/x.js")'`. The text of a shell is looked into by the parser. */
+/** For example `node -e 'require("./tools/x.js")'`. Code of a shell is parsed elsewhere. */
 const hasCode = (words: readonly string[]): boolean => {
   const program = words.findIndex((word) => interpreter.test(posix.basename(word)));
   return program !== -1 && words.slice(program + 1).some((word) => code.test(word));
 };
 
-/** Programs that neither run nor copy a file that they are given. */
+/** Programs that neither run nor copy the files that they are given. */
 const reads =
   /^(?:cd|pushd|popd|rm|ls|test|\[|mkdir|rmdir|touch|chmod|chown|diff|cmp|stat|wc|du|echo|printf|cat|head|tail|grep|cut|sort|uniq|tr|jq|export|exit)$/;
 const copies = /^(?:cp|mv|ln|install|rsync)$/;
-/** What these run is looked for by the parser, but for a file that is given by an option. */
+/** The parser finds what these run, except for a file given by an option. */
 const understood = /^(?:npm|pnpm|yarn|bun|g?make|just)$/;
 const fileOption = /^(?:-f|--file|--makefile|--justfile)/;
 const shell = /^(?:ba|da|z|k|a)?sh$/;
@@ -103,16 +103,16 @@ const writes = />(?!\s{0,8}(?:&|\/dev\/null))/;
 
 interface Word {
   readonly word: string;
-  /** A word of a shell or an interpreter, to which a folder is a program as well. */
+  /** An argument of a shell or an interpreter, which can also run a folder. */
   readonly isBroad: boolean;
 }
 
-/** The words of the commands that may run what they name, and of those in their words. */
+/** Returns the words of commands that may run what they name, including commands nested in words. */
 const runWords = (text: string, { all, depth = 0 }: { readonly all: boolean; readonly depth?: number }): Word[] =>
   shellCommands(text).flatMap((words) => {
     const isBroad = words.some((word) => interpreter.test(posix.basename(word)) || shell.test(posix.basename(word)));
     return mayRun(words, all).flatMap((word) =>
-      /\s/.test(word.trim()) && depth < deepest ? runWords(word, { all, depth: depth + 1 }) : [{ word, isBroad }],
+      /\s/.test(word.trim()) && depth < maxDepth ? runWords(word, { all, depth: depth + 1 }) : [{ word, isBroad }],
     );
   });
 
@@ -124,16 +124,16 @@ const mayRun = (words: readonly string[], all: boolean): readonly string[] => {
   return words.filter((word, index) => fileOption.test(word) || fileOption.test(words[index - 1] ?? ''));
 };
 
-const deepest = 3;
+const maxDepth = 3;
 
-/** Words however they are quoted: as a shell takes them, and as they stand there. */
-const everyWord = (text: string): string[] => [
+/** Returns all words, as a shell parses them and as written. */
+const allWords = (text: string): string[] => [
   ...new Set([...shellCommands(text).flat(), ...text.replaceAll('\\', '').split(separators)]),
 ];
 
-/** The paths that a word may mean: the whole, what is behind `=`, `:` or `-f`, and what is behind a variable. */
+/** Returns the paths that a word may stand for: the whole word, and the part after `=`, `:`, `-f` or a variable. */
 const pathsIn = (word: string): string[] => {
-  if (word.length > longestWord) return [];
+  if (word.length > maxWordLength) return [];
   const parts = [word, ...word.split(/[=:,@"'`()[\]{}\s]+/)].flatMap((part) =>
     /^-\w./.test(part) ? [part, part.slice(2)] : [part],
   );
@@ -146,31 +146,31 @@ const pathsIn = (word: string): string[] => {
   );
 };
 
-const longestWord = 4096;
+const maxWordLength = 4096;
 const variable = /\$(?:\(\)|\{[^}]{0,100}\}|\w+)/g;
 
-/** The files that a path leads to: itself, what Node takes for it, and the file in whose place a longer path stands. */
+/** Returns the files that a path leads to: itself, what Node resolves it to, or a file that is a prefix of the path. */
 const filesAt = (path: string, files: Files): string[] => {
-  const matches = [...new Set([path, looser(path)])].flatMap((each) => expand(files, each)).slice(0, mostFiles);
+  const matches = [...new Set([path, looser(path)])].flatMap((each) => expand(files, each)).slice(0, maxFiles);
   const found = matches.flatMap((each) => entriesAt(files, each));
   return found.length > 0 ? found : prefixesOf(path).filter((each) => files.isFile(each));
 };
 
-/** `tools/app.zip/__main__.py`: that of the archive. */
+/** Returns the parent paths, for example the archive in `tools/app.zip/__main__.py`. */
 const prefixesOf = (path: string): string[] => {
   const parts = path.split('/').slice(0, 32);
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 };
 
-const mostFiles = 200;
+const maxFiles = 200;
 
 const isFolder = (path: string, files: Files) => !files.isFile(path) && files.list(path).length > 0;
 
-/** null when there are too many. */
+/** Returns null if there are too many. */
 const filesBelow = (folder: string, files: Files): string[] | null => {
   const paths = new Set([folder]);
   for (const path of paths) {
-    if (paths.size > mostFiles) return null;
+    if (paths.size > maxFiles) return null;
     const names = files.isFile(path) ? [] : files.list(path);
     for (const name of names) if (!/^(?:node_modules|\.git)$/.test(name)) paths.add(posix.join(path, name));
   }

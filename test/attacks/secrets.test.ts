@@ -161,7 +161,7 @@ test.each([
   expect(sent).toContain('work');
   expect(sent).not.toContain('of-the-victim');
   expect(result.stderr).toMatch(
-    /Not committed: .* \((?:its name says that it holds secrets|it holds what looks like a key)\)\./,
+    /Not committed: .* \((?:its name suggests secrets|it contains what looks like a key)\)\./,
   );
 });
 
@@ -171,7 +171,7 @@ test.each([
 ])('a key in %s is not pushed', async (_, write) => {
   const project = createProject({ agent: [`${write}; ${promise}`] });
   const result = await project.spool(...run);
-  expect(result.stderr).toContain('Not committed: notes.txt (it holds what looks like a key).');
+  expect(result.stderr).toContain('Not committed: notes.txt (it contains what looks like a key).');
   expect(project.git('ls-tree', '-r', '--name-only', `refs/spool/${change}/${project.state().run}/1`)).not.toContain(
     'notes.txt',
   );
@@ -184,7 +184,7 @@ test('a file excluded before the run is in no checkpoint, staged or not', async 
   project.git('add', 'staged.env');
   const result = await project.spool(...run);
   expect(mirrored(project)).not.toContain('of-the-victim');
-  expect(result.stderr).toContain('Not in checkpoints: .env (its name says that it holds secrets).');
+  expect(result.stderr).toContain('Not in checkpoints: .env (its name suggests secrets).');
   expect(project.git('status', '--porcelain')).toBe('A  staged.env\n?? .env');
   expect(project.state().uncommitted).toEqual([]);
 });

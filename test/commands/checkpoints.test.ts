@@ -437,10 +437,10 @@ describe('a commit', () => {
     expect(committed.toSorted()).toEqual(['.env.example', 'fine.txt', 'fine.txt', 'größe.js', 'old.js']);
     const named = result.stderr.split('\n').filter((line) => line.startsWith('Not committed'));
     expect(named.toSorted()).toEqual([
-      'Not committed: .env (its name says that it holds secrets).',
-      'Not committed: .envrc (its name says that it holds secrets).',
+      'Not committed: .env (its name suggests secrets).',
+      'Not committed: .envrc (its name suggests secrets).',
       'Not committed: big.bin (5.7 MB, more than 5 MB).',
-      'Not committed: key.js (it holds what looks like a key).',
+      'Not committed: key.js (it contains what looks like a key).',
     ]);
   });
 
@@ -534,8 +534,8 @@ describe('a commit', () => {
 
     expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['a.js', 'ok']);
     expect(project.git('status', '--porcelain')).toBe('?? .env\n?? b.js\n?? lib/');
-    expect(result.stderr).toContain('Not committed: .env (its name says that it holds secrets).');
-    expect(result.stderr).toContain('Not committed: b.js (it holds what looks like a key).');
+    expect(result.stderr).toContain('Not committed: .env (its name suggests secrets).');
+    expect(result.stderr).toContain('Not committed: b.js (it contains what looks like a key).');
   });
 
   test('that a hook rejects is reported in the next prompt', async () => {

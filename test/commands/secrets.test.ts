@@ -57,7 +57,7 @@ test('files with names of key files are not committed, and are named', async () 
 
   expect(result.code).toBe(0);
   expect(project.git('show', '--format=', '--name-only').split('\n')).toEqual(['ca.pem', 'id_rsa.pub']);
-  const named = result.stderr.match(/(?<=Not committed: )\S+(?= \(its name says)/g);
+  const named = result.stderr.match(/(?<=Not committed: )\S+(?= \(its name suggests)/g);
   expect(named?.toSorted()).toEqual([
     '.aws/credentials',
     '.docker/config.json',
@@ -86,8 +86,8 @@ test('files with a secret in their name and links to one are in no commit or che
     expect(names).not.toContain('link');
     expect(names.join()).not.toContain(secret);
   }
-  expect(result.stderr).toContain('Not committed: [redacted].txt (its name holds what looks like a key).');
-  expect(result.stderr).toContain('Not committed: link (it leads to what looks like a key).');
+  expect(result.stderr).toContain('Not committed: [redacted].txt (its name contains what looks like a key).');
+  expect(result.stderr).toContain('Not committed: link (it points to what looks like a key).');
   expect(result.stdout + result.stderr + JSON.stringify([project.history(), project.state()])).not.toContain(secret);
 });
 

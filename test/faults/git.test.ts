@@ -177,7 +177,7 @@ test('a hanging hook is killed by the second signal, and git leaves no lock behi
   loop.kill('SIGINT');
 
   const result = await loop.result;
-  expect(result.stderr).toContain('No commit: git was ended by SIGTERM');
+  expect(result.stderr).toContain('No commit: git was terminated by SIGTERM');
   expect(project.git('status', '--porcelain')).toBe('?? made.txt');
   expect(project.history()).toMatchObject([{ completionFound: true, commit: null }]);
 });

@@ -85,7 +85,7 @@ const endsInTime = async (name: string): Promise<void> => {
 test('--max-duration and Ctrl-C end Spool with a FIFO in place of a file in .git', () =>
   forEachConcurrent(gitFiles, 3, endsInTime));
 
-const isNamedPipe = (path: string) => `${path} is a named pipe, on which git waits for ever (delete it)`;
+const isNamedPipe = (path: string) => `${path} is a named pipe, which blocks git (delete it)`;
 
 test.each(['.gitattributes', '.git/info/exclude', '.git/objects/info/alternates'])(
   'a FIFO at %s is reported once, and the run continues',

@@ -228,9 +228,9 @@ describe.each(testUsers)('as $title', (user: User) => {
     const run = project.start(args, { TMPDIR: project.base });
     await run.printed('waiting for never');
     await eventually(() => processesNamed(mark).length === 3, 'three daemons');
-    const keeper = childrenOf(spoolIn(project.home)).find((pid) => nameOf(pid) === 'node')!;
+    const worker = childrenOf(spoolIn(project.home)).find((pid) => nameOf(pid) === 'node')!;
     run.kill('SIGSTOP');
-    process.kill(keeper, 'SIGKILL');
+    process.kill(worker, 'SIGKILL');
     run.kill('SIGKILL');
     await run.result;
 

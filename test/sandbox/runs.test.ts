@@ -162,7 +162,7 @@ test("a path in Spool's own state folder cannot be made writable", async () => {
   const result = await project.spool(...sandboxed('--sandbox-write', '~/.local/state/spool/trust.json'));
 
   expect(result).toMatchObject({ code: 2 });
-  expect(result.stderr).toContain("--sandbox-write must not be inside of Spool's own state folder");
+  expect(result.stderr).toContain("--sandbox-write must not be inside Spool's own state folder");
   expect(project.calls()).toEqual([]);
 });
 
@@ -184,7 +184,7 @@ test('a damaged record of a sandbox is reported, and the command succeeds', asyn
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toHaveLength(5);
   for (const name of ['folder.json', ...Object.keys(notes)])
-    expect(lines.filter((line) => line.startsWith(join(folder, name)))).toHaveLength(1);
+    expect(lines.filter((line) => line.endsWith(`then delete ${join(folder, name)}.`))).toHaveLength(1);
 });
 
 if (problem === null)
@@ -541,7 +541,7 @@ esac
 
       expect(result).toMatchObject({ code: 1 });
       expect(result.stderr).toContain(
-        `nothing inside can write to ${project.folder}, which belongs to user 54321. Run Spool as that user.`,
+        `the sandbox cannot write to ${project.folder}, which belongs to user 54321. Run Spool as that user.`,
       );
       expect(project.calls()).toEqual([]);
     });

@@ -9,7 +9,7 @@ import { queryBinary, type Question, versionOf } from '../../harness/version.ts'
 import { readJson } from '../../files/read.ts';
 import { oneLine } from '../../text/format.ts';
 import { visible } from '../../text/visible.ts';
-import { removeFolder } from '../../sandbox/remove.ts';
+import { removeFolder } from '../../sandbox/remove-folder.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
 export interface AgentQuestion {

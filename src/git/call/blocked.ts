@@ -1,7 +1,7 @@
 import { type Dirent, existsSync, lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { entriesOf } from '../../files/folders.ts';
 import { longestText } from '../../files/safe.ts';
@@ -10,21 +10,24 @@ import { currentScope } from '../../process/scope.ts';
 import { visible } from '../../text/visible.ts';
 
 /*
- * git reads some files of a work tree whatever they are, and waits for ever where one of them is a named pipe. Nobody
- * looks for those as long as git answers soon: only a command that does not is worth a walk through the work tree.
+ * git reads some files of a work tree whatever their type, and blocks forever if one of them is a named pipe. The work
+ * tree is searched for such pipes only if a command takes long.
  */
 
-/** How long a command may take before it is looked whether something blocks it. */
-const patienceMs = 2000;
-const againMs = 60_000;
+/** How long a command may take before the search for a pipe starts. */
+const searchAfterMs = 2000;
+const searchAgainMs = 60_000;
 
-/** What git reads in any folder of a work tree, and what it reads at the top. */
+/** Names that git reads in every folder of a work tree, or at the top. */
 const readByGit = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap']);
 
-/** By the top folder of the work tree: the named pipe on which git has waited there. Per process, as it is a fact about the disk, and checked again each time. */
+/**
+ * The named pipe that blocked git, by the top folder of the work tree. Per process, because it is a fact about the
+ * disk. Checked again at each use.
+ */
 const pipes = new Map<string, string>();
 
-/** Why git would wait for ever in this folder; null while nothing is known to block it. */
+/** Returns the reason why git would block in this folder; null if none is known. */
 export const whyBlocked = (cwd: string): string | null => {
   if (pipes.size === 0) return null;
   const top = topOf(cwd);
@@ -34,27 +37,27 @@ export const whyBlocked = (cwd: string): string | null => {
 const reasonAt = (top: string): string | null => {
   const pipe = pipes.get(top);
   if (pipe === undefined) return null;
-  if (isPipe(pipe)) return `${visible(pipe)} is a named pipe, on which git waits for ever (delete it)`;
+  if (isPipe(pipe)) return `${visible(pipe)} is a named pipe, which blocks git (delete it)`;
   pipes.delete(top);
   return null;
 };
 
-/** What fails because git was blocked has that as its reason. */
+/** Replaces an error with the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
   const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
-/** Calls `end` when git is found to be blocked; the function that it answers with is called when git has ended. */
+/** Calls `end` if a pipe blocks git. Call the returned function when git has exited. */
 export const watchBlocked = (cwd: string, end: () => void): (() => void) => {
   const ended = new AbortController();
-  let timer = setTimeout(() => void look(), patienceMs);
-  const look = async () => {
+  let timer = setTimeout(() => void search(), searchAfterMs);
+  const search = async () => {
     const top = topOf(cwd);
     const pipe = top === null ? null : await findPipe(top, ended.signal);
     if (ended.signal.aborted) return;
     if (top === null || pipe === null) {
-      timer = setTimeout(() => void look(), againMs);
+      timer = setTimeout(() => void search(), searchAgainMs);
       return;
     }
     pipes.set(top, pipe);
@@ -85,15 +88,16 @@ const findPipe = async (top: string, signal: AbortSignal): Promise<string | null
 };
 
 /**
- * A pipe that is the value of any setting: git reads what several of them name (include.path, core.excludesFile, …).
- * The files are not parsed as git does, so a name in an unusual notation may be missed, but none is read that blocks.
+ * Returns a pipe that is the value of any setting: git reads the files that several settings name (include.path,
+ * core.excludesFile, …). The files are not parsed as git does, so a name in an unusual notation may be missed, but
+ * nothing that blocks is read.
  */
 const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string | null => {
   const { HOME: home = homedir(), XDG_CONFIG_HOME: config = join(home, '.config') } = currentScope().env;
   const own = gitFolders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const waiting = [...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig'];
   for (const file of waiting) {
-    if (waiting.length > mostSettingsFiles) return null;
+    if (waiting.length > maxSettingsFiles) return null;
     for (const { key, value } of settingsIn(textOf(file))) {
       const paths = [dirname(file), top].map((folder) => resolve(folder, value.replace(/^~(?=\/)/, home)));
       const pipe = paths.find(isPipe);
@@ -104,9 +108,9 @@ const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string
   return null;
 };
 
-const mostSettingsFiles = 200;
+const maxSettingsFiles = 200;
 
-/** A section may have its first setting on the same line. */
+/** A section header may have its first setting on the same line. */
 const settingsIn = (text: string): { readonly key: string; readonly value: string }[] =>
   text.split('\n').flatMap((line) => {
     const end = line.indexOf('=');
@@ -117,7 +121,7 @@ const settingsIn = (text: string): { readonly key: string; readonly value: strin
     return [{ key: key.toLowerCase(), value: plain.replaceAll(/\\(["\\])/g, '$1').trim() }];
   });
 
-/** Folders elsewhere in which git looks for objects. */
+/** Returns the folders elsewhere in which git looks for objects. */
 const alternatesOf = (gitFolders: readonly string[]): string[] =>
   gitFolders
     .map((folder) => join(folder, 'objects'))
@@ -127,9 +131,12 @@ const alternatesOf = (gitFolders: readonly string[]): string[] =>
         .filter((line) => line !== '' && !line.startsWith('#'))
         .map((line) => resolve(objects, line)),
     )
-    .slice(0, mostSettingsFiles);
+    .slice(0, maxSettingsFiles);
 
-/** Where `.git` of a linked work tree points to, and the folder that this one shares with others. */
+/**
+ * Returns the folder that the `.git` file of a linked work tree names, and the folder that it shares with other work
+ * trees.
+ */
 const gitFoldersOf = (dotGit: string): string[] => {
   const own = /^gitdir: (.*)$/m.exec(textOf(dotGit))?.[1];
   if (own === undefined) return [];
@@ -148,13 +155,13 @@ const textOf = (file: string): string => {
 
 interface Walk {
   readonly signal: AbortSignal;
-  /** Any file is one that git may read. */
+  /** Inside a git folder, where git may read any file. */
   readonly inGit: boolean;
 }
 
 const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<string | null> => {
-  // Spool stays awake meanwhile.
-  await others();
+  // Lets other work of the process run.
+  await setImmediate();
   for (const entry of signal.aborted ? [] : entriesIn(folder)) {
     const path = join(folder, entry.name);
     if ((inGit || readByGit.has(entry.name)) && !entry.isFile() && isPipe(path)) return path;
@@ -165,7 +172,7 @@ const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<strin
   return null;
 };
 
-/** None of what is gone, or out of reach. */
+/** Returns an empty list if the folder is gone or unreadable. */
 const entriesIn = (folder: string): readonly Dirent[] => {
   try {
     return entriesOf(folder);
@@ -174,7 +181,7 @@ const entriesIn = (folder: string): readonly Dirent[] => {
   }
 };
 
-/** Also behind a link. */
+/** Follows symbolic links. */
 const isPipe = (path: string): boolean => {
   try {
     return lstatSync(path).isFIFO() || statSync(path).isFIFO();

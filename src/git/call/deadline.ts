@@ -1,12 +1,12 @@
 import { currentGitScope, type GitDeadline } from './scope.ts';
 
-/** How long a command may take that starts after `kill`: what was done is still recorded. */
+/** How long a command that starts after `kill` may take, so that finished work is still recorded. */
 const afterKillMs = 2000;
 
-/** What a hook of the user gets at least: it may run all tests. */
+/** The minimum grace for a hook of the user: it may run all tests. */
 const hookGraceMs = 60_000;
 
-/** Applies to every git command of the run or command that calls this, until the function that it returns is called. */
+/** Applies to every git command of the current run or command, until the returned function is called. */
 export const limitGit = (deadline: GitDeadline): (() => void) => {
   const scope = currentGitScope();
   scope.deadlines.add(deadline);
@@ -16,12 +16,12 @@ export const limitGit = (deadline: GitDeadline): (() => void) => {
   };
 };
 
-/** The reason why git is no longer called; null while it is. */
-export const whyUnresponsive = (): string | null => (currentGitScope().isUnresponsive ? 'git does not answer' : null);
+/** Returns the reason why git is no longer called; null while it is. */
+export const whyUnresponsive = (): string | null => (currentGitScope().isUnresponsive ? 'git does not respond' : null);
 
 /**
- * Calls `end` when a command that starts now must be ended. The function that it returns is called when the command has
- * ended. Of several deadlines the last one counts. A slow repository gets more time.
+ * Calls `end` when a command that starts now must be ended. Call the returned function when the command has exited. If
+ * there are several deadlines, the latest one counts. A slow repository gets more time.
  */
 export const watchDeadline = ({ hooks, end }: { hooks: boolean; end: () => void }): (() => void) => {
   const scope = currentGitScope();
@@ -29,7 +29,7 @@ export const watchDeadline = ({ hooks, end }: { hooks: boolean; end: () => void 
   const watched = [...scope.deadlines];
   let timer: NodeJS.Timeout | undefined;
   const giveUp = () => {
-    // Otherwise it is the hook that hangs, and not git.
+    // A command with hooks may hang because of a hook, not because of git.
     if (!hooks) scope.isUnresponsive = true;
     end();
   };

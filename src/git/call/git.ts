@@ -19,7 +19,7 @@ export type { GitArguments } from './inert.ts';
 
 export interface GitResult {
   readonly code: number;
-  /** latin1 keeps every byte, so that file names of any encoding go through git and back unharmed. */
+  /** In latin1, which preserves every byte, so that file names of any encoding survive the round trip. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -28,30 +28,29 @@ export interface GitCall {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
-  /** The user's hooks may run. */
   readonly hooks?: true;
   /** Settings for this call, as `key=value`. */
   readonly config?: readonly string[];
-  /** Aborted to end git and the hook that it waits for. */
+  /** Abort to end git and the hook that it waits for. */
   readonly kill?: AbortSignal;
-  /** Where git and the hooks run; null or nothing for no sandbox. */
+  /** Runs git and the hooks; null or undefined for no sandbox. */
   readonly sandbox?: Sandbox | null;
 }
 
-/** A hook that takes longer hangs. */
-const longestMs = 10 * 60_000;
-/** How long git, and a hook in a sandbox, may take when they are asked to end: git removes its lock files then. */
+/** A hook that takes longer is considered hung. */
+const maxRuntimeMs = 10 * 60_000;
+/** The time between SIGTERM and SIGKILL, in which git removes its lock files. */
 const endGraceMs = 2000;
-/** How long a child of a hook may keep the output open. */
+/** How long a child of a hook may hold the output open. */
 const pipeGraceMs = 500;
 
-/** Asked before every git command of this run or command from now on. */
+/** Calls `guard` before every further git command of the current run or command. */
 export const guardGit = (guard: GitGuard): void => void currentGitScope().guards.push(guard);
 
-/** The reason why git is not run any more in this folder; null while it is. */
+/** Returns the reason why git is not run in this folder any more; null while it is. */
 export const whyNoGit = async (cwd: string): Promise<string | null> => {
-  const givenUp = whyUnresponsive() ?? whyBlocked(cwd);
-  if (givenUp !== null) return givenUp;
+  const problem = whyUnresponsive() ?? whyBlocked(cwd);
+  if (problem !== null) return problem;
   for (const guard of currentGitScope().guards) {
     const why = await guard();
     if (why !== null) return why;
@@ -60,25 +59,25 @@ export const whyNoGit = async (cwd: string): Promise<string | null> => {
 };
 
 /**
- * Runs one git command, so that nothing runs that the repository names, except for hooks where they are asked for, and
- * filters. What git answers, also that there is no git, is a value.
+ * Runs one git command. Programs that the repository names do not run, except filters, and hooks if requested. A
+ * failure of git, even a missing git, is a result, not an exception.
  */
 export const git = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
   const why = await whyNoGit(call.cwd);
   return why === null ? runGit(args, call) : { code: refusedCode, stdout: '', stderr: why };
 };
 
-/** As of a git that refuses to look at a repository. */
+/** The exit code of git if it refuses to use a repository. */
 const refusedCode = 128;
 
 /**
- * The same without asking the guards.
- * It has a group of its own, so that Ctrl-C does not cut a commit short.
+ * Runs a command without calling the guards. git gets its own process group, so that Ctrl-C does not interrupt a
+ * commit.
  */
 export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResult> => {
-  // In English, so that an answer can be told from another; but hooks get the user's own language.
+  // In English, because messages are parsed. Hooks get the language of the user.
   const env = {
-    ...quietEnvironment(call.hooks ? allowedEnvironment(currentScope().env) : currentScope().env),
+    ...nonInteractiveEnvironment(call.hooks ? allowedEnvironment(currentScope().env) : currentScope().env),
     ...(call.hooks ? {} : { LC_ALL: 'C' }),
     ...call.env,
   };
@@ -88,13 +87,13 @@ export const runGit = async (args: GitArguments, call: GitCall): Promise<GitResu
     args: inert(args, { hooks, config }),
     env: environmentIn(call.cwd, env),
   };
-  if (!call.sandbox) return follow({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
+  if (!call.sandbox) return runCommand({ ...command, env: outsideEnvironment(command.env, call.cwd) }, call);
   const inside = await enter(call.sandbox, { ...command, cwd: call.cwd, tag: tagOf(call) });
   if (typeof inside === 'string') return { code: -1, stdout: '', stderr: inside };
-  return follow(inside, call, inside).finally(() => inside.leave());
+  return runCommand(inside, call, inside).finally(() => inside.leave());
 };
 
-/** The way into the sandbox, or why it cannot be entered. */
+/** Returns the reason as a string if the sandbox cannot be entered. */
 const enter = async (sandbox: Sandbox, command: Command): Promise<Entered | string> => {
   try {
     return await sandbox.enter(command, null);
@@ -107,50 +106,50 @@ const tagOf = ({ env }: GitCall): string => env?.[tagVariable] ?? 'git';
 
 type Started = Pick<Command, 'binary' | 'args' | 'env'>;
 
-const follow = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
+const runCommand = async (command: Started, call: GitCall, inside: Entered | null = null): Promise<GitResult> => {
   const ending = { end: () => {} };
-  // Listens before git is there, so that no signal comes in between.
-  const release = endWithSpool(() => ending.end());
+  // Listens before git starts, so that no signal is missed.
+  const release = endOnSignal(() => ending.end());
   try {
-    return await followChild({ ...command, call, inside, ending });
+    return await spawnAndWait({ ...command, call, inside, ending });
   } finally {
     release();
   }
 };
 
-interface Following extends Started {
+interface SpawnRequest extends Started {
   readonly call: GitCall;
   readonly inside: Entered | null;
-  /** Given a way to end it as soon as there is something to end. */
+  /** `end` is replaced once the process has started. */
   readonly ending: { end: () => void };
 }
 
-const followChild = async ({ binary, args, env, call, inside, ending }: Following): Promise<GitResult> => {
+const spawnAndWait = async ({ binary, args, env, call, inside, ending }: SpawnRequest): Promise<GitResult> => {
   const child = spawn(binary, args, {
     cwd: call.cwd,
     env,
     stdio: withoutInheritedFds([call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32',
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
-  let killing: NodeJS.Timeout | undefined;
-  // Asked to end, git removes its lock files first; a hook that goes on is killed when git is gone.
+  let killTimer: NodeJS.Timeout | undefined;
+  // On SIGTERM, git removes its lock files first. A hook that does not exit is killed after git.
   const end = () => {
-    if (!child.pid || killing) return;
+    if (!child.pid || killTimer) return;
     if (inside === null) signalGroup(child.pid, 'SIGTERM');
     else
       void terminateTree(
         { group: child.pid, tag: tagOf(call), preexisting: noPreexistingPids, sandboxed: true },
         endGraceMs,
       );
-    killing = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
+    killTimer = setTimeout(signalGroup, endGraceMs, child.pid, 'SIGKILL');
   };
   if (inside !== null && child.pid) inside.started(child.pid);
   inside?.lost.addEventListener('abort', end);
-  const timer = setTimeout(end, longestMs);
+  const timer = setTimeout(end, maxRuntimeMs);
   call.kill?.addEventListener('abort', end);
-  const unwatch = watchDeadline({ hooks: call.hooks ?? false, end });
-  // A hook may take its time.
-  const unblock = call.hooks ? () => {} : watchBlocked(call.cwd, end);
+  const unwatchDeadline = watchDeadline({ hooks: call.hooks ?? false, end });
+  // A hook may take long.
+  const unwatchBlocked = call.hooks ? () => {} : watchBlocked(call.cwd, end);
   ending.end = end;
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -162,40 +161,43 @@ const followChild = async ({ binary, args, env, call, inside, ending }: Followin
     const closed = once(child, 'close').catch(() => {});
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
-    const said = Buffer.concat(stderr).toString('utf8').trim();
+    const message = Buffer.concat(stderr).toString('utf8').trim();
     return {
       code: code ?? -1,
       stdout: Buffer.concat(stdout).toString('latin1'),
-      stderr: signal === null ? said : (whyBlocked(call.cwd) ?? `git was ended by ${signal}`),
+      stderr: signal === null ? message : (whyBlocked(call.cwd) ?? `git was terminated by ${signal}`),
     };
   } catch (error) {
     return { code: -1, stdout: '', stderr: (error as Error).message };
   } finally {
     clearTimeout(timer);
-    clearTimeout(killing);
+    clearTimeout(killTimer);
     call.kill?.removeEventListener('abort', end);
     inside?.lost.removeEventListener('abort', end);
-    unwatch();
-    unblock();
-    if (killing && child.pid) signalGroup(child.pid, 'SIGKILL');
+    unwatchDeadline();
+    unwatchBlocked();
+    if (killTimer && child.pid) signalGroup(child.pid, 'SIGKILL');
     child.stdout.destroy();
     child.stderr.destroy();
   }
 };
 
-/** Per process, as signals are: one that ends Spool ends the git of every run. */
+/** Per process, like signals: one that ends Spool ends the git of all runs. */
 const running = new Set<() => void>();
 let fatal: NodeJS.Signals | null = null;
 
-/** A signal that nobody else listens to ends Spool, as it would without git: but git, in a group of its own, goes first. */
+/**
+ * A signal without other listeners ends Spool, as it would without git. git is ended first, because it has its own
+ * process group.
+ */
 const onFatal = (signal: NodeJS.Signals): void => {
   if (process.listenerCount(signal) > 1) return;
   fatal = signal;
   for (const end of running) end();
 };
 
-/** Listens only while Spool waits for git: otherwise a signal has to end it at once. */
-const endWithSpool = (end: () => void): (() => void) => {
+/** Listens only while git runs; otherwise a signal has to end Spool immediately. */
+const endOnSignal = (end: () => void): (() => void) => {
   if (!currentScope().ownsProcess) return () => {};
   if (running.size === 0) for (const signal of fatalSignals) process.on(signal, onFatal);
   running.add(end);
@@ -209,7 +211,7 @@ const endWithSpool = (end: () => void): (() => void) => {
 
 const fatalSignals = ['SIGINT', 'SIGTERM'] as const;
 
-/** Lets git speak to the terminal itself, with its colours and the user's pager; answers with its exit code. */
+/** Runs git on the terminal, with colors and the pager of the user. Returns its exit code. */
 export const showGit = async (args: GitArguments, cwd: string): Promise<number> => {
   const pager = process.stdout.isTTY ? { GIT_PAGER: safePager(await userPager(cwd)) } : {};
   const env = { ...withoutForeign(currentScope().env), ...noFetch, ...pager };
@@ -218,19 +220,19 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
     env: environmentIn(cwd, outsideEnvironment(env, cwd)),
     stdio: withoutInheritedFds('inherit'),
   });
-  const unblock = watchBlocked(cwd, () => void child.kill());
-  const [code] = (await once(child, 'exit').finally(unblock)) as [number | null];
+  const unwatchBlocked = watchBlocked(cwd, () => void child.kill());
+  const [code] = (await once(child, 'exit').finally(unwatchBlocked)) as [number | null];
   const why = code === null ? whyBlocked(cwd) : null;
   if (why !== null) throw userError('git-blocked', why);
   return code ?? 1;
 };
 
-/** The pager of the user's own settings; never one that the repository names. Empty for none. */
+/** Returns the pager of the user, never one that the repository names; empty for none. */
 const userPager = async (cwd: string): Promise<string> => {
   const { GIT_PAGER: asked, PAGER: usual = 'less' } = currentScope().env;
   if (asked !== undefined) return asked;
   const { code, stdout } = await git(['config', '--list', '-z', '--show-scope'], { cwd });
-  // git before 2.26 cannot tell.
+  // git before 2.26 does not know --show-scope.
   if (code !== 0) return usual;
   const fields = stdout.split('\0');
   let own = usual;
@@ -243,14 +245,17 @@ const userPager = async (cwd: string): Promise<string> => {
   return own;
 };
 
-/** The text of a name that git gave; only for showing it, as bytes that are not UTF-8 are lost. */
+/** Decodes a name printed by git. Only for display, because bytes that are not UTF-8 are lost. */
 export const toUtf8 = (name: string): string => Buffer.from(name, 'latin1').toString('utf8');
 
-/** The path of a file below a folder, byte for byte. */
+/** Returns the path of a file below a folder, byte for byte. */
 export const pathOf = (root: string, name: string): Buffer =>
   Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
 
-/** The file or link under a name, or where a folder above it should be; null when there is none. As git, it follows no link. */
+/**
+ * Returns the name if it is a file or link, or the parent path at which there is one instead of a folder; null if there
+ * is none. Like git, it follows no link.
+ */
 export const fileAt = (root: string, name: string): string | null => {
   const parts = name.split('/');
   for (let depth = 1; depth <= parts.length; depth++) {
@@ -262,14 +267,14 @@ export const fileAt = (root: string, name: string): string | null => {
   return null;
 };
 
-/** Of what is there under a name; undefined when nothing is, or only behind a link. */
+/** Returns undefined if nothing is there, or only behind a link. */
 export const statsOf = (root: string, name: string): Stats | undefined => {
   const file = fileAt(root, name);
   return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
 };
 
-/** git must never ask or open an editor, and no repository of a surrounding git is meant. Hooks inherit this. */
-const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+/** git must never prompt or open an editor, nor use the repository of a surrounding git. Hooks inherit this. */
+const nonInteractiveEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   ...withoutForeign(env),
   GIT_TERMINAL_PROMPT: '0',
   GIT_EDITOR: 'true',
@@ -277,7 +282,7 @@ const quietEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   GIT_OPTIONAL_LOCKS: '0',
 });
 
-/** What lstat tells of a name, also behind a link; undefined when it is gone, or out of reach. */
+/** Like lstat, also behind links in parent folders. Returns undefined if the file is gone or unreachable. */
 export const statsAt = (root: string, name: string): Stats | undefined => {
   try {
     return lstatSync(pathOf(root, name), { throwIfNoEntry: false });

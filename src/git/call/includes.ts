@@ -4,34 +4,33 @@ import { dirname, join, resolve } from 'node:path';
 import { realPath } from '../../process/which.ts';
 import { git, type GitArguments, toUtf8 } from './git.ts';
 
-/** One setting of git. */
 export interface Setting {
   readonly file: string;
-  /** The file as git names it. */
+  /** The file as git prints it. */
   readonly named: string;
   readonly key: string;
   readonly value: string;
 }
 
-/** Settings that git has for a work tree, or can come to have without a change of the files that it reads now. */
+/** Settings that git uses for a work tree, or may use later without a change to the files that it reads now. */
 export interface PossibleSettings {
-  /** Every file that git reads, or would read if it were there or the condition of its include held. */
+  /** Every file that git reads, or would read if it existed or the condition of its include were true. */
   readonly files: readonly string[];
   readonly settings: readonly Setting[];
 }
 
-/** Rejects when files include each other without end: nothing could be said of those that were not read. */
+/** Rejects if there are too many includes: the files that were not read would be unknown. */
 export const possibleSettings = async (root: string): Promise<PossibleSettings> => {
   const settings = await listSettings(root, ['config', '--list', '--show-origin', '-z']);
   const files = new Set(settings.map(({ file }) => file));
-  // What is active is in the list already, with what it includes.
+  // Active includes are already in the list, with their own includes.
   const waiting = includesIn(settings).filter((file) => !files.has(file));
   for (let reads = 0; waiting.length > 0;) {
     const file = waiting.pop()!;
     if (files.has(file)) continue;
     files.add(file);
     if (!isRegular(file)) continue;
-    if (++reads > mostReads) throw new Error(`the settings of git include more than ${mostReads} files`);
+    if (++reads > maxReads) throw new Error(`the settings of git include more than ${maxReads} files`);
     const more = await listSettings(root, ['config', '--file', file, '--list', '--show-origin', '-z']);
     settings.push(...more);
     waiting.push(...includesIn(more));
@@ -39,13 +38,13 @@ export const possibleSettings = async (root: string): Promise<PossibleSettings> 
   return { files: [...files], settings };
 };
 
-/** How many files whose conditions do not hold are read. */
-const mostReads = 100;
+/** The maximum number of inactive includes that are read. */
+const maxReads = 100;
 
 const listSettings = async (root: string, args: GitArguments): Promise<Setting[]> =>
   parseSettings(root, (await git(args, { cwd: root })).stdout);
 
-/** Of what `git config --list --show-origin -z` printed, the settings that are in files. */
+/** Parses the output of `git config --list --show-origin -z`. Returns the settings that come from files. */
 export const parseSettings = (root: string, stdout: string): Setting[] => {
   const fields = toUtf8(stdout).split('\0');
   const settings: Setting[] = [];
@@ -59,22 +58,22 @@ export const parseSettings = (root: string, stdout: string): Setting[] => {
 };
 
 /**
- * The files that these settings include, whatever the condition, and whether they are there or not. Where a folder on
- * the way is a link, `..` leads elsewhere than its name says: both are meant.
+ * Returns the files that these settings include, whatever the condition, existing or not. If a parent folder is a link,
+ * `..` can resolve in two ways; both are returned.
  */
 export const includesIn = (settings: readonly Setting[]): string[] =>
   settings
     .filter(({ key, value }) => /^include(?:if\..*)?\.path$/.test(key) && value !== '')
     .flatMap(({ file, value }) => [dirname(file), realPath(dirname(file))].map((folder) => expandPath(value, folder)));
 
-/** A path in a setting, as git reads it: `~` is a home folder, and what is relative begins in `folder`. */
+/** Resolves a path in a setting like git: `~` is a home folder, relative paths start in `folder`. */
 export const expandPath = (path: string, folder: string): string => {
   const [, user, rest = ''] = /^~([^/]*)(?:\/(.*))?$/s.exec(path) ?? [];
   if (user === undefined) return resolve(folder, path);
   return join(user === '' ? homedir() : (homeOf(user) ?? join(folder, `~${user}`)), rest);
 };
 
-/** Only our own is known, and not even that where the system has no name for us. */
+/** Only the home folder of the current user is known, and only if the system has a name for the user. */
 const homeOf = (user: string): string | null => {
   try {
     const { username, homedir: home } = userInfo();
@@ -84,7 +83,7 @@ const homeOf = (user: string): string | null => {
   }
 };
 
-/** git would wait for a pipe. */
+/** git would block on a pipe. */
 const isRegular = (file: string): boolean => {
   try {
     return statSync(file).isFile();

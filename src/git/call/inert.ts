@@ -1,9 +1,9 @@
 /**
- * Keeps git from running programs that a repository names, also one inside of the repository. Every command of git that
- * Spool uses has a row here, so that none is called without thinking of what it can start. Pure.
+ * Prevents git from running programs that a repository, or a nested one, configures. Every git command that Spool uses
+ * has a row here, so that none is called without considering what it can start. Pure.
  */
 
-/** Command-line flags that turn off what a setting of the repository may turn on. */
+/** Flags that turn off what a setting of the repository can turn on. */
 const flags = {
   '--version': [],
   add: [],
@@ -45,15 +45,15 @@ const flags = {
   'write-tree': [],
 } satisfies Record<string, readonly string[]>;
 
-/** A command of git and its arguments. */
+/** A git command and its arguments. */
 export type GitArguments = readonly [keyof typeof flags, ...string[]];
 
-/** Given with `-c`, these hold for the git processes that git starts in nested repositories as well. */
+/** Passed with `-c`, so they also apply to the processes that git starts in nested repositories. */
 const settings = [
   'core.fsmonitor=false',
   'diff.ignoreSubmodules=dirty',
   'rebase.instructionFormat=%s',
-  // A folder .git/rr-cache alone turns it on, and git writes through links in there.
+  // A folder .git/rr-cache is enough to enable it, and git writes through links in it.
   'rerere.autoUpdate=false',
   'rerere.enabled=false',
   'safe.bareRepository=explicit',
@@ -61,7 +61,7 @@ const settings = [
   'submodule.recurse=false',
 ];
 
-/** Hooks that the commands above can run. From git 2.54 on, settings can name hooks as well as files can. */
+/** Hooks that the commands above can run. Since git 2.54, hooks can also be configured by settings. */
 const hookEvents = [
   'applypatch-msg',
   'commit-msg',
@@ -84,13 +84,13 @@ const hookEvents = [
 const noHooks = ['core.hooksPath=/dev/null', ...hookEvents.map((event) => `hook.${event}.enabled=false`)];
 
 export interface InertOptions {
-  /** Hooks of the repository run: the command does what its user would do as well. */
+  /** Runs the hooks of the repository: the user would run this command as well. */
   readonly hooks: boolean;
-  /** More settings, as `key=value`. */
+  /** Additional settings, as `key=value`. */
   readonly config?: readonly string[];
 }
 
-/** All arguments of a git process. */
+/** Returns all arguments of a git process. */
 export const inert = ([command, ...rest]: GitArguments, { hooks, config = [] }: InertOptions): string[] => [
   ...[...settings, ...(hooks ? [] : noHooks), ...config].flatMap((setting) => ['-c', setting]),
   command,
@@ -98,7 +98,7 @@ export const inert = ([command, ...rest]: GitArguments, { hooks, config = [] }: 
   ...rest,
 ];
 
-/** Variables that name another repository, or change what git does in this one. */
+/** Variables that name another repository or change how git works. */
 const foreign = [
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
   'GIT_ATTR_SOURCE',
@@ -123,15 +123,18 @@ const foreign = [
   'GIT_WORK_TREE',
 ];
 
-/** Nothing stands in for another object: `git replace` would change a checkpoint, and leave its id as it was. git warns of a file of grafts that is there, also an empty one. */
+/**
+ * Disables replacement objects: `git replace` would change a checkpoint without changing its id. git warns about a
+ * grafts file that exists, even an empty one.
+ */
 const asStored = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null/none' };
 
-/** An environment in which no repository but that of the current folder is meant, with its objects as they are stored. */
+/** Returns an environment that selects the repository of the current folder, with its objects as stored. */
 export const withoutForeign = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const own = { ...env };
   for (const name of foreign) delete own[name];
   return { ...own, ...asStored };
 };
 
-/** For a git process that only looks, or that is in a nested repository: it fetches nothing, as remotes may name programs. */
+/** For commands that only read or run in a nested repository: they fetch nothing, because remotes can name programs. */
 export const noFetch = { GIT_ALLOW_PROTOCOL: '', GIT_NO_LAZY_FETCH: '1' };

@@ -2,16 +2,19 @@ import { controlPattern } from '../../text/controls.ts';
 import { commandLine } from '../../text/shell-words.ts';
 
 /**
- * A pager that gets the output of git without what a terminal acts upon, but for colours: names and contents of files
- * are others'. `less` shows such characters as text, but not every pager does. Empty for a terminal without a pager.
+ * Returns a pager that removes control codes except colors: names and contents of files are not trusted. `less` shows
+ * such characters as text, but not every pager does. An empty `pager` writes to the terminal directly.
  */
 export const safePager = (pager: string): string =>
   [commandLine(process.execPath, '--eval', filter), ...(['', 'cat'].includes(pager.trim()) ? [] : [pager])].join(' | ');
 
-/** What git itself uses: colours, bold, dim, underlined and reversed. Others could conceal a line of a file. */
+/** The attributes that git uses: colors, bold, dim, underline and reverse. Others could conceal a line of a file. */
 const code = String.raw`(?:[01247]|2[247]|[349][0-7]|[34]9|10[0-7]|[34]8;5;\d{1,3}|[34]8;2(?:;\d{1,3}){3})`;
 
-/** A reader that leaves, as `less` does, is no error. What may be the beginning of a colour waits for its end. */
+/**
+ * A pager that exits early, as `less` does, is not an error. A partial escape sequence is buffered until it is
+ * complete.
+ */
 const filter = `
   const pattern = /\\x1b\\[([\\d;:]{0,32})m|${controlPattern}/g;
   const colours = /^(?:${code}(?:;${code})*)?$/;

@@ -1,26 +1,26 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** When git has to end, because the run or command that it works for does. */
+/** When git has to end because its run or command ends. */
 export interface GitDeadline {
-  /** Aborted when no time is left. A command that runs may finish, unless it takes too long. */
+  /** Aborted when the time is up. A running command may finish, unless it takes too long. */
   readonly stop: AbortSignal;
-  /** Aborted when commands that run are no longer waited for. */
+  /** Aborted when running commands must be killed. */
   readonly kill: AbortSignal;
   /** How long a command may take after `stop`. */
   graceMs(): number;
 }
 
-/** Returns the reason why git must not be run any more; null while it may. */
+/** Returns the reason why git must not be run any more; null while it may be. */
 export type GitGuard = () => Promise<string | null>;
 
-/** What the git commands of one run share. It travels with the asynchronous calls, so that no other run sees it. */
+/** State shared by the git commands of one run. It follows asynchronous calls, so that no other run sees it. */
 interface GitScope {
   readonly deadlines: Set<GitDeadline>;
-  /** The longest time that a command has taken. */
+  /** The duration of the slowest command so far. */
   longestMs: number;
-  /** A command was ended because it did not finish in time. */
+  /** A command was ended because it timed out. */
   isUnresponsive: boolean;
-  /** Asked before every command. */
+  /** Called before every command. */
   readonly guards: GitGuard[];
   /** Roots of work trees whose settings have a guard. */
   readonly guardedTrees: Set<string>;
@@ -38,14 +38,14 @@ const createScope = ({ guards, guardedTrees }: Pick<GitScope, 'guards' | 'guarde
 
 const newScope = () => createScope({ guards: [], guardedTrees: new Set() });
 
-/** That of a command that starts no run: it has the process to itself. */
+/** The scope of commands that start no run: they have the process to themselves. */
 const commandScope = newScope();
 
 export const currentGitScope = (): GitScope => scopes.getStore() ?? commandScope;
 
 /**
- * Calls `work` with deadlines of its own. Inside of another call, such as that of a batch, it shares the guards of that
- * one: a run must not trust what the agent of an earlier run in the same work tree has changed.
+ * Calls `work` with separate deadlines. A nested call, such as a run of a batch, shares the guards of the outer one: a
+ * run must not trust what the agent of an earlier run in the same work tree has changed.
  */
 export const withGitScope = <Result>(work: () => Result): Result => {
   const outer = scopes.getStore();

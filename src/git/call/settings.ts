@@ -5,35 +5,35 @@ import { guardGit, runGit } from './git.ts';
 import { includesIn, parseSettings } from './includes.ts';
 import { configFiles, safeFingerprint } from '../snapshot/outside-rules.ts';
 import { currentGitScope } from './scope.ts';
-import { signOfDotGit, type WorkTree } from '../work-tree.ts';
+import { dotGitSignature, type WorkTree } from '../work-tree.ts';
 
 /**
- * Settings that make git run a program where Spool needs them to work (filters, merge drivers, signing, a partial
- * clone), or look at another folder. Those that start a program and are never needed are turned off in `inert`.
+ * Settings that make git run a program that Spool depends on (filters, merge drivers, signing, a partial clone), or use
+ * another folder. Settings that start unneeded programs are turned off in `inert`.
  */
 const decisive =
   /^(?:core\.(?:sshcommand|worktree)|extensions\.partialclone|filter\..*\.(?:clean|process|smudge)|gc\.recentobjectshook|hook\..*|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|merge\..*\.driver|protocol\..*|remote\..*\.(?:promisor|uploadpack|vcs))$/;
 
 interface Settings {
-  /** Decisive ones by key: the value that counts, and the file that it is in. */
+  /** Decisive settings by key: the effective value and its file. */
   readonly decisive: ReadonlyMap<string, { readonly value: string; readonly file: string }>;
-  /** All files that have a say. */
+  /** All files that contribute settings. */
   readonly files: readonly string[];
 }
 
 /**
- * From now on this run, and the batch that it is a part of, no longer call git once one of these settings is new or has
- * another value. An agent can write to the config of the repository; what it puts there must not run with the rights of
- * Spool. A second run of a batch in the same work tree keeps to what the first one found, before any agent worked there.
+ * From now on, the current run and its batch stop calling git once one of these settings is new or has another value.
+ * An agent can write to the config of the repository, and must not run programs with the rights of Spool that way.
+ * Later runs of a batch in the same work tree compare with what the first one found, before any agent worked there.
  */
-export const holdSettings = async (tree: WorkTree): Promise<void> => {
+export const guardSettings = async (tree: WorkTree): Promise<void> => {
   const { guardedTrees } = currentGitScope();
   if (guardedTrees.has(tree.root)) return;
   const before = await readSettings(tree);
   if (before === null) return;
   guardedTrees.add(tree.root);
   guardGit(() => {
-    const now = signOfDotGit(tree.root);
+    const now = dotGitSignature(tree.root);
     const isSame = tree.dotGit === null || now === null || now === tree.dotGit;
     return Promise.resolve(isSame ? null : `${join(tree.root, '.git')} was replaced during the run`);
   });
@@ -42,7 +42,7 @@ export const holdSettings = async (tree: WorkTree): Promise<void> => {
   let why: string | null = null;
   guardGit(async () => {
     if (stampsOf(files) === known) return why;
-    // As it is before it is read: what is written meanwhile is seen the next time.
+    // Taken before reading, so that concurrent changes are detected the next time.
     known = stampsOf(files);
     const now = await readSettings(tree);
     if (now === null) return (why = null);
@@ -59,7 +59,7 @@ const problemIn = (before: Settings, now: Settings): string | null => {
   return `${first} was changed during the run${others}`;
 };
 
-/** null when git cannot tell, as in a repository that is gone. */
+/** Returns null if git fails, for example because the repository is gone. */
 const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   const { root, gitDir } = tree;
   const { code, stdout } = await runGit(['config', '--list', '-z', '--show-origin'], { cwd: root });
@@ -67,7 +67,7 @@ const readSettings = async (tree: WorkTree): Promise<Settings | null> => {
   const found = new Map<string, { value: string; file: string }>();
   const [shared, config] = [join(gitDir, 'commondir'), join(gitDir, 'config')];
   const files = new Set([...configFiles(tree), join(gitDir, 'HEAD'), shared, config]);
-  // Says where git looks for settings. A worktree that is being removed has neither.
+  // Decides where git looks for settings. A worktree that is being removed has neither.
   const value = readRegular(shared)?.toString() ?? (existsSync(config) ? '.' : null);
   if (value !== null) found.set('the shared git folder', { value, file: shared });
   const settings = parseSettings(root, stdout);

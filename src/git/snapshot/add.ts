@@ -5,20 +5,20 @@ import { skipping } from './skipped.ts';
 import type { WorkTree } from '../work-tree.ts';
 
 export interface AddRequest {
-  /** Names of files and folders that stay as they are in the index. */
+  /** Files and folders whose index entries are not touched. */
   readonly without: readonly string[];
-  /** For `git add`. */
+  /** Flags of `git add`. */
   readonly flags?: readonly string[];
-  /** For git itself: `key=value`, … */
+  /** Settings of git, as `key=value`. */
   readonly config?: readonly string[];
 }
 
-/** Adds all files to the index at `tempIndex`. Names on stdout what it had to change there. */
+/** Adds all files to the index at `tempIndex`. stdout lists the entries that changed. */
 export const addAll = (
   { root, gitDir, tempIndex }: WorkTree,
   { without, flags = [], config = [] }: AddRequest,
 ): Promise<GitResult> => {
-  // Only where it is needed, as an old git does not know it.
+  // Passed only if needed, because old versions of git do not know it.
   const sparse = existsSync(join(gitDir, 'info', 'sparse-checkout')) ? ['--sparse'] : [];
   const paths = without.length === 0 ? [] : ['--pathspec-from-file=-', '--pathspec-file-nul'];
   const args: GitArguments = ['add', '--all', '--verbose', '--ignore-errors', ...flags, ...sparse, ...paths];

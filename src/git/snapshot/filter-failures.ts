@@ -4,11 +4,14 @@ import { fileAt, git, toUtf8 } from '../call/git.ts';
 import { filterIn, isAboutLineEndings, readWarnings, type RefusedFile } from './refusals.ts';
 import { copyIndex, type WorkTree } from '../work-tree.ts';
 
-/** How many files a filter fails for before it is taken to fail for all. */
-const fewest = 3;
+/** A filter that fails for this many files is assumed to fail for all. */
+const failureThreshold = 3;
 
 export interface FilterFailures {
-  /** git ends at the first file that it refuses like one of these; answers with the others, among all that is new or has changed. */
+  /**
+   * git stops at the first file that it refuses. Returns the other new or changed files that it would refuse for the
+   * same reason.
+   */
   find(refused: readonly RefusedFile[], without: readonly string[]): Promise<RefusedFile[]>;
 }
 
@@ -19,7 +22,7 @@ export const createFilterFailures = (tree: WorkTree): FilterFailures => {
       const found: RefusedFile[][] = [];
       for (const filter of refused.map(({ why }) => filterIn(why)).filter((name) => name !== null)) {
         failures.set(filter, (failures.get(filter) ?? 0) + 1);
-        if (failures.get(filter) === fewest) found.push(await withFilter(tree, filter));
+        if (failures.get(filter) === failureThreshold) found.push(await withFilter(tree, filter));
       }
       if (refused.some(({ why }) => isAboutLineEndings(why))) found.push(await withLineEndings(tree, without));
       return found.flat();
@@ -35,13 +38,13 @@ const withFilter = async ({ root, tempIndex }: WorkTree, filter: string): Promis
   ];
   const input = lists.map(({ stdout }) => stdout).join('');
   const { stdout } = await git(['check-attr', '-z', '--stdin', 'filter'], { ...call, input });
-  // A path, the name of the attribute and its value, again and again.
+  // Repeats path, name of the attribute, value.
   const fields = stdout.split('\0');
   const names = fields.filter((_, at) => at % 3 === 0 && fields[at + 2] === filter);
   return names.map((name) => ({ name, why: `${toUtf8(name)}: clean filter '${filter}' failed` }));
 };
 
-/** Only what is really added is warned of, so it is added to a copy of the index. */
+/** git warns only about files that it adds, so they are added to a copy of the index. */
 const withLineEndings = async (tree: WorkTree, without: readonly string[]): Promise<RefusedFile[]> => {
   const copy = { ...tree, tempIndex: `${tree.tempIndex}.endings` };
   await copyIndex(tree.tempIndex, copy.tempIndex);

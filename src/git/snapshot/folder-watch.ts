@@ -1,16 +1,16 @@
 import { git } from '../call/git.ts';
 import type { WorkTree } from '../work-tree.ts';
 
-/** Sees what is created in folders that are left out of trees as a whole. */
+/** Reports new files in folders that are skipped as a whole. */
 export interface FolderWatch {
-  /** Untracked files that came since these folders were looked at for the first time, each once. */
-  look(folders: readonly string[]): Promise<string[]>;
+  /** Returns the untracked files that are new since the first call with their folder. Each is returned once. */
+  findNew(folders: readonly string[]): Promise<string[]>;
 }
 
 export const createFolderWatch = ({ root }: WorkTree): FolderWatch => {
   const known = new Map<string, Set<string>>();
   return {
-    async look(folders) {
+    async findNew(folders) {
       if (folders.length === 0) return [];
       const paths = folders.map((folder) => `:(top,literal)${folder}`);
       const { stdout } = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', ...paths], { cwd: root });

@@ -3,17 +3,17 @@ import { isRepository, nestedHead } from './nested.ts';
 import type { WorkTree } from '../work-tree.ts';
 
 /**
- * Repositories inside the repository, of which an index has the commit. git would look for changes in each of them by
- * running itself there, with filters and other programs that they bring. So `git add` is kept out of them, and the
- * commits are put into the index at `tempIndex` here.
+ * Nested repositories, of which the index has only the commit. git would look for changes in each of them by running
+ * itself there, with the filters and other programs that they configure. So they are excluded from `git add`, and their
+ * commits are written to the index at `tempIndex` here.
  */
 export interface Gitlinks {
   note(names: Iterable<string>): void;
-  /** All that were noted; some may be gone. */
+  /** All noted names; some may be gone. */
   names(): Iterable<string>;
-  /** Those that are checked out. */
+  /** The noted names that are checked out. */
   present(): string[];
-  /** Those whose commit is another one than was put into the index last. */
+  /** Returns the names whose commit differs from the one that was last written to the index. */
   moved(names: readonly string[]): Promise<string[]>;
   put(names: readonly string[]): Promise<boolean>;
 }
@@ -44,6 +44,6 @@ export const createGitlinks = ({ root, tempIndex }: WorkTree): Gitlinks => {
   };
 };
 
-/** The gitlinks in lines of `ls-files --stage`. */
+/** Parses lines of `ls-files --stage`. */
 export const gitlinksIn = (lines: readonly string[]): string[] =>
   lines.filter((line) => line.startsWith('160000 ')).map((line) => line.slice(line.indexOf('\t') + 1));

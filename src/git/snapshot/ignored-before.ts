@@ -4,24 +4,30 @@ import { git, type GitArguments, pathOf } from '../call/git.ts';
 import { createRulesReader } from './outside-rules.ts';
 import type { WorkTree } from '../work-tree.ts';
 
-/** What was ignored before the agents of a run worked, and by which rules outside of the trees. It is kept with the run. */
+/**
+ * The files that were ignored before the agents of a run started, and the rules outside of the trees. Saved with the
+ * run.
+ */
 export interface IgnoredBefore {
-  /** The rules when they were kept last; null when that is not known. */
+  /** The rules when they were last saved; null if unknown. */
   rules(): string | null;
   readRules(): Promise<string>;
-  /** The file was there, and ignored, when the run began. */
+  /** Returns true if the file existed and was ignored when the run started. */
   has(name: string): boolean;
-  /** Keeps the rules as they were read last, and, the first time, what is ignored. `beforeWriting` is called when there is something to write. */
-  keep(beforeWriting: () => void): Promise<void>;
+  /**
+   * Saves the rules that were read last and, the first time, the ignored files. Calls `beforeWriting` if there is
+   * something to write.
+   */
+  save(beforeWriting: () => void): Promise<void>;
 }
 
-interface Kept {
+interface SavedIgnored {
   readonly rules: string;
-  /** As git gave them. */
+  /** Names as git printed them. */
   readonly files: readonly string[];
 }
 
-/** Where it is noted for a run that is resumed. */
+/** Stores the data for a resumed run. */
 interface IgnoredNotes {
   read(name: 'ignored.json'): unknown;
   write(name: 'ignored.json', data: unknown): void;
@@ -29,38 +35,38 @@ interface IgnoredNotes {
 
 export const openIgnoredBefore = (tree: WorkTree, notes: IgnoredNotes): IgnoredBefore => {
   const readRules = createRulesReader(tree);
-  let kept = shape(notes.read('ignored.json')) ?? null;
-  let files = new Set(kept?.files);
+  let saved = shape(notes.read('ignored.json')) ?? null;
+  let files = new Set(saved?.files);
   let now = '';
   return {
-    rules: () => kept?.rules ?? null,
+    rules: () => saved?.rules ?? null,
     readRules: async () => (now = await readRules()),
     has: (name) => files.has(name),
-    async keep(beforeWriting) {
-      if (kept?.rules === now) return;
-      kept = { rules: now, files: kept?.files ?? (await listIgnored(tree)) };
-      files = new Set(kept.files);
+    async save(beforeWriting) {
+      if (saved?.rules === now) return;
+      saved = { rules: now, files: saved?.files ?? (await listIgnored(tree)) };
+      files = new Set(saved.files);
       beforeWriting();
-      notes.write('ignored.json', kept);
+      notes.write('ignored.json', saved);
     },
   };
 };
 
-const shape = object<Kept>({ rules: required(text), files: required(listOf(text)) });
+const shape = object<SavedIgnored>({ rules: required(text), files: required(listOf(text)) });
 
-/** A larger folder is not looked into. */
-const mostInFolder = 1000;
-const mostFiles = 20_000;
+/** Larger folders are not listed. */
+const maxInFolder = 1000;
+const maxFiles = 20_000;
 
 const listIgnored = async ({ root }: WorkTree): Promise<string[]> => {
   const args: GitArguments = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const names = (await git(args, { cwd: root })).stdout.split('\0').filter(Boolean);
   const files: string[] = [];
   for (const name of names.filter((each) => !each.startsWith('.spool/'))) {
-    if (files.length >= mostFiles) break;
+    if (files.length >= maxFiles) break;
     files.push(...(name.endsWith('/') ? filesBelow(root, name) : [name]));
   }
-  return files.slice(0, mostFiles);
+  return files.slice(0, maxFiles);
 };
 
 const filesBelow = (root: string, folder: string): string[] => {
@@ -69,7 +75,7 @@ const filesBelow = (root: string, folder: string): string[] => {
   let seen = 0;
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     for (const entry of entriesOf(root, at)) {
-      if (++seen > mostInFolder) return [];
+      if (++seen > maxInFolder) return [];
       if (entry.isDirectory()) open.push(`${at}${entry.name}/`);
       else files.push(`${at}${entry.name}`);
     }

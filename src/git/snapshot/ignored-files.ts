@@ -2,32 +2,31 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { git, type GitArguments, toUtf8 } from '../call/git.ts';
 
-/** What git ignored in a work tree before an agent worked there. Paths are relative to its root; folders end with `/`. */
+/** The ignored files in a work tree before an agent started. Paths are relative to its root; folders end with `/`. */
 export interface Baseline {
-  /** Not looked into, as there are too many files in them: whoever creates so many can create them again. */
+  /** Too many files to list: whatever created them can create them again. */
   readonly folders: readonly string[];
-  /** Signatures by path. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** A folder that a setup has created with more files than this is not looked into. */
-const mostOfSetup = 5000;
+/** A folder with more files than this that a setup has created is not listed. */
+const maxSetupFiles = 5000;
 
-/** `isKnown` names files that are not the doing of the setup: folders with such files are always looked into. */
+/** `isKnown` returns true for files that the setup did not create. Folders with such files are always listed. */
 export const takeBaseline = async (root: string, isKnown: (path: string) => boolean): Promise<Baseline> => {
   const folders: string[] = [];
   const files: Record<string, string> = {};
   for (const entry of (await listIgnored(root)).filter((path) => !isCache(path) && !isOutput(path))) {
     const inside = entry.endsWith('/') ? await filesBelow(root, entry) : [entry];
-    if (inside.length > mostOfSetup && !inside.some(isKnown)) folders.push(entry);
+    if (inside.length > maxSetupFiles && !inside.some(isKnown)) folders.push(entry);
     else for (const path of inside) files[path] = signatureOf(root, path);
   }
   return { folders, files };
 };
 
 /**
- * Ignored files that were created or changed since; a folder that is new as a whole is named by its name alone.
- * `isKept` names files that are held somewhere else as they are.
+ * Returns the ignored files that were created or changed since. A completely new folder is returned as the folder.
+ * `isKept` returns true for files that exist unchanged elsewhere.
  */
 export const ignoredSince = async (
   root: string,
@@ -49,7 +48,7 @@ export const ignoredSince = async (
   return found;
 };
 
-/** Ignored folders with the output of builds and test runs. */
+/** Returns the ignored folders with the output of builds and test runs. */
 export const outputsIn = async (root: string): Promise<string[]> => (await listIgnored(root)).filter(isOutput);
 
 const listed: GitArguments = ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'];
@@ -57,12 +56,12 @@ const listed: GitArguments = ['ls-files', '--others', '--ignored', '--exclude-st
 const listIgnored = async (root: string): Promise<string[]> =>
   namesIn((await git([...listed, '--directory', '--no-empty-directory'], { cwd: root })).stdout);
 
-/** A folder with more files than this is not looked into file by file. */
-const mostFiles = 20_000;
+/** At most this many files of a folder are examined. */
+const maxFiles = 20_000;
 
 const filesBelow = async (root: string, folder: string): Promise<string[]> => {
   const files = namesIn((await git([...listed, '--', `:(literal)${folder}`], { cwd: root })).stdout);
-  return files.slice(0, mostFiles).filter((path) => !isCache(path));
+  return files.slice(0, maxFiles).filter((path) => !isCache(path));
 };
 
 const namesIn = (stdout: string): string[] => toUtf8(stdout).split('\0').filter(Boolean);
@@ -72,7 +71,7 @@ const signatureOf = (root: string, path: string): string => {
   return stats ? `${stats.size} ${stats.mtimeMs}` : '';
 };
 
-/** What package managers, compilers, test runners and linters create again by themselves. */
+/** Created again by package managers, compilers, test runners and linters. */
 const caches = new Set([
   'node_modules',
   '.venv',
@@ -96,11 +95,11 @@ const caches = new Set([
   '.nyc_output',
 ]);
 
-/** What a build or a test run writes. It can be created again, but somebody may want to look at it. */
+/** Written by a build or a test run. Reproducible, but the user may want to look at it. */
 const outputs = new Set(['target', 'dist', 'build', 'coverage', 'htmlcov']);
 
 const isCache = (path: string): boolean =>
   path.split('/').some((part) => caches.has(part)) || /\.(?:pyc|tsbuildinfo)$/.test(path);
 
-/** Only where git ignores the folder as such: `data/build/` below an ignored `data/` is data. */
+/** Applies only if git ignores the folder as such: `data/build/` below an ignored `data/` is data. */
 const isOutput = (entry: string): boolean => outputs.has(entry.split('/').at(-2) ?? '');

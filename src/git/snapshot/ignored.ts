@@ -5,14 +5,14 @@ import { readRegular } from '../../files/regular.ts';
 import { git } from '../call/git.ts';
 import type { WorkTree } from '../work-tree.ts';
 
-/** The ignore rules of a tree, and those that were in force beside it. */
+/** The ignore rules of a tree and those outside of it. */
 export interface IgnoreRules {
   readonly treeId: string;
-  /** What the user's own rules and .git/info/exclude were; null when they are as they are now. */
+  /** The rules of the user and of .git/info/exclude at that time; null for the current ones. */
   readonly outside: string | null;
 }
 
-/** Which of these names the rules ignore, whether they are tracked or not. Nothing in the work tree is read. */
+/** Returns the names that the rules ignore, tracked or not. Reads nothing in the work tree. */
 export const ignoredBy = async (
   tree: WorkTree,
   { treeId, outside }: IgnoreRules,
@@ -47,6 +47,6 @@ const putRules = async (tree: WorkTree, treeId: string, folder: string): Promise
   rmSync(index, { force: true });
 };
 
-/** Rules that come first count least, as those outside of a tree do. */
+/** The first rules have the lowest precedence, like those outside of a tree. */
 const putBefore = (file: string, rules: string): void =>
   writeFileSync(file, `${rules}\n${readRegular(file)?.toString('utf8') ?? ''}`);

@@ -6,25 +6,25 @@ import type { FileDiff } from '../diff.ts';
 import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt } from '../call/git.ts';
 import { noFetch } from '../call/inert.ts';
 
-/** By repository, then by file: what differs when somebody has written to it. Names are those of the work tree around them. */
+/** Signatures of files, by repository and then by file. Names are relative to the outer work tree. */
 export type NestedFiles = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 export interface NestedWatch {
-  /** What is tracked or untracked, and not ignored, in these repositories and in those inside of them. */
-  look(repositories: Iterable<string>): Promise<NestedFiles>;
-  /** A repository that came or went is one difference. */
-  between(before: NestedFiles, after: NestedFiles): FileDiff[];
+  /** Returns the files in these repositories, and in those nested in them, that are not ignored. */
+  read(repositories: Iterable<string>): Promise<NestedFiles>;
+  /** A new or deleted repository is one difference. */
+  diff(before: NestedFiles, after: NestedFiles): FileDiff[];
 }
 
-/** Of a larger file, having been written to is enough. */
-const mostHashed = 10 * 1024 * 1024;
+/** Larger files count as changed if they were written to. */
+const maxHashedBytes = 10 * 1024 * 1024;
 
 /**
- * Watches the work in repositories inside a repository, of which a tree has only the commit. Their files are never
- * compared by git, which would run filters that they bring.
+ * Watches the work in nested repositories, of which a tree has only the commit. git never compares their files, because
+ * it would run the filters that they configure.
  */
 export const createNestedWatch = (root: string): NestedWatch => {
-  /** Of files that were written to: writing the same again is no work. */
+  /** Contents of files that were written to: writing the same content again is not a change. */
   const contents = new Map<string, { readonly stamp: string; readonly hash: string }>();
   const isRewritten = (name: string, before: string, after: string): boolean => {
     const old = contents.get(name);
@@ -46,7 +46,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
     ];
   };
   return {
-    async look(repositories) {
+    async read(repositories) {
       const found = new Map<string, ReadonlyMap<string, string>>();
       const open = [...repositories];
       for (let name = open.pop(); name !== undefined; name = open.pop()) {
@@ -57,7 +57,7 @@ export const createNestedWatch = (root: string): NestedWatch => {
       }
       return found;
     },
-    between: (before, after) =>
+    diff: (before, after) =>
       [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((name) => {
         const [old, now] = [before.get(name), after.get(name)];
         if (old === undefined) return [inside('added', name)];
@@ -97,25 +97,25 @@ const filesOf = async (root: string, repository: string) => {
   return { files, repositories };
 };
 
-/** Whether a repository is checked out there; a submodule that was never fetched is an empty folder. */
+/** Returns true if a repository is checked out there. A submodule that was never fetched is an empty folder. */
 export const isRepository = (root: string, name: string): boolean => existsSync(pathOf(root, `${name}/.git`));
 
-/** The commit that is checked out in a repository inside; null when it has none. */
+/** Returns the commit that is checked out in a nested repository; null if it has none. */
 export const nestedHead = async (root: string, repository: string): Promise<string | null> => {
   const { code, stdout } = await gitInside(root, repository, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   return code === 0 ? stdout.trim() : null;
 };
 
-/** What is no repository although it has a `.git` must not be taken for a folder of the one around it. */
+/** A folder with an invalid `.git` must not be taken for a folder of the outer repository. */
 const gitInside = (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
   const cwd = `${root}/${toUtf8(repository)}`;
   return git(args, { cwd, env: { ...noFetch, GIT_CEILING_DIRECTORIES: dirname(cwd) } });
 };
 
-/** Empty when that cannot be told. */
+/** Returns an empty string if the file is too large or unreadable. */
 const hashOf = (root: string, name: string): string => {
   const stats = statsAt(root, name);
-  if (!stats?.isFile() || stats.size > mostHashed) return '';
+  if (!stats?.isFile() || stats.size > maxHashedBytes) return '';
   try {
     return createHash('sha1')
       .update(`${stats.mode} `)

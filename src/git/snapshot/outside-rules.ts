@@ -7,8 +7,8 @@ import { git, toUtf8 } from '../call/git.ts';
 import { fingerprint, type WorkTree } from '../work-tree.ts';
 
 /**
- * Reads the ignore rules that are in no tree, those that count least first: the user's own, and .git/info/exclude. Git
- * is asked where the former are, and again only when its configuration has changed.
+ * Returns a function that reads the ignore rules that are in no tree, lowest precedence first: those of the user, then
+ * .git/info/exclude. It asks git for the file of the user again only if the configuration has changed.
  */
 export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
   const files = configFiles(tree);
@@ -22,18 +22,18 @@ export const createRulesReader = (tree: WorkTree): (() => Promise<string>) => {
 
 const userFolder = () => join(currentScope().env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'git');
 
-/** Where git looks for settings of this work tree, whether there is a file or not. */
+/** Returns the files in which git looks for settings of this work tree, existing or not. */
 export const configFiles = ({ gitDir, exclude }: WorkTree): string[] => {
   const global = currentScope().env.GIT_CONFIG_GLOBAL;
   return [
-    // Linked work trees share it, as they share info/exclude.
+    // Shared by linked work trees, like info/exclude.
     join(dirname(dirname(exclude)), 'config'),
     join(gitDir, 'config.worktree'),
     ...(global === undefined ? [join(homedir(), '.gitconfig'), join(userFolder(), 'config')] : [global]),
   ];
 };
 
-/** null when the user has said that there is none. */
+/** Returns null if the user disabled the file. */
 const userRulesFile = async ({ root }: WorkTree): Promise<string | null> => {
   const { code, stdout } = await git(['config', '-z', '--path', '--get', 'core.excludesFile'], { cwd: root });
   if (code !== 0) return join(userFolder(), 'ignore');
@@ -41,7 +41,7 @@ const userRulesFile = async ({ root }: WorkTree): Promise<string | null> => {
   return file === '' ? null : resolve(root, file);
 };
 
-/** Of a file out of reach nothing can be told. */
+/** Returns an empty string for an unreachable file. */
 export const safeFingerprint = (file: string): string => {
   try {
     return fingerprint(file);

@@ -1,19 +1,19 @@
-/** A file that cannot be added, with git's own sentence. */
+/** A file that cannot be added, with the message of git. */
 export interface RefusedFile {
   readonly name: string;
   readonly why: string;
 }
 
-/** What `git add` said against single files; pure. */
+/** Errors of `git add` about single files. Pure. */
 export interface Refusals {
   readonly files: readonly RefusedFile[];
-  /** Repositories without a commit, which have nothing to be added. */
+  /** Repositories without a commit, of which nothing can be added. */
   readonly empty: readonly string[];
-  /** The first complaint that is about neither. */
+  /** The first other error. */
   readonly other: string | null;
 }
 
-/** `isThere` tells the name of a file from other words in quotes. */
+/** `isThere` distinguishes file names from other quoted words. */
 export const readRefusals = (stderr: string, isThere: (name: string) => boolean): Refusals => {
   const files = new Map<string, string>();
   const empty: string[] = [];
@@ -30,7 +30,7 @@ export const readRefusals = (stderr: string, isThere: (name: string) => boolean)
   return { files: [...files].map(([name, why]) => ({ name, why })), empty, other };
 };
 
-/** The filter that a sentence is about; null when it is about something else. */
+/** Returns the filter that a message is about; null if it is about something else. */
 export const filterIn = (why: string): string | null => {
   const at = why.indexOf(filterMark);
   return at !== -1 && why.endsWith(filterEnd) ? why.slice(at + filterMark.length, -filterEnd.length) : null;
@@ -43,7 +43,7 @@ export const isAboutLineEndings = (why: string): boolean => lineEndings.test(why
 
 const lineEndings = / would be replaced by (?:LF|CRLF) in (.+)$/s;
 
-/** What git says with `core.safecrlf=warn`, now and before 2.37, as the refusals that these would be. */
+/** Parses the warnings of `core.safecrlf=warn`, of git before and since 2.37, as refusals. */
 export const readWarnings = (stderr: string, isThere: (name: string) => boolean): RefusedFile[] =>
   stderr.split('\n').flatMap((line) => {
     const text =
@@ -55,11 +55,11 @@ export const readWarnings = (stderr: string, isThere: (name: string) => boolean)
     return isThere(file) ? [{ name: file, why: `${from} would be replaced by ${to} in ${name}` }] : [];
   });
 
-/** Said of a file that another line names, or of all that went wrong. */
+/** A follow-up of another message, or a summary. */
 const isConsequence = (text: string): boolean =>
   /^external filter .* failed|^(?:adding|updating) files failed$/.test(text);
 
-/** What may be the name of a file, the likeliest first. */
+/** Returns possible file names, the most likely first. */
 const namesIn = (text: string): string[] => {
   const found = [
     text.endsWith(filterEnd) ? text.slice(0, Math.max(0, text.lastIndexOf(filterMark))) || undefined : undefined,
@@ -71,5 +71,5 @@ const namesIn = (text: string): string[] => {
   return found.filter((name) => name !== undefined).map(bytesOf);
 };
 
-/** Names are bytes, of which git's sentences are the text. */
+/** Converts the text of a message to bytes, as names are stored. */
 const bytesOf = (name: string): string => Buffer.from(name, 'utf8').toString('latin1');

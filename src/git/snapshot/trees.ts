@@ -16,135 +16,134 @@ import { copyIndex, isIntact, fingerprint, type WorkTree } from '../work-tree.ts
 
 export interface TreeSnapshotter {
   /**
-   * The id of a tree with all tracked and untracked (not ignored) files as they are now, but for those that are left
-   * out; null when git cannot tell. What has not changed since the last time is not read again.
+   * Returns the id of a tree with all current tracked and untracked (not ignored) files, except skipped ones; null if
+   * git fails. Files that have not changed since the last time are not read again.
    */
   take(): Promise<string | null>;
-  /** The user's index has changed, but only by taking over what is in the tree that was taken last. */
+  /** Reports that the user's index has changed, but only to match the last tree. */
   committed(): void;
-  leftOut(): readonly SkippedPath[];
-  /** Repositories inside the repository, as far as they are known; some may be gone. */
+  skipped(): readonly SkippedPath[];
+  /** The known nested repositories; some may be gone. */
   nested(): Iterable<string>;
-  /** The error of git for the last tree that is not about a single file; null when there was none. */
+  /** The error of git for the last tree that is not about a single file; null if there was none. */
   problem(): string | null;
 }
 
 export interface SnapshotterOptions {
-  /** What was left out before. */
-  readonly leftOut?: readonly SkippedPath[];
-  /** The files that Spool's own output goes to, by `fileKey`. */
+  /** The paths that were skipped before. */
+  readonly skipped?: readonly SkippedPath[];
+  /** The files that Spool's own output is written to, by `fileKey`. */
   readonly ownOutput?: () => ReadonlySet<string>;
-  /** Files that look like secrets are left out. */
+  /** Detects files that look like secrets, which are skipped. */
   readonly redactor?: Redactor;
-  /** What is known of ignored files. */
   readonly ignored?: Pick<IgnoredBefore, 'rules' | 'readRules' | 'has'>;
-  /** The last tree of a run that was interrupted. */
+  /** The last tree of an interrupted run. */
   readonly since?: Pick<PreviousSnapshot, 'treeId' | 'atMs'> | null;
 }
 
-/** One tree, as the present is. */
-export interface Taken extends Pick<TreeSnapshotter, 'leftOut' | 'nested' | 'problem'> {
+/** One tree of the current files. */
+export interface TreeSnapshot extends Pick<TreeSnapshotter, 'skipped' | 'nested' | 'problem'> {
   readonly id: string;
 }
 
-export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<Taken | null> => {
-  const taker = createTreeSnapshotter(tree, options);
-  const id = await taker.take();
+export const snapshotTree = async (tree: WorkTree, options: SnapshotterOptions = {}): Promise<TreeSnapshot | null> => {
+  const snapshotter = createTreeSnapshotter(tree, options);
+  const id = await snapshotter.take();
   removeSafely(tree.tempIndex);
-  return id === null ? null : { ...taker, id };
+  return id === null ? null : { ...snapshotter, id };
 };
 
-/** How long before it was asked the clock of a file system may stand. */
+/** How far the clock of a file system may lag behind. */
 const clockLagMs = 20;
 
-/** How many files are left out, one after the other, as git cannot add them, before it is given up. */
-const mostRefused = 100;
+/** The maximum number of files that are skipped one by one because git cannot add them. */
+const maxRefused = 100;
 
 /**
- * Takes trees one after the other. Its index, at `tempIndex`, is kept to see what has changed; a tree that has is made
- * from the user's index again, as a file that is in an index is never ignored.
+ * Takes trees one after the other. Its index at `tempIndex` is reused to find changes. A changed tree is built from the
+ * user's index again, because a file in an index is never ignored.
  */
 export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOptions = {}): TreeSnapshotter => {
-  const left = new Map((options.leftOut ?? []).map((each) => [each.name, each]));
-  /** By name: what files that git refused, and its settings, were like then. */
+  const skipped = new Map((options.skipped ?? []).map((each) => [each.name, each]));
+  /** Signatures of files that git refused, and of its settings, by name. */
   const refused = new Map<string, string>();
-  /** By name: what files that look like secrets were like then. */
+  /** Signatures of files that look like secrets, by name. */
   const secret = new Map<string, string>();
   const links = createGitlinks(tree);
-  /** The user's index whose gitlinks are known. */
+  /** The stamp of the user's index whose gitlinks are known. */
   let listed: string | null = null;
-  const had = options.ignored?.has ?? (() => false);
-  let moment: PreviousSnapshot | null = options.since
-    ? { ...options.since, had, outside: options.ignored?.rules() ?? null }
+  const wasIgnored = options.ignored?.has ?? (() => false);
+  let previous: PreviousSnapshot | null = options.since
+    ? { ...options.since, wasIgnored, outside: options.ignored?.rules() ?? null }
     : null;
   let start: string | null = null;
   let last: string | null = null;
   let problem: string | null = null;
-  /** Differs also when the repository was made anew. */
+  /** Also changes if the repository was created again. */
   const stamp = () => `${fingerprint(tree.index)} ${statSync(tree.gitDir, { throwIfNoEntry: false })?.ino}`;
 
-  /** Files that are not what they were left out for any more. */
+  /** Removes entries of files whose reason no longer applies. */
   const dropStale = async () => {
-    const large = [...left.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
+    const large = [...skipped.values()].filter(({ kind }) => kind === 'large').map(({ name }) => name);
     const tracked = large.length === 0 || stamp() === start ? new Set() : new Set(await trackedIn(tree));
-    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) left.delete(name);
-    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) left.delete(name);
-    for (const [name, then] of secret) if (then !== secretStampOf(name)) left.delete(name);
+    for (const name of large) if (tracked.has(name) || !isLarge(tree, name)) skipped.delete(name);
+    for (const [name, settings] of refused) if (settings !== settingsOf(tree, name)) skipped.delete(name);
+    for (const [name, then] of secret) if (then !== secretStampOf(name)) skipped.delete(name);
   };
 
-  /** Differs when the file is another one, or HEAD may have it. */
+  /** Changes if the file changed, or HEAD may contain it. */
   const secretStampOf = (name: string) => `${fingerprint(pathOf(tree.root, name))} ${stamp()}`;
 
-  const leaveOutSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
+  const skipSecrets = async ({ names, untracked }: NewPaths, redactor: Redactor): Promise<void> => {
     const open = untracked ? [...names, ...(await changedSinceHead(tree))] : names;
-    const isLeftOut = coveredByAny([...left.values()]);
-    const files = open.filter((name) => !name.endsWith('/') && !isLeftOut(name));
+    const isSkipped = coveredByAny([...skipped.values()]);
+    const files = open.filter((name) => !name.endsWith('/') && !isSkipped(name));
     for (const { name, why } of await findSecrets(tree, files, redactor)) {
-      left.set(name, { name, kind: 'secret', why });
+      skipped.set(name, { name, kind: 'secret', why });
       secret.set(name, secretStampOf(name));
     }
   };
 
   const refuse = (files: readonly RefusedFile[]): void => {
-    for (const { name, why } of files.filter((file) => !left.has(file.name))) {
-      left.set(name, { name, kind: 'refused', why });
+    for (const { name, why } of files.filter((file) => !skipped.has(file.name))) {
+      skipped.set(name, { name, kind: 'refused', why });
       refused.set(name, settingsOf(tree, name));
     }
   };
 
-  /** Repositories inside that are checked out, and not left out. */
+  /** Returns the nested repositories that are checked out and not skipped. */
   const inside = (): string[] => {
-    const isLeftOut = coveredByAny([...left.values()]);
-    return links.present().filter((name) => !isLeftOut(`${name}/.git`));
+    const isSkipped = coveredByAny([...skipped.values()]);
+    return links.present().filter((name) => !isSkipped(`${name}/.git`));
   };
 
-  /** Adds all that can be added, but for the repositories inside; null when git cannot tell. */
+  /** Adds everything that can be added except nested repositories. Returns null if git fails. */
   const add = async (flags: readonly string[] = []): Promise<GitResult | null> => {
-    const alike = createFilterFailures(tree);
-    for (let tries = 0; tries < mostRefused; tries++) {
-      const without = [...left.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
+    const filterFailures = createFilterFailures(tree);
+    for (let tries = 0; tries < maxRefused; tries++) {
+      const without = [...skipped.keys(), ...inside()].filter((name) => existsSync(pathOf(tree.root, name)));
       const result = await addAll(tree, { without, flags });
-      const said = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
-      refuse(said.files);
-      links.note(said.empty);
-      problem = said.other;
+      const refusals = readRefusals(result.stderr, (name) => fileAt(tree.root, name) === name);
+      refuse(refusals.files);
+      links.note(refusals.empty);
+      problem = refusals.other;
       if (wasAdded(result.code)) return result;
       problem ??= result.stderr.split('\n').at(-1) ?? null;
-      if (said.files.length === 0) return null;
-      refuse(await alike.find(said.files, [...without, ...said.files.map(({ name }) => name)]));
+      if (refusals.files.length === 0) return null;
+      refuse(await filterFailures.find(refusals.files, [...without, ...refusals.files.map(({ name }) => name)]));
     }
     return null;
   };
 
-  /** What differs from the last tree; null when git cannot tell. */
-  const findNews = async (outside: string | null): Promise<NewPaths | null> => {
+  /** Returns the differences to the last tree; null if git fails. */
+  const findNewPaths = async (outside: string | null): Promise<NewPaths | null> => {
     if (last === null || !existsSync(tree.tempIndex)) return survey();
     const result = await add(['--dry-run']);
     if (result === null) return null;
     const { added: files, removed } = readVerbose(result.stdout);
     const added = [...files, ...(await links.moved(inside()))];
-    const rulesChanged = moment?.outside !== outside || [...added, ...removed].some(isRuleFile);
-    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? moment : null };
+    const rulesChanged = previous?.outside !== outside || [...added, ...removed].some(isRuleFile);
+    return { names: added, removed: removed.length, untracked: false, oldRules: rulesChanged ? previous : null };
   };
 
   const survey = async (): Promise<NewPaths> => {
@@ -152,14 +151,14 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
     const { stdout } = await git(['ls-files', '--stage', '--others', '--exclude-standard', '-z'], { cwd: tree.root });
     const lines = stdout.split('\0').filter(Boolean);
     links.note(gitlinksIn(lines));
-    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: moment };
+    return { names: lines.filter((line) => !isTracked.test(line)), removed: 0, untracked: true, oldRules: previous };
   };
 
-  const makeTree = async (): Promise<string | null> => {
+  const buildTree = async (): Promise<string | null> => {
     await copyIndex(tree.index, tree.tempIndex);
-    const ignored = [...left.values()].filter(({ kind }) => kind === 'ignored');
+    const ignored = [...skipped.values()].filter(({ kind }) => kind === 'ignored');
     if (ignored.length > 0) await unstage(tree, coveredByAny(ignored));
-    const secrets = [...left.values()].filter(({ kind }) => kind === 'secret');
+    const secrets = [...skipped.values()].filter(({ kind }) => kind === 'secret');
     if (secrets.length > 0) await unstage(tree, coveredByAny(secrets), { back: true });
     if (listed !== start) {
       listed = start;
@@ -171,17 +170,20 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
   };
 
   const takeNow = async (outside: string | null): Promise<string | null> => {
-    const news = await findNews(outside);
-    if (news === null) return null;
-    const sorted = await findSkipped(tree, news, options.ownOutput ?? (() => new Set()));
-    for (const each of sorted.leftOut) left.set(each.name, each);
-    links.note(sorted.nested);
-    if (options.redactor) await leaveOutSecrets(news, options.redactor);
+    const newPaths = await findNewPaths(outside);
+    if (newPaths === null) return null;
+    const found = await findSkipped(tree, newPaths, options.ownOutput ?? (() => new Set()));
+    for (const each of found.skipped) skipped.set(each.name, each);
+    links.note(found.nested);
+    if (options.redactor) await skipSecrets(newPaths, options.redactor);
     const isSame =
-      last !== null && stamp() === start && news.removed === 0 && news.names.every(coveredByAny([...left.values()]));
+      last !== null &&
+      stamp() === start &&
+      newPaths.removed === 0 &&
+      newPaths.names.every(coveredByAny([...skipped.values()]));
     if (isSame && existsSync(tree.tempIndex)) return last;
     start = stamp();
-    return makeTree();
+    return buildTree();
   };
 
   return {
@@ -191,7 +193,7 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
       await dropStale();
       const outside = (await options.ignored?.readRules()) ?? null;
       last = await takeNow(outside);
-      if (last !== null) moment = { treeId: last, outside, had, atMs: Date.now() - clockLagMs };
+      if (last !== null) previous = { treeId: last, outside, wasIgnored, atMs: Date.now() - clockLagMs };
       return last;
     },
     committed: () => {
@@ -199,19 +201,19 @@ export const createTreeSnapshotter = (tree: WorkTree, options: SnapshotterOption
       if (listed === start) listed = now;
       start = now;
     },
-    leftOut: () => [...left.values()],
+    skipped: () => [...skipped.values()],
     nested: () => {
-      const isLeftOut = coveredByAny([...left.values()]);
-      return [...links.names()].filter((name) => !isLeftOut(`${name}/.git`));
+      const isSkipped = coveredByAny([...skipped.values()]);
+      return [...links.names()].filter((name) => !isSkipped(`${name}/.git`));
     },
     problem: () => problem,
   };
 };
 
-/** All of it, or all but what cannot be read. */
+/** Everything was added, or everything except unreadable files. */
 const wasAdded = (code: number) => code === 0 || code === 1;
 
-/** `add 'name'` and `remove 'name'`, a line each; but a name may hold the end of a line. */
+/** Parses lines of `add 'name'` and `remove 'name'`; a name may contain line ends. */
 const readVerbose = (output: string): { added: string[]; removed: string[] } => {
   const [added, removed]: [string[], string[]] = [[], []];
   for (const line of output.split(/'\n(?=add '|remove '|$)/).filter(Boolean)) {
@@ -221,16 +223,21 @@ const readVerbose = (output: string): { added: string[]; removed: string[] } => 
   return { added, removed };
 };
 
-/** A line that `ls-files --stage` has for a file in the index. */
+/** A line of `ls-files --stage` for a file in the index. */
 const isTracked = /^\d{6} [0-9a-f]{40,64} \d\t/;
 
-/** Files that are not in the index, or in the work tree, as they are in HEAD; some of them may be. All when there is no HEAD. */
+/**
+ * Returns files whose index entry or contents differ from HEAD, possibly more; all tracked files if there is no HEAD.
+ */
 const changedSinceHead = async (tree: WorkTree): Promise<string[]> => {
   const { code, stdout } = await git(['diff-index', '--name-only', '-z', 'HEAD'], { cwd: tree.root });
   return code === 0 ? stdout.split('\0').filter(Boolean) : (await trackedIn(tree)).filter(Boolean);
 };
 
-/** Takes out of the index what somebody has staged and not committed; with `back`, what HEAD has is put back to that. */
+/**
+ * Removes unwanted staged files that are not in HEAD from the index. With `back`, those in HEAD get their entry of
+ * HEAD.
+ */
 const unstage = async (
   tree: WorkTree,
   isUnwanted: (name: string) => boolean,
@@ -252,6 +259,6 @@ const writeTree = async ({ root, tempIndex }: WorkTree): Promise<string | null> 
   return code === 0 ? stdout.trim() : null;
 };
 
-/** Differs when git may take a file that it has refused. */
+/** Changes if git may accept a file that it has refused. */
 const settingsOf = ({ root, gitDir }: WorkTree, name: string): string =>
   [pathOf(root, name), join(root, '.gitattributes'), join(gitDir, 'config')].map(fingerprint).join(' ');

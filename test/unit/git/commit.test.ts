@@ -13,7 +13,7 @@ test.each([
   ['checking\nno such luck', 'no such luck'],
   ['lint: a.js\nhusky - pre-commit script failed (code 1)\n', 'lint: a.js'],
   ['fatal: failed to write commit object', 'fatal: failed to write commit object'],
-  ['git was ended by SIGTERM', 'git was ended by SIGTERM'],
+  ['git was terminated by SIGTERM', 'git was terminated by SIGTERM'],
   ['', ''],
 ])('the relevant part of %j is %j', (why, told) => {
   expect(findErrorLine(why)).toBe(told);

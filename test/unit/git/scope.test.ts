@@ -36,7 +36,11 @@ test('the end of a run terminates its git, but not that of another run in the sa
   kills[0]!.abort();
   const first = await runs[0];
   expect(ended).toEqual([0]);
-  expect(first).toMatchObject({ stderr: 'git was ended by SIGTERM', unresponsive: 'git does not answer', answer: 128 });
+  expect(first).toMatchObject({
+    stderr: 'git was terminated by SIGTERM',
+    unresponsive: 'git does not respond',
+    answer: 128,
+  });
 
   expect(await withGitScope(async () => ({ why: whyUnresponsive(), ...(await answers()) }))).toMatchObject({
     why: null,

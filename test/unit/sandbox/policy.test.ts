@@ -27,7 +27,7 @@ describe('the policy of a sandbox', () => {
   test('a command of the user can write to the work tree and a temporary folder', () => {
     expect(policyOf(request)).toMatchObject({
       writable: ['/code/project', '/code/project/.git', '/tmp/own'],
-      needed: [],
+      foldersToCreate: [],
       variables: { TMPDIR: '/tmp/own', NO_PROXY: 'localhost,127.0.0.1,::1' },
     });
   });
@@ -60,7 +60,7 @@ describe('the policy of a sandbox', () => {
   test('an agent can write to its own data, read its own credentials, and reach loopback', () => {
     const policy = policyOf({ ...request, agent: claude });
     expect(policy.writable).toEqual(expect.arrayContaining(['/home/me/.claude', '/home/me/.claude.json']));
-    expect(policy.needed).toEqual(['/home/me/.claude']);
+    expect(policy.foldersToCreate).toEqual(['/home/me/.claude']);
     expect(policy.guarded).toContain('/home/me/.claude/settings.json');
     expect(policy.hidden).not.toContain('/home/me/.claude/.credentials.json');
     expect(policy.variables.NO_PROXY).toBe('');

@@ -2,15 +2,15 @@ import { userError } from '../errors.ts';
 import type { Setting } from './settings.ts';
 import type { Trusted } from './store.ts';
 
-/** A setting, and what the user thinks of it. */
-export interface Judged extends Setting {
-  /** Since when it is trusted as it is; null when it is not. */
+/** A setting and whether the user trusts it. */
+export interface CheckedSetting extends Setting {
+  /** When the current value was trusted; null if it is not trusted. */
   readonly since: string | null;
-  /** What it ran when it was trusted last; null when it never was. */
+  /** The commands of the last trusted value; null if it was never trusted. */
   readonly before: readonly string[] | null;
 }
 
-export const judge = (settings: readonly Setting[], trusted: readonly Trusted[]): Judged[] =>
+export const checkTrust = (settings: readonly Setting[], trusted: readonly Trusted[]): CheckedSetting[] =>
   settings.map((setting) => {
     const known = trusted.filter(({ source }) => source === setting.source);
     const same = known.find(({ hash }) => hash === setting.hash);
@@ -19,7 +19,7 @@ export const judge = (settings: readonly Setting[], trusted: readonly Trusted[])
 
 export const trustVariable = 'SPOOL_TRUST';
 
-/** What SPOOL_TRUST pins: hashes, or with `1` whatever a project brings. */
+/** Parses SPOOL_TRUST: hashes, or `1` to trust everything in a project. */
 export const pinsIn = (given: string | undefined): 'everything' | readonly string[] => {
   const pins = (given ?? '')
     .split(',')

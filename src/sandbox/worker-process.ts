@@ -5,49 +5,49 @@ import { fileURLToPath } from 'node:url';
 import { withoutInheritedFds } from '../process/descriptors.ts';
 import { environmentIn, signalGroup } from '../process/tree.ts';
 import { commandLine } from '../text/shell-words.ts';
-import type { Runtime } from './find.ts';
-import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
+import type { Runtime } from './find-runtime.ts';
+import type { FromWorker, ToWorker, WrapRequest } from './messages.ts';
 
-/** The process that holds the sandbox runtime, as Spool sees it. */
-export interface Keeper {
-  /** A shell command that runs a line inside. */
+/** The worker process, as Spool sees it. */
+export interface RuntimeWorker {
+  /** Returns a shell command that runs a line in the sandbox. */
   wrap(request: WrapRequest, stop?: AbortSignal): Promise<string>;
-  /** Called when a process that was wrapped has ended. */
+  /** Call when a wrapped process has exited. */
   cleanUp(): void;
   /**
-   * Whether a process inside can write to a folder that it is given. Rejects with what is wrong when none starts, or
-   * does not end in time, and when `stop` is aborted; no process is left then.
+   * Returns true if a process in the sandbox can write to a folder. Rejects with the problem if the process does not
+   * start or exit in time, and if `stop` is aborted. Leaves no process behind.
    */
   canWrite(folder: string, stop: AbortSignal): Promise<boolean>;
-  /** Aborted when it is gone. */
+  /** Aborted when the worker has exited. */
   readonly lost: AbortSignal;
   end(): Promise<void>;
 }
 
-export interface KeeperRequest {
-  /** Where it runs: a folder in which there is nothing of the project, as the runtime protects what it finds there. */
+export interface WorkerRequest {
+  /** The working directory, without any files of the project: the runtime protects what it finds there. */
   readonly folder: string;
-  /** Deleted when Spool is gone. */
+  /** Deleted when Spool has exited. */
   readonly base: string;
   readonly env: NodeJS.ProcessEnv;
   readonly runtime: Runtime;
   readonly hosts: readonly string[];
-  /** Aborted when its start is not waited for any more. */
+  /** Abort to cancel the start. */
   readonly stop?: AbortSignal | undefined;
 }
 
-/** How long it may take to start, to answer, and to end. */
+/** Timeouts for starting and answering, and for exiting. */
 const startMs = 30_000;
 const endMs = 3000;
 
-export const startKeeper = async (request: KeeperRequest): Promise<Keeper> => {
+export const startWorker = async (request: WorkerRequest): Promise<RuntimeWorker> => {
   const { folder, base, env, runtime, hosts, stop } = request;
   const program = fileURLToPath(new URL('../sandbox.cjs', import.meta.url));
   const child = spawn(process.execPath, [program], {
     cwd: folder,
     env: environmentIn(folder, env),
     stdio: withoutInheritedFds(['ignore', 'ignore', 'ignore', 'ipc']),
-    // A group of its own, in which everything is found that the runtime has started.
+    // A separate process group, in which everything is found that the runtime has started.
     detached: true,
   });
   const lost = new AbortController();
@@ -72,25 +72,25 @@ export const startKeeper = async (request: KeeperRequest): Promise<Keeper> => {
     await end();
     throw new Error(problem);
   }
-  const keeper: Keeper = {
+  const worker: RuntimeWorker = {
     wrap: calls.wrap,
     cleanUp: () => {
-      if (child.connected) child.send({ do: 'clean-up' } satisfies ToKeeper, () => {});
+      if (child.connected) child.send({ do: 'clean-up' } satisfies ToWorker, () => {});
     },
-    canWrite: (path, stop) => tryToWrite(keeper, { path, cwd: folder, env, stop }),
+    canWrite: (path, stop) => testWrite(worker, { path, cwd: folder, env, stop }),
     lost: lost.signal,
     end,
   };
-  return keeper;
+  return worker;
 };
 
 /**
- * Calls `giveUp` once, when a signal is aborted or the time is over, unless the function that it answers with is called
- * first. With a timer, as Node 20 forgets a timeout signal that only `AbortSignal.any` refers to.
+ * Calls `giveUp` once, when a signal is aborted or the time is up, unless the returned function is called first. Uses a
+ * timer, because Node 20 drops a timeout signal that only `AbortSignal.any` refers to.
  */
-const onGivingUp = (
+const onTimeoutOrAbort = (
   giveUp: () => void,
-  { limitMs, signals }: { limitMs: number; signals: readonly AbortSignal[] },
+  { timeoutMs, signals }: { timeoutMs: number; signals: readonly AbortSignal[] },
 ): (() => void) => {
   const over = new AbortController();
   const first = () => {
@@ -98,7 +98,7 @@ const onGivingUp = (
     release();
     giveUp();
   };
-  const timer = setTimeout(first, limitMs);
+  const timer = setTimeout(first, timeoutMs);
   const release = () => {
     clearTimeout(timer);
     over.abort();
@@ -108,24 +108,24 @@ const onGivingUp = (
   return release;
 };
 
-type Started = FromKeeper & { did: 'start' };
+type Started = FromWorker & { did: 'start' };
 
-/** Questions, and the answers to them; an error when there is none because the process is gone. */
+/** Sends requests and returns the answers. Rejects if the worker has exited. */
 const createCalls = (child: ChildProcess, lost: AbortSignal) => {
   let last = 0;
-  const waiting = new Map<number, (answer: FromKeeper) => void>();
-  child.on('message', (answer: FromKeeper) => {
+  const waiting = new Map<number, (answer: FromWorker) => void>();
+  child.on('message', (answer: FromWorker) => {
     const number = answer.did === 'wrap' ? answer.number : 0;
     waiting.get(number)?.(answer);
     waiting.delete(number);
   });
-  const ask = <Answer extends FromKeeper>(number: number, request: ToKeeper, stop?: AbortSignal): Promise<Answer> => {
+  const ask = <Answer extends FromWorker>(number: number, request: ToWorker, stop?: AbortSignal): Promise<Answer> => {
     return new Promise<Answer>((resolve, reject) => {
       const giveUp = () => {
         release();
-        reject(new Error(lost.aborted ? 'its process ended' : 'it does not answer'));
+        reject(new Error(lost.aborted ? 'its process exited' : 'it does not respond'));
       };
-      const release = onGivingUp(giveUp, { limitMs: startMs, signals: stop ? [lost, stop] : [lost] });
+      const release = onTimeoutOrAbort(giveUp, { timeoutMs: startMs, signals: stop ? [lost, stop] : [lost] });
       waiting.set(number, (answer) => {
         release();
         resolve(answer as Answer);
@@ -136,36 +136,35 @@ const createCalls = (child: ChildProcess, lost: AbortSignal) => {
     });
   };
   return {
-    start: (request: ToKeeper, stop?: AbortSignal): Promise<Started> =>
+    start: (request: ToWorker, stop?: AbortSignal): Promise<Started> =>
       ask<Started>(0, request, stop).catch((error: unknown) => ({ did: 'start', problem: (error as Error).message })),
     wrap: async (request: WrapRequest, stop?: AbortSignal): Promise<string> => {
       const number = ++last;
       const asked = { do: 'wrap', number, ...request } as const;
-      const { command, problem } = await ask<FromKeeper & { did: 'wrap' }>(number, asked, stop);
+      const { command, problem } = await ask<FromWorker & { did: 'wrap' }>(number, asked, stop);
       if (command === null) throw new Error(problem ?? 'no command');
       return command;
     },
   };
 };
 
-interface Trial {
+interface WriteTest {
   readonly path: string;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly stop: AbortSignal;
 }
 
-/** No exit code of a shell or of bubblewrap. */
+/** Used as an exit code by neither shells nor bubblewrap. */
 const cannotWrite = 77;
-/** How long the trial may take. */
-const trialMs = 30_000;
-/** How long somebody who has left the group may keep the output open. */
+const writeTestMs = 30_000;
+/** How long a process that has left the group may hold the output open. */
 const pipeGraceMs = 500;
 
-/** Whether this machine allows it at all is known when something has run inside. */
-const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Promise<boolean> => {
+/** Runs a process in the sandbox: only that shows whether this machine allows it. */
+const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteTest): Promise<boolean> => {
   const line = `${commandLine('test', '-w', path)} || exit ${cannotWrite}`;
-  const wrapped = await keeper.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, stop);
+  const wrapped = await worker.wrap({ line, id: 'try', writable: [path], readOnly: [], hidden: [] }, stop);
   const child = spawn('/bin/sh', ['-c', `exec ${wrapped}`], {
     cwd,
     env: environmentIn(cwd, env),
@@ -175,28 +174,28 @@ const tryToWrite = async (keeper: Keeper, { path, cwd, env, stop }: Trial): Prom
   const kill = () => {
     if (child.pid) signalGroup(child.pid, 'SIGKILL');
   };
-  let isGivenUp = false;
-  const release = onGivingUp(
+  let isCancelled = false;
+  const release = onTimeoutOrAbort(
     () => {
-      isGivenUp = true;
+      isCancelled = true;
       kill();
     },
-    { limitMs: trialMs, signals: [stop] },
+    { timeoutMs: writeTestMs, signals: [stop] },
   );
-  let said = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (output += text));
   try {
     const closed = once(child, 'close').catch(() => {});
     const [code] = (await once(child, 'exit')) as [number | null];
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
-    if (isGivenUp) throw new Error('what was run inside to try it did not end');
+    if (isCancelled) throw new Error('a test command in the sandbox did not finish');
     if (code === cannotWrite) return false;
-    if (code !== 0) throw new Error(said.trim().split('\n')[0]?.slice(0, 300) || `it ended with code ${code}`);
+    if (code !== 0) throw new Error(output.trim().split('\n')[0]?.slice(0, 300) || `exit code ${code}`);
     return true;
   } finally {
     release();
     child.stderr!.destroy();
     kill();
-    keeper.cleanUp();
+    worker.cleanUp();
   }
 };

@@ -3,33 +3,33 @@ import { dirname, join, resolve } from 'node:path';
 import { git, toUtf8 } from '../git/call/git.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
 import { expandPath, possibleSettings } from '../git/call/includes.ts';
-import { foldersUp } from '../git/call/program.ts';
+import { foldersUp } from '../process/trusted-path.ts';
 import { isWithin, realPath } from '../process/which.ts';
 
-/** A work tree, and what of git belongs to it. */
-export interface TreeFacts {
+/** The paths of a work tree and its repository. */
+export interface WorkTreePaths {
   readonly root: string;
-  /** Folders in which git writes for it: first its own, then those that it shares with other work trees. */
+  /** Folders that git writes to: first its own, then those that it shares with other work trees. */
   readonly gitFolders: readonly string[];
-  /** What makes git run something, or look elsewhere. */
+  /** Paths that make git run programs or use another repository. */
   readonly guarded: readonly string[];
 }
 
 /**
- * Of the work tree around a folder; without git it is the folder itself. Rejects where there is a repository of which
- * git does not tell what belongs to it: nothing of it could be protected.
+ * Finds the work tree around a folder; without git, it is the folder itself. Rejects if there is a repository that git
+ * cannot read: nothing of it could be protected.
  */
-export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> => {
-  const asked = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
-  const { code, stdout, stderr } = await git(['rev-parse', ...asked], { cwd });
+export const findWorkTreePaths = async (cwd: string, project: string): Promise<WorkTreePaths> => {
+  const args = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
+  const { code, stdout, stderr } = await git(['rev-parse', ...args], { cwd });
   const [root, own, commonName] = toUtf8(stdout).split('\n');
   const starts = [cwd, project].map(realPath);
   if (code !== 0 || !root || !own || !commonName) return withoutGit(starts, stderr);
   const common = resolve(cwd, commonName);
-  // Folders that are not there could only be kept from being created by files that git stumbles over.
+  // Missing folders could only be protected by placeholder files, which break git.
   const created = ['hooks', 'logs', join('refs', 'spool'), ...(own === common ? ['worktrees'] : [])];
   for (const folder of created) mkdirSync(join(common, folder), { recursive: true });
-  // What several work trees share is writable only as far as a commit needs it.
+  // Shared folders are writable only as far as commits need it.
   const shared = ['objects', 'refs', 'logs'].map((name) => join(common, name));
   const gitFolders = own === common ? [common] : [own, ...shared];
   const guarded = [
@@ -47,11 +47,11 @@ export const factsOf = async (cwd: string, project: string): Promise<TreeFacts> 
   return { root, gitFolders, guarded: [...new Set(guarded)].filter((path) => path !== root) };
 };
 
-const withoutGit = ([root = '', ...more]: readonly string[], said: string): TreeFacts => {
+const withoutGit = ([root = '', ...more]: readonly string[], stderr: string): WorkTreePaths => {
   const repository = foldersUp(root).find((folder) => isThere(join(folder, '.git')));
-  // One above of which git does not want to know is out of reach: nothing above is writable.
-  if (repository !== undefined && (repository === root || !said.includes('not a git repository')))
-    throw new Error(`git does not tell what belongs to ${join(repository, '.git')} (${said.split('\n')[0]})`);
+  // A repository above that git refuses to use is out of reach: nothing above is writable.
+  if (repository !== undefined && (repository === root || !stderr.includes('not a git repository')))
+    throw new Error(`git cannot read ${join(repository, '.git')} (${stderr.split('\n')[0]})`);
   return {
     root,
     gitFolders: [],
@@ -59,7 +59,7 @@ const withoutGit = ([root = '', ...more]: readonly string[], said: string): Tree
   };
 };
 
-/** Where a new repository would hide the one of the work tree from git. */
+/** Returns the paths at which a new repository would hide the one of the work tree. */
 const repositoriesBelow = (root: string, starts: readonly string[]): string[] =>
   starts
     .filter((start) => isWithin(start, root))
@@ -70,7 +70,7 @@ const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fal
 
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** The file that leads git from another work tree to the repository, for those that lie in this one. */
+/** Returns the `.git` files of other work trees that are inside this one. */
 const linkedWorktrees = async (root: string): Promise<string[]> => {
   const { stdout } = await git(['worktree', 'list', '--porcelain', '-z'], { cwd: root });
   return toUtf8(stdout)
@@ -79,13 +79,13 @@ const linkedWorktrees = async (root: string): Promise<string[]> => {
     .filter((file) => dirname(file) !== root && isWithin(file, root) && isThere(file) && !isFolder(file));
 };
 
-/** With `commondir`, git takes the configuration and the hooks from elsewhere. */
+/** `commondir` makes git read config and hooks from elsewhere. */
 const decidingFiles = (folder: string): string[] =>
   ['config', 'config.worktree', 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
 
-/** The folders of submodules. Their names may have slashes. */
+/** Returns the git folders of submodules. Their names may contain slashes. */
 const modulesOf = (folder: string, depth = 0): string[] => {
-  if (depth > deepestModule || !existsSync(folder)) return [];
+  if (depth > maxDepth || !existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(folder, entry.name))
@@ -96,9 +96,9 @@ const modulesOf = (folder: string, depth = 0): string[] => {
     );
 };
 
-const deepestModule = 5;
+const maxDepth = 5;
 
-/** Every file that git reads settings from or may come to read, and the hooks that these name. */
+/** Returns every file from which git reads settings or may do so later, and the hook folders that these configure. */
 const settingPaths = async (root: string): Promise<string[]> => {
   const { files, settings } = await possibleSettings(root);
   const hooks = settings.filter(({ key, value }) => key === 'core.hookspath' && value !== '');

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { createTrustCheck, trustedPath } from '../git/call/program.ts';
+import { createTrustCheck, trustedPath } from '../process/trusted-path.ts';
 import { parseJsonText } from '../text/json.ts';
 import { onPath, realPath } from '../process/which.ts';
 
-/** The sandbox that is installed. */
+/** The installed sandbox runtime. */
 export interface Runtime {
   /** The file to import. */
   readonly library: string;
   readonly version: string;
   /** The folder of its package. */
   readonly folder: string;
-  /** The programs that it runs, by name; none on macOS. */
+  /** Paths of the programs that it runs, by name; empty on macOS. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
@@ -26,12 +26,12 @@ const packageName = '@anthropic-ai/sandbox-runtime';
 const linuxTools = { bwrap: 'bubblewrap', socat: 'socat', rg: 'ripgrep' };
 
 /**
- * What there is to build a sandbox with, or what is missing. Nothing below `untrusted` counts: an agent of an earlier
- * run may have put it there.
+ * Finds the sandbox runtime, or what is missing. Ignores everything below `untrusted`: an agent of an earlier run may
+ * have put it there.
  */
 export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]): Runtime | Unusable => {
   if (process.platform !== 'linux' && process.platform !== 'darwin')
-    return { why: 'there is none for this system', fix: 'Use Linux, WSL 2 or macOS.' };
+    return { why: 'not supported on this system', fix: 'Use Linux, WSL 2 or macOS.' };
   const path = trustedPath(env.PATH ?? '', untrusted);
   const found = libraryOf(path, untrusted);
   if (found === null) {
@@ -45,24 +45,24 @@ export const findRuntime = (env: NodeJS.ProcessEnv, untrusted: readonly string[]
   if (missing.length > 0)
     return {
       why: `not installed: ${missing.join(', ')}`,
-      fix: `Install with: apt-get install ${missing.join(' ')} (or what your system has for that)`,
+      fix: `Install with: apt-get install ${missing.join(' ')} (or with the package manager of your system)`,
     };
   return { ...found, tools: Object.fromEntries(tools) as Record<string, string> };
 };
 
-/** Next to Spool, or where its command `srt` on PATH belongs to. */
+/** Looks for the package of the command `srt` on PATH, then next to Spool. */
 const libraryOf = (path: string, untrusted: readonly string[]): Omit<Runtime, 'tools'> | null => {
   const command = onPath('srt', path);
-  const starts = [...(command === null ? [] : [realPath(command)]), ...resolved()];
+  const candidates = [...(command === null ? [] : [realPath(command)]), ...resolvedPackage()];
   const isTrusted = createTrustCheck(untrusted);
-  for (const start of starts) {
+  for (const start of candidates) {
     const found = isTrusted(start) ? packageAround(start) : null;
     if (found !== null) return found;
   }
   return null;
 };
 
-const resolved = (): string[] => {
+const resolvedPackage = (): string[] => {
   try {
     return [createRequire(import.meta.url).resolve(packageName)];
   } catch {
@@ -72,13 +72,13 @@ const resolved = (): string[] => {
 
 const packageAround = (file: string): Omit<Runtime, 'tools'> | null => {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
-    const { name, version = '', main = 'dist/index.js' } = manifestIn(folder);
+    const { name, version = '', main = 'dist/index.js' } = readManifest(folder);
     if (name === packageName) return { folder, version, library: join(folder, main) };
   }
   return null;
 };
 
-const manifestIn = (folder: string): { name?: string; version?: string; main?: string } => {
+const readManifest = (folder: string): { name?: string; version?: string; main?: string } => {
   try {
     return Object(parseJsonText(readFileSync(join(folder, 'package.json'), 'utf8'))) as { name?: string };
   } catch {

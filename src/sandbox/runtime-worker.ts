@@ -2,12 +2,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { commandLine } from '../text/shell-words.ts';
-import type { FromKeeper, ToKeeper, WrapRequest } from './messages.ts';
-import { removeFolder } from './remove.ts';
+import type { FromWorker, ToWorker, WrapRequest } from './messages.ts';
+import { removeFolder } from './remove-folder.ts';
 
 /**
- * A process of its own that holds the sandbox runtime: its proxies, and its signal handlers, which Spool must not have.
- * It lives as long as Spool keeps the channel open, and takes with it what the runtime has started.
+ * A separate process that hosts the sandbox runtime: its proxies, and its signal handlers, which Spool must not have.
+ * It runs until Spool closes the channel, and ends everything that the runtime has started.
  */
 
 interface Manager {
@@ -27,11 +27,11 @@ interface Manager {
 let manager: Manager | null = null;
 let base: string | null = null;
 
-const answer = (message: FromKeeper): void => {
+const answer = (message: FromWorker): void => {
   if (process.connected) process.send?.(message, () => {});
 };
 
-const start = async (request: ToKeeper & { do: 'start' }): Promise<void> => {
+const start = async (request: ToWorker & { do: 'start' }): Promise<void> => {
   base = request.base;
   const { SandboxManager } = (await import(pathToFileURL(request.library).href)) as { SandboxManager: Manager };
   manager = SandboxManager;
@@ -39,20 +39,26 @@ const start = async (request: ToKeeper & { do: 'start' }): Promise<void> => {
   await SandboxManager.initialize({
     network: { allowedDomains: request.hosts, deniedDomains: [], allowLocalBinding: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    ...(bwrap ? { bwrapPath: confiningMore(bwrap, request.base), socatPath: socat, ripgrep: { command: rg } } : {}),
+    ...(bwrap ? { bwrapPath: hardenedBwrap(bwrap, request.base), socatPath: socat, ripgrep: { command: rg } } : {}),
   });
   const { errors, warnings } = SandboxManager.checkDependencies();
-  // Without the filter for Unix sockets a command inside reaches Docker, or the user's session.
+  // Without the filter for Unix sockets, a command in the sandbox can reach Docker or the session of the user.
   const problem = [...errors, ...warnings.filter((text) => /seccomp/i.test(text))][0];
   if (problem !== undefined) throw new Error(problem);
 };
 
-/** What root may write below /proc, also inside, is the machine's: bubblewrap is called with these read-only. */
+/**
+ * Paths below /proc that root can write to even in the sandbox, although they belong to the machine. bubblewrap binds
+ * them read-only.
+ */
 const kernelPaths = ['/proc/sys', '/proc/sysrq-trigger'];
 
-/** The path of a bubblewrap that adds what the runtime leaves out: shared memory and queues of the machine are out of reach. */
-const confiningMore = (bwrap: string, base: string): string => {
-  const script = join(base, 'keeper', 'bwrap');
+/**
+ * Returns the path of a wrapper of bubblewrap with options that the runtime does not set: shared memory and message
+ * queues of the machine are inaccessible.
+ */
+const hardenedBwrap = (bwrap: string, base: string): string => {
+  const script = join(base, 'worker', 'bwrap');
   const readOnly = process.geteuid?.() === 0 ? kernelPaths.filter((path) => existsSync(path)) : [];
   const options = ['--unshare-ipc', ...readOnly.map((path) => `--ro-bind ${path} ${path}`)];
   writeFileSync(
@@ -72,16 +78,16 @@ exec ${commandLine(bwrap)} "$@"
 };
 
 const wrap = ({ line, id, writable, readOnly, hidden }: WrapRequest): Promise<string> => {
-  if (manager === null) throw new Error('it was not started');
+  if (manager === null) throw new Error('the runtime is not started');
   const literal = (paths: readonly string[]) => paths.map((path) => ({ path, literal: true }));
   const filesystem = { denyRead: literal(hidden), allowWrite: literal(writable), denyWrite: literal(readOnly) };
   return manager.wrapWithSandbox(line, 'sh', { filesystem }, undefined, { commandId: id });
 };
 
-const receive = async (request: ToKeeper): Promise<void> => {
+const receive = async (request: ToWorker): Promise<void> => {
   switch (request.do) {
     case 'start': {
-      const problem = await start(request).then(() => null, textOf);
+      const problem = await start(request).then(() => null, messageOf);
       return answer({ did: 'start', problem });
     }
     case 'wrap': {
@@ -89,7 +95,7 @@ const receive = async (request: ToKeeper): Promise<void> => {
       try {
         return answer({ did: 'wrap', number, command: await wrap(request), problem: null });
       } catch (error) {
-        return answer({ did: 'wrap', number, command: null, problem: textOf(error) });
+        return answer({ did: 'wrap', number, command: null, problem: messageOf(error) });
       }
     }
     case 'clean-up':
@@ -97,14 +103,14 @@ const receive = async (request: ToKeeper): Promise<void> => {
   }
 };
 
-const textOf = (error: unknown): string => (error as Error).message;
+const messageOf = (error: unknown): string => (error as Error).message;
 
 const end = async (): Promise<void> => {
   await manager?.reset().catch(() => {});
   if (base !== null) removeFolder(base);
-  // Whatever the runtime still has open must not keep it here.
+  // Handles that the runtime left open must not delay the exit.
   process.kill(process.pid, 'SIGKILL');
 };
 
-process.on('message', (request: ToKeeper) => void receive(request));
+process.on('message', (request: ToWorker) => void receive(request));
 process.on('disconnect', () => void end());

@@ -10,67 +10,72 @@ import type { Project } from '../store/project.ts';
 import { scriptsIn } from './scripts.ts';
 import { namedInScript } from './words.ts';
 
-/** What a command would run, as it is now. */
-export interface Running {
+/** The files that a command would run. */
+export interface CommandFiles {
   readonly hashes: Hashes;
-  /** Why not all of it is known; empty when it is. */
+  /** The reasons why files may be missing; empty if all are known. */
   readonly unclear: readonly string[];
 }
 
 /**
- * What a command would run of a project. With `all`, every file that it leads to, also outside of the project, and those
- * that these files name: for a command that must not run what somebody else could write.
+ * Returns the files of a project that a command would run. With `all`, includes every file that it leads to, also
+ * outside of the project, and the files that those name: for a command that must not run anything that others could
+ * write.
  */
-export const runningOf = ({ root }: Project, command: string, { all }: { readonly all: boolean }): Running => {
+export const commandFilesOf = (
+  { root }: Project,
+  command: string,
+  { all }: { readonly all: boolean },
+): CommandFiles => {
   const files = filesAt(root);
   const scripts = scriptsIn(command, files, { project: root, home: homedir(), all });
-  const named = all ? withNamed(scripts.files, files) : { paths: scripts.files, isWhole: true };
+  const named = all ? withNamed(scripts.files, files) : { paths: scripts.files, isComplete: true };
   return {
     hashes: hashesIn(root, new Set([...named.paths, ...decidersOf([command], files)])),
-    unclear: [...scripts.unclear, ...(named.isWhole ? [] : ['scripts that name many files'])],
+    unclear: [...scripts.unclear, ...(named.isComplete ? [] : ['scripts that name many files'])],
   };
 };
 
-const mostScripts = 200;
-const mostNames = 20_000;
+const maxScripts = 200;
+const maxNames = 20_000;
 
-const withNamed = (scripts: readonly string[], files: Files): { paths: string[]; isWhole: boolean } => {
+const withNamed = (scripts: readonly string[], files: Files): { paths: string[]; isComplete: boolean } => {
   const paths = new Set(scripts);
   let names = 0;
   for (const path of paths) {
-    const named = namedInScript(path, files, mostNames - names);
+    const named = namedInScript(path, files, maxNames - names);
     names += named.names;
     for (const each of named.files) paths.add(each);
-    if (paths.size > mostScripts || names >= mostNames) return { paths: [...paths], isWhole: false };
+    if (paths.size > maxScripts || names >= maxNames) return { paths: [...paths], isComplete: false };
   }
-  return { paths: [...paths], isWhole: true };
+  return { paths: [...paths], isComplete: true };
 };
 
-/** What decides commands, as it is now. */
-export const decidingIn = (root: string, commands: readonly string[]): Hashes =>
+/** Returns the hashes of the files that decide the results of commands. */
+export const deciderHashes = (root: string, commands: readonly string[]): Hashes =>
   hashesIn(root, decidersOf(commands, filesAt(root)));
 
-/** The names of what is not as it was. */
-export const changedIn = (root: string, before: Hashes): string[] =>
-  changedRunning(before, hashesIn(root, Object.keys(before)));
+/** Returns the names of changed files. */
+export const changedFiles = (root: string, before: Hashes): string[] =>
+  changedBetween(before, hashesIn(root, Object.keys(before)));
 
-/** The same, also of what was not there. */
-export const changedRunning = (before: Hashes, now: Hashes): string[] =>
+/** Returns the names of changed files, including new ones. */
+export const changedBetween = (before: Hashes, now: Hashes): string[] =>
   [...new Set([...Object.keys(before), ...Object.keys(now)])]
     .filter((key) => (before[key] ?? null) !== (now[key] ?? null))
     .map((key) => (splitKey(key).part === null ? nameOf(key) : keyName(key)));
 
 const nameOf = (path: string) => (/^(?:\/|\.\.\/)/.test(path) ? path : `./${path}`);
 
-/** Spool creates these itself. What is in them counts. */
+/** Created by Spool itself. Their contents count. */
 const ownFolders = new Set(['.spool', '.spool/worktrees']);
 
-/** In a larger project this is not looked for. */
-const mostEntries = 100_000;
+/** Larger projects are not searched. */
+const maxEntries = 100_000;
 
 /**
- * Whether a file or folder of a project was written since, by the time that no program can set; true when there are too
- * many to tell. git's own files and the state of Spool, which a sandbox protects, do not count.
+ * Returns true if a file or folder of a project was written since, by the ctime, which no program can set; also if
+ * there are too many to check. git's own files and the state of Spool, which a sandbox protects, do not count.
  */
 export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
   const folders = ['.'];
@@ -84,14 +89,14 @@ export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
       seen++;
       const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
       const isWritten = stats === undefined || stats.ctimeMs > sinceMs;
-      if (seen > mostEntries || (isWritten && !ownFolders.has(path))) return true;
+      if (seen > maxEntries || (isWritten && !ownFolders.has(path))) return true;
       if (entry.isDirectory()) folders.push(path);
     }
   }
   return false;
 };
 
-/** null when they cannot be read. */
+/** Returns null if the folder cannot be read. */
 const entriesIn = (folder: string): Dirent[] | null => {
   try {
     return entriesOf(folder);

@@ -1,7 +1,7 @@
 import { commandLine, quoted } from '../text/shell-words.ts';
 import type { Command } from '../process/sandbox.ts';
 
-/** A line for a shell that sets these variables and becomes the command. */
+/** Returns a shell command line that sets variables and then executes the command. */
 export const shellLine = (
   { binary, args }: Pick<Command, 'binary' | 'args'>,
   variables: Readonly<Record<string, string>>,

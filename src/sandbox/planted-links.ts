@@ -3,40 +3,46 @@ import { basename, join } from 'node:path';
 import { userError } from '../errors.ts';
 import { guardGit } from '../git/call/git.ts';
 
-/** git writes through links in its own folder: one that was planted inside would lead Spool's git out of the project. */
+/**
+ * git writes through symbolic links in its folders: one planted in the sandbox would lead Spool's git out of the
+ * project.
+ */
 export interface LinkWatch {
-  /** Removes links that were not there before, and fails when there was one: no git is run outside from then on. */
+  /** Deletes new links and throws if there are any. After that, git is no longer run outside of the sandbox. */
   refuseNew(): void;
 }
 
 /**
- * What links these folders of git have is noted when they are seen for the first time, before anything ran inside. The
- * first one is that of the work tree, whatever it is called; the others are those in another one that it shares.
+ * Records the links in these git folders on the first call, before anything runs in the sandbox. The first folder is
+ * that of the work tree, the others are the ones it shares with other work trees.
  */
 export const watchLinks = ([own, ...shared]: readonly string[]): LinkWatch => {
   if (own === undefined) return { refuseNew: () => {} };
   const objects = shared.find((folder) => basename(folder) === 'objects') ?? join(own, 'objects');
   const watched = [own, ...shared];
-  for (const folder of watched) if (!noted.has(folder)) noted.set(folder, new Set(linksBelow(folder, objects)));
+  for (const folder of watched)
+    if (!knownLinks.has(folder)) knownLinks.set(folder, new Set(linksBelow(folder, objects)));
   return {
     refuseNew: () => {
       const planted = watched.flatMap((folder) =>
-        linksBelow(folder, objects).filter((path) => !noted.get(folder)!.has(path)),
+        linksBelow(folder, objects).filter((path) => !knownLinks.get(folder)!.has(path)),
       );
       const [first] = planted;
       if (first === undefined) return;
       const target = readlinkSync(first);
-      guardGit(() => Promise.resolve(`${first} was a link that was created in the sandbox`));
-      // Otherwise the next run would find them, and take them for the user's own.
+      guardGit(() => Promise.resolve(`${first} was a link created in the sandbox`));
+      // Otherwise the next run would take them for links of the user.
       for (const path of planted) unlinkSync(path);
       throw userError('planted-link', first, target);
     },
   };
 };
 
-const noted = new Map<string, ReadonlySet<string>>();
+const knownLinks = new Map<string, ReadonlySet<string>>();
 
-/** Of loose objects only the folders count: git moves new ones into place and never writes to one that is there. */
+/**
+ * Does not search the folders of loose objects: git renames new objects into place and never writes to existing ones.
+ */
 const linksBelow = (folder: string, objects: string): string[] =>
   entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -47,7 +53,7 @@ const linksBelow = (folder: string, objects: string): string[] =>
 
 const looseFolder = /^[\da-f]{2}$/;
 
-/** Nothing where there is no folder; what is behind a link is not looked at, as the link itself is what counts. */
+/** Returns an empty list if there is no folder. Links are not followed. */
 const entriesIn = (folder: string): Dirent[] => {
   try {
     return readdirSync(folder, { withFileTypes: true });
