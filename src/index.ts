@@ -1,7 +1,7 @@
 import { resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
 import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
-import { UserError } from './errors.ts';
+import { asUserError } from './errors.ts';
 import type { AgentFunction } from './harness/agent-function.ts';
 import { functionHarness, openFunction } from './harness/function.ts';
 import { findHarness, missingBinary } from './harness/registry.ts';
@@ -211,8 +211,10 @@ const parseSettings = (settings: Settings) => {
   return parseFlags(raw);
 };
 
-const asSpoolError = (error: unknown): unknown =>
-  error instanceof UserError ? new SpoolError(error.code, withoutFlags(error.message)) : error;
+const asSpoolError = (error: unknown): unknown => {
+  const known = asUserError(error);
+  return known ? new SpoolError(known.code, withoutFlags(known.message)) : error;
+};
 
 /** A program has settings, and no flags. */
 const withoutFlags = (text: string): string =>
