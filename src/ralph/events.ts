@@ -329,7 +329,7 @@ export interface Stop {
   readonly detail: string;
 }
 
-/** Everything that happens in a run. The terminal output, state.json and the status are derived from this stream. */
+/** Everything that happens in a run; `run-ended` is the last event of a start. The terminal output, state.json and the status are derived from this stream. */
 export type RunEvent =
   | {
       readonly type: 'run-started';
@@ -362,6 +362,8 @@ export type RunEvent =
       readonly reason: StopReason;
       readonly tasks: TaskCount | null;
       readonly uncommitted?: readonly Uncommitted[];
+      /** Lines for the user about what is left of the workspace; missing in older journals. */
+      readonly notes?: readonly string[];
       readonly at: string;
     } & Stop);
 

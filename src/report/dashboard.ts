@@ -54,9 +54,9 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
     reportOf: (change) => (event, view) => {
       if (event.type === 'run-ended') lines.delete(change);
       else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
-      const step = stepOf(event, view);
-      if (step === null) draw();
-      else log(`${change}: ${step}`);
+      const steps = stepsOf(event, view);
+      if (steps.length === 0) draw();
+      else log(steps.map((step) => `${change}: ${step}`).join('\n'));
     },
     dispose: erase,
   };
@@ -88,22 +88,22 @@ const fitLine = (change: string, progress: Progress, columns: number): string =>
   return truncate(id === '' ? text : `${id}  ${text}`, columns);
 };
 
-/** Returns the permanent line for an event; null if it has none. */
-const stepOf = (event: RunEvent, view: RunView): string | null => {
+/** Returns the permanent lines for an event. */
+const stepsOf = (event: RunEvent, view: RunView): readonly string[] => {
   switch (event.type) {
     case 'notice':
-      return event.text;
+      return [event.text];
     case 'run-started':
-      return event.plan.allowAll ? allAllowed(event.plan) : null;
+      return event.plan.allowAll ? [allAllowed(event.plan)] : [];
     case 'iteration-finished': {
       const { iteration, error, rejected, completionFound, git } = event.record;
       const result = completionFound ? 'promise accepted' : (rejected ?? error?.message ?? 'not done yet');
-      return `iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`;
+      return [`iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`];
     }
     case 'run-ended':
-      return `${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`;
+      return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];
     default:
-      return null;
+      return [];
   }
 };
 

@@ -135,6 +135,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
         log(`${style(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
         for (const line of summarise(view)) log(line);
         log(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
+        for (const note of event.notes ?? []) log(style('yellow', note));
         return terminal.isInteractive ? terminal.control('bell') : undefined;
     }
   };

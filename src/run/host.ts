@@ -15,6 +15,7 @@ import { createGate } from './verify.ts';
 import { iterationFile, ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
 import { createWork } from './work.ts';
+import { releaseWorkspace } from './workspace.ts';
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -50,6 +51,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,
+    release: (reason) => {
+      const { project, plan, workspace } = context;
+      return releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
+    },
     gate: async (iteration, verdict, again) => {
       // The gate was interrupted: changes since then were made by the user.
       if (again) context.guard.before();

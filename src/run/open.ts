@@ -60,6 +60,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     planned,
     pid: services.pid,
     report: reporter.onEvent,
+    warn: reporter.warn,
     elapsedMs,
     record: {
       starting: (view, written) => recordRun(record, view, written),

@@ -17,7 +17,6 @@ import type { Planned } from './plan.ts';
 import type { RunResult, RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 import { announceUnsettled } from './unsettled.ts';
-import { releaseWorkspace } from './workspace.ts';
 
 /** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;
@@ -45,7 +44,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
 };
 
 const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
-  const { project, plan, workspace, emit, view, trusted, options } = context;
+  const { plan, workspace, emit, view, trusted, options } = context;
   const notify = createNotify(context);
   const guarded = plan.gate.allowTampering ? [] : context.guard.names().slice(0, maxGuarded);
   const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
@@ -55,8 +54,6 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
   try {
     const reason = await runLoop(plan, initialLoopState(planned), createLoopHost(context));
     if (reason === 'complete') await recordComplete(context);
-    const left = await releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
-    for (const text of left) emit({ type: 'notice', text });
     const ended = view();
     await notify(ended);
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };

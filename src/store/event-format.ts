@@ -167,6 +167,7 @@ const runEvent: Shape<RunEvent> = tagged<RunEvent>({
     detail: required(text),
     tasks: required(orNull(tasks)),
     uncommitted: wrongIsLeftOut(validItems(uncommitted)),
+    notes: wrongIsLeftOut(validItems(text)),
     at: required(moment),
   }),
 });

@@ -49,6 +49,29 @@ test('a worktree is removed after success when it is clean, and kept with its pa
   expect(project.git('status', '--porcelain')).toBe('');
 });
 
+test('the end of a run is its last event, with what is left of its workspace', async () => {
+  const project = createProject({ agent: [`echo y > y.txt; ${promise}`] });
+
+  const { stdout } = await project.spool(...run, '--worktree', '--json');
+
+  const printed = stdout.trimEnd().split('\n');
+  const journal = readFileSync(join(project.stateFile('runs'), project.state().run, 'events.jsonl'), 'utf8');
+  const journalled = (JSON.parse(journal.trimEnd().split('\n').at(-1)!) as { event: object }).event;
+  const notes = [`The work is on branch ${branch}; land it with: spool land ${change}`];
+  expect(JSON.parse(printed.at(-1)!)).toMatchObject({ type: 'run-ended', notes, view: { status: 'complete' } });
+  expect(journalled).toMatchObject({ type: 'run-ended', notes });
+});
+
+test('a signal while the notify command runs is no event of the run', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const notify = ['--notify', 'kill -INT $PPID'];
+  const { stdout, stderr } = await project.spool(...run, '--json', ...notify);
+
+  expect(stderr).toContain('Stopping…');
+  expect(JSON.parse(stdout.trimEnd().split('\n').at(-1)!)).toMatchObject({ type: 'run-ended', reason: 'complete' });
+});
+
 test('an interrupted run goes on in its worktree, and a rewind is made there', async () => {
   const project = createProject({ agent: ['echo x > x.txt', 'kill -INT $PPID; sleep 5', `echo y > y.txt; exit 3`] });
 
