@@ -124,6 +124,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
         onEvent: onEvent ? withoutSecrets(onEvent, createRedactor(env)) : () => {},
         warn,
         drained: () => null,
+        dispose: () => {},
       },
       onStopSignals: () => stopSignalsOf(options.signal),
       person: null,

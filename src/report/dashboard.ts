@@ -4,7 +4,7 @@ import type { RunView } from '../ralph/view.ts';
 import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
-import type { OnRunEvent } from '../ralph/view.ts';
+import type { Display } from './reporter.ts';
 import type { Terminal } from './terminal.ts';
 import { unknownUsage } from '../ralph/events.ts';
 
@@ -19,7 +19,7 @@ export interface Outcome {
 
 export interface Dashboard {
   /** Returns the reporter of one run. */
-  reportOf(change: string): OnRunEvent;
+  displayOf(change: string): Display;
   log(line: string): void;
   dispose(): void;
 }
@@ -51,13 +51,19 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
 
   return {
     log,
-    reportOf: (change) => (event, view) => {
-      if (event.type === 'run-ended') lines.delete(change);
-      else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
-      const steps = stepsOf(event, view);
-      if (steps.length === 0) draw();
-      else log(steps.map((step) => `${change}: ${step}`).join('\n'));
-    },
+    displayOf: (change) => ({
+      onEvent: (event, view) => {
+        if (event.type === 'run-ended') lines.delete(change);
+        else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
+        const steps = stepsOf(event, view);
+        if (steps.length === 0) draw();
+        else log(steps.map((step) => `${change}: ${step}`).join('\n'));
+      },
+      warn: log,
+      dispose: () => {
+        if (lines.delete(change)) draw();
+      },
+    }),
     dispose: erase,
   };
 };

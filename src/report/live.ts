@@ -17,6 +17,7 @@ import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
 import { dayOf } from '../trust/render.ts';
 import { visible } from '../text/visible.ts';
+import type { Display } from './reporter.ts';
 import { createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -48,7 +49,7 @@ interface HarnessFacts {
 const oneMinute = 60_000;
 
 /** Renders the events of a run as text. */
-export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => {
+export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Display => {
   const { style } = terminal;
   const statusLine = createStatusLine(terminal);
   let plan: RunPlan | null = null;
@@ -56,9 +57,12 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
   /** The last output of the agent did not end with a newline. */
   let lineIsOpen = false;
 
-  const write = (print: () => void) => {
+  const endLine = () => {
     if (lineIsOpen) terminal.print('\n');
     lineIsOpen = false;
+  };
+  const write = (print: () => void) => {
+    endLine();
     statusLine.above(print);
   };
   const log = (line: string) => write(() => terminal.log(`${line}\n`));
@@ -92,7 +96,7 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
     }
   };
 
-  return (event: RunEvent, view: RunView): void => {
+  const onEvent = (event: RunEvent, view: RunView): void => {
     switch (event.type) {
       case 'run-started':
         plan = event.plan;
@@ -138,6 +142,15 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
         for (const note of event.notes ?? []) log(style('yellow', note));
         return terminal.isInteractive ? terminal.control('bell') : undefined;
     }
+  };
+
+  return {
+    onEvent,
+    warn: log,
+    dispose: () => {
+      endLine();
+      statusLine.stop();
+    },
   };
 };
 

@@ -37,6 +37,8 @@ export interface Reporter {
   readonly warn: (text: string) => void;
   /** Resolves when the reporter can take more; null when it can now. Resolves at once when `stop` is aborted. */
   readonly drained: (stop: AbortSignal) => Promise<void> | null;
+  /** Called when the run ends in any way, before its error is shown. May be called more than once. */
+  readonly dispose: () => void;
 }
 
 export interface Person {

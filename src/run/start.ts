@@ -31,6 +31,7 @@ export const startRun = (given: RunSpec, services: RunServices): Promise<RunResu
 const startInScope = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
   const { env, ownsProcess } = services;
   const cleanup = createCleanup();
+  cleanup.add(services.reporter, (each) => each.dispose());
   try {
     return await inScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const draft = await draftRun(given, services, cleanup);
@@ -58,6 +59,7 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
     await notify(ended);
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };
   } catch (error) {
+    context.reporter.dispose();
     // The run can be resumed, so its state is not changed.
     await notify({ ...view(), status: 'failed', cause: null, detail: systemProblem(error) });
     throw error;
