@@ -16,6 +16,7 @@ export const initialView = (
   status: 'running',
   cause: null,
   detail: null,
+  error: null,
   iteration: facts.previous?.pending?.iteration ?? Math.min(plan.firstIteration, plan.maxIterations),
   ...(plan.agents[0] ?? { harness: '', model: null }),
   agents: plan.agents,

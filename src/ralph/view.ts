@@ -25,6 +25,8 @@ export interface RunView extends RunTotals {
   readonly cause: Stop['cause'] | null;
   /** `cause` in words. */
   readonly detail: string | null;
+  /** The error with which Spool itself ended. The status stays `running`, as the run can be resumed; missing in older runs. */
+  readonly error?: string | null;
   /** The current iteration, or the last one. */
   readonly iteration: number;
   /** The current agent, or the last one. */

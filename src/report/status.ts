@@ -18,7 +18,7 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...(view.waiting && status === 'running'
       ? [`  waiting until ${localTime(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
       : []),
-    ...(status === 'interrupted' && view.status === 'running' ? ['  the process died unexpectedly'] : []),
+    ...(status === 'interrupted' && view.status === 'running' ? [`  ${endText(view)}`] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${localTime(view.startedAt)}`,
     ...(status === 'running' ? [] : summarise({ ...view, status })),
     ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
@@ -26,6 +26,10 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...renderIterations(records),
   ];
 };
+
+/** A process that was killed saves no reason, and neither does one that could not write. */
+const endText = ({ error }: RunView): string =>
+  error ? `ended by an error: ${oneLine(error)}` : 'the process is gone: it was killed, or could not save why it ended';
 
 /** Describes the last run of a change in one line. */
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {

@@ -11,6 +11,8 @@ import type { Planned } from './plan.ts';
 export interface Emitter {
   readonly emit: Emit;
   view(): RunView;
+  /** Saves the error with which Spool ends, if the state can be written. */
+  saveError(problem: string): void;
   dispose(): void;
 }
 
@@ -121,6 +123,13 @@ export const createEmitter = ({
       safeReport(event);
     },
     view: () => view,
+    saveError: (error) => {
+      try {
+        if (started && !ended) save({ ...view, error });
+      } catch {
+        // It may be the error itself that keeps the state from being written.
+      }
+    },
     dispose: () => {
       clearInterval(timer);
       journal.dispose();

@@ -20,7 +20,7 @@ import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { withControl } from './control.ts';
 import { openWorkspaceCopies } from './copies.ts';
-import { createEmitter } from './emitter.ts';
+import { createEmitter, type Emitter } from './emitter.ts';
 import type { DraftRun } from './draft.ts';
 import { watchLimits } from './limits.ts';
 import { checkUnchanged } from './origin.ts';
@@ -36,6 +36,7 @@ import { openWorkspace } from './workspace.ts';
 export interface OpenedRun {
   readonly context: RunContext;
   readonly planned: Planned;
+  readonly saveError: Emitter['saveError'];
 }
 
 interface LockedRun extends DraftRun {
@@ -165,7 +166,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     trusted,
     batch,
   };
-  return { context, planned };
+  return { context, planned, saveError: emitter.saveError };
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */

@@ -1,4 +1,4 @@
-import { systemProblem } from '../errors.ts';
+import { asUserError, systemProblem } from '../errors.ts';
 import { createFolder } from '../files/own.ts';
 import { tipOf } from '../git/branches.ts';
 import { inGitScope } from '../git/scope.ts';
@@ -44,7 +44,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   }
 };
 
-const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
+const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
   const { plan, workspace, emit, view, trusted, options } = context;
   const notify = createNotify(context);
   const guarded = plan.gate.allowTampering ? [] : context.guard.names().slice(0, maxGuarded);
@@ -60,8 +60,10 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };
   } catch (error) {
     context.reporter.dispose();
-    // The run can be resumed, so its state is not changed.
-    await notify({ ...view(), status: 'failed', cause: null, detail: systemProblem(error) });
+    const problem = asUserError(error)?.message ?? `a bug in Spool (${systemProblem(error)})`;
+    saveError(problem);
+    // The run can be resumed, so its saved status is not changed.
+    await notify({ ...view(), status: 'failed', cause: null, detail: problem });
     throw error;
   }
 };

@@ -243,6 +243,7 @@ export const parseView: Shape<RunView> = object<RunView>({
   status: required(oneOf(statuses)),
   cause: wrongIs(null, orNull(oneOf(causes))),
   detail: wrongIs(null, orNull(text)),
+  error: wrongIs(null, orNull(text)),
   iteration: required(count),
   harness: required(text),
   model: wrongIs(null, orNull(text)),

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
@@ -45,4 +46,30 @@ test('the line of a run that ends with an error leaves the dashboard while the o
 
   expect(await terminal.exitCode).toBe(1);
   expect(working()).toEqual([]);
+});
+
+test('the status of a run that ended with an error says which, until the run is resumed', async () => {
+  const project = withRuin([], [ruin(), promise]);
+  const run = ['ralph', 'Go.', '--change', change];
+  const ended = await project.start(run, { env: project.env }).result;
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('history.jsonl: it is a folder.') });
+
+  rmSync(project.stateFile('history.jsonl'), { recursive: true });
+  const status = await project.spool('ralph', '--change', change, '--status');
+
+  expect(status.stdout).toContain('interrupted');
+  expect(status.stdout).toMatch(/^ {2}ended by an error: Cannot access .*history\.jsonl: it is a folder\.$/m);
+  expect(project.state()).toMatchObject({ status: 'running', error: expect.stringContaining('history.jsonl') });
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  expect(project.state()).toMatchObject({ status: 'complete', error: null });
+});
+
+test('the status of a run that was killed claims no reason', async () => {
+  const project = createProject({ agent: ['kill -KILL $PPID; sleep 5'] });
+  const run = ['ralph', '--change', change];
+  expect(await project.spool(...run)).toMatchObject({ signal: 'SIGKILL' });
+
+  const { stdout } = await project.spool(...run, '--status');
+
+  expect(stdout).toContain('  the process is gone: it was killed, or could not save why it ended\n');
 });
