@@ -53,8 +53,9 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
     log,
     displayOf: (change) => ({
       onEvent: (event, view) => {
+        const activity = activityOf(event);
         if (event.type === 'run-ended') lines.delete(change);
-        else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
+        else if (activity !== null) lines.set(change, progressOf(activity, view));
         const steps = stepsOf(event, view);
         if (steps.length === 0) draw();
         else log(steps.map((step) => `${change}: ${step}`).join('\n'));
@@ -71,14 +72,38 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
 /** Descriptions of the current step, longest first. */
 type Progress = readonly string[];
 
-const progressOf = (event: RunEvent, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
+interface Activity {
+  readonly name: 'working' | 'verifying' | 'waiting';
+  readonly why?: string;
+}
+
+/** Returns what a run does after an event; null if the event does not change it. */
+const activityOf = (event: RunEvent): Activity | null => {
+  switch (event.type) {
+    case 'run-started':
+    case 'iteration-started':
+    case 'iteration-pending':
+    case 'iteration-finished':
+    case 'attempt-deferred':
+      return { name: 'working' };
+    case 'gate-started':
+      return { name: 'verifying' };
+    case 'waiting':
+      return { name: 'waiting', why: event.why };
+    case 'agent':
+    case 'notice':
+    case 'run-ended':
+      return null;
+  }
+};
+
+const progressOf = ({ name, why }: Activity, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
   const of = maxIterations === null ? '' : ` of ${maxIterations}`;
-  const state = event.type === 'waiting' ? 'waiting' : event.type === 'gate-started' ? 'verifying' : 'working';
-  const why = event.type === 'waiting' ? `: ${oneLine(event.why)}` : '';
+  const reason = why === undefined ? '' : `: ${oneLine(why)}`;
   return [
-    `iteration ${iteration}${of}, ${state}${why}, ${duration(elapsedMs)}`,
-    `iteration ${iteration}${of}, ${state}`,
-    `${iteration}, ${state}`,
+    `iteration ${iteration}${of}, ${name}${reason}, ${duration(elapsedMs)}`,
+    `iteration ${iteration}${of}, ${name}`,
+    `${iteration}, ${name}`,
   ];
 };
 
@@ -108,7 +133,12 @@ const stepsOf = (event: RunEvent, view: RunView): readonly string[] => {
     }
     case 'run-ended':
       return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];
-    default:
+    case 'iteration-started':
+    case 'agent':
+    case 'attempt-deferred':
+    case 'waiting':
+    case 'iteration-pending':
+    case 'gate-started':
       return [];
   }
 };

@@ -93,6 +93,8 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
         return options.verbose ? print(style('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
       case 'usage':
         return;
+      default:
+        return event satisfies never;
     }
   };
 
@@ -141,6 +143,8 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Di
         log(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
         for (const note of event.notes ?? []) log(style('yellow', note));
         return terminal.isInteractive ? terminal.control('bell') : undefined;
+      default:
+        return event satisfies never;
     }
   };
 
