@@ -1,7 +1,7 @@
 import type { RunEvent } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
+import { type Column, truncate, duration, oneLine, titledTable, widthOf } from '../text/format.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
 import type { Display } from './reporter.ts';
@@ -143,21 +143,15 @@ const stepsOf = (event: RunEvent, view: RunView): readonly string[] => {
   }
 };
 
+const outcomeColumns: readonly Column<Outcome>[] = [
+  { title: 'change', value: ({ change }) => change },
+  { title: 'status', value: ({ view }) => view?.status ?? 'not started' },
+  { title: 'iterations', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.finishedIterations)) },
+  { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)) },
+  { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)) },
+  { title: 'cost', numeric: true, value: ({ view }) => costOf((view && totalUsage(view)) ?? unknownUsage) },
+  { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '' },
+];
+
 /** Renders the final table, one line per change. */
-export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
-  const rows = outcomes.map(({ change, view, note }) => {
-    if (view === null) return [change, 'not started', '-', '-', '-', '-', note ?? ''];
-    const { status, finishedIterations, elapsedMs, files, workspace } = view;
-    const cost = costOf(totalUsage(view) ?? unknownUsage);
-    return [
-      change,
-      status,
-      String(finishedIterations),
-      duration(elapsedMs),
-      String(files.length),
-      cost,
-      note ?? workspace?.branch ?? '',
-    ];
-  });
-  return table([['change', 'status', 'iterations', 'time', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);
-};
+export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => titledTable(outcomeColumns, outcomes);
