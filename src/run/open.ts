@@ -170,13 +170,13 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
-const settlePlan = async ({ spec, planned: drafted, agreed }: LockedRun, services: RunServices) => {
+const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
   const found = await planAgain(drafted, { ...spec, env });
   const { previous, damage } = found;
   if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
   trusted.check({ ...spec, ...found });
-  const { agents, notices } = usableAgents(found.plan, spec, services);
+  const { agents, notices } = found === drafted ? usable : usableAgents(found.plan, spec, services);
   const damaged = damage === null ? [] : [replaceDamaged(spec, damage)];
   return {
     planned: { ...found, plan: { ...found.plan, agents } },

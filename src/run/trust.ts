@@ -19,7 +19,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { agentsOf, type Planned, planRun } from './plan.ts';
+import { agentsOf, type Planned, planRun, readLastRun } from './plan.ts';
 import type { RunSpec } from './request.ts';
 
 export interface TrustedRuns {
@@ -102,7 +102,8 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
 /** A run that cannot be planned is reported when it starts. */
 const plannedRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<OneRun> => {
   const { change, options } = spec;
-  const { plan, previous } = (await planRun({ ...spec, env }).catch(() => null)) ?? {
+  const planned = readLastRun(spec).then((lastRun) => planRun({ ...spec, env }, lastRun));
+  const { plan, previous } = (await planned.catch(() => null)) ?? {
     plan: { agents: agentsOf(options), gate: options },
     previous: null,
   };
