@@ -70,6 +70,15 @@ export interface RunView extends RunTotals {
   readonly endedAt: string | null;
 }
 
+/** How a run ended. */
+export interface RunResult {
+  readonly reason: StopReason;
+  readonly cause: RunView['cause'];
+  /** The cause in words. */
+  readonly detail: string;
+  readonly view: RunView;
+}
+
 /** A run with status `running` whose process is gone was interrupted. */
 export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
   view.status === 'running' && !alive ? 'interrupted' : view.status;

@@ -30,6 +30,9 @@ export interface RunServices {
   readonly batch?: Batch;
 }
 
+/** The services that all runs of a call share. */
+export type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
+
 /** Shows a run. */
 export interface Reporter {
   readonly onEvent: OnRunEvent;

@@ -5,6 +5,7 @@ import { inGitScope } from '../git/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';
 import { inScope } from '../process/scope.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
+import type { RunResult } from '../ralph/view.ts';
 import { recordFolder, recordTip } from '../store/record.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
@@ -14,7 +15,7 @@ import { createLoopHost } from './host.ts';
 import { createNotify } from './notify.ts';
 import { openRun, type OpenedRun } from './open.ts';
 import type { Planned } from './plan.ts';
-import type { RunResult, RunSpec } from './request.ts';
+import type { RunSpec } from './request.ts';
 import type { RunServices } from './services.ts';
 import { announceUnsettled } from './unsettled.ts';
 

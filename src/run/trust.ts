@@ -41,7 +41,7 @@ interface OneRun {
   readonly previous: Planned['previous'];
 }
 
-interface TrustRequest {
+export interface TrustRequest {
   readonly project: Project;
   readonly config: Config;
   readonly specs: readonly RunSpec[];

@@ -58,7 +58,7 @@ export const run = async (call: Invocation): Promise<number> => {
         config,
         options,
         invocation: call,
-        optionsOf: forChange,
+        forChange,
       });
     }
   }

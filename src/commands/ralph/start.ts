@@ -13,10 +13,10 @@ import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/reporter.ts';
 import { runBatch } from '../../run/batch.ts';
-import type { RunSpec } from '../../run/request.ts';
-import type { Person, Reporter, RunServices } from '../../run/services.ts';
+import { prepareRuns } from '../../run/prepare.ts';
+import { type RunSpec, runSpec } from '../../run/request.ts';
+import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
-import { trustRuns } from '../../run/trust.ts';
 import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
 import { runFolder } from '../../store/state.ts';
@@ -24,14 +24,13 @@ import type { Invocation } from '../command.ts';
 import { confirmOn, consentOn } from '../consent.ts';
 import { describeError, exitCodeFor, worst } from '../exit-codes.ts';
 
-export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
+export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'> {
   readonly invocation: Invocation;
   readonly project: Project;
   readonly find: RunServices['find'];
   readonly changes: readonly string[];
-  /** Those of the call, and those of each change. */
+  /** Those of the call. */
   readonly options: Options;
-  readonly optionsOf: (change: string) => Options;
 }
 
 interface RedactedRequest extends StartRequest {
@@ -41,30 +40,24 @@ interface RedactedRequest extends StartRequest {
 
 /** Runs the changes on this terminal. Returns the exit code. */
 export const startRuns = async (request: StartRequest): Promise<number> => {
-  const { invocation, project, config, changes, options, optionsOf, find } = request;
+  const { invocation, project, config, changes, options, forChange, find } = request;
   const { env, terminal } = invocation;
-  const { interactive, json } = optionsOf(changes[0]!);
+  const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const specs = await specsOf(request);
-  const trusted = await trustRuns({
+  const services = await prepareRuns({
     project,
     config,
     specs,
-    env,
-    find,
     parallel: options.parallel,
+    env,
     consent: consentOn(terminal, mayPrompt),
     givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
-  });
-  const services = {
-    env,
-    find,
-    trusted,
-    pid: process.pid,
     ownsProcess: true,
+    find,
     openSession: openSpawned,
     missingAgent: missingBinary,
-  };
+  });
   const redacting = { ...request, redactor: createRedactor(env) };
   return specs.length === 1
     ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, redacting)
@@ -72,22 +65,11 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
 };
 
 const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
-  const { invocation, project, changes, options, optionsOf, explicit, fileFor, passLists } = request;
+  const { invocation, project, changes, options } = request;
   const { cwd, args } = invocation;
   const prompt = options.promptFile === null ? (args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
-  return changes.map((change) => ({
-    project,
-    change,
-    prompt,
-    explicit,
-    passLists,
-    cwd,
-    options: optionsOf(change),
-    fileSettings: fileFor(change),
-  }));
+  return changes.map((change) => runSpec(request, { project, change, prompt, cwd }));
 };
-
-type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
 
 const startOne = async (
   spec: RunSpec,
@@ -112,14 +94,14 @@ const startMany = async (
   services: CommonServices,
   request: RedactedRequest,
 ): Promise<number> => {
-  const { invocation, options, optionsOf, redactor } = request;
+  const { invocation, options, forChange, redactor } = request;
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
   const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
   const describe = (error: unknown) => redactor.data(describeError(error));
   const displayOf = (change: string): Display => {
-    if (optionsOf(change).json) return redacted(createJsonReporter(invocation.terminal, change), redactor);
-    return parallel > 1 ? forTerminal(dashboard.displayOf(change), redactor) : displayOne(request, optionsOf(change));
+    if (forChange(change).json) return redacted(createJsonReporter(invocation.terminal, change), redactor);
+    return parallel > 1 ? forTerminal(dashboard.displayOf(change), redactor) : displayOne(request, forChange(change));
   };
   try {
     const outcomes = await runBatch(specs, {
