@@ -91,7 +91,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
       env,
       ...(options.trustProject === undefined ? {} : { trustProject: options.trustProject }),
       consent: { say: (lines) => warn(lines.join('\n')), confirm: null },
-      givenBy: (name) => name,
+      givenBy: (name) => ({ source: name, setBy: 'caller' }),
       ownsProcess: false,
       find: (name) => (isFunction(name) ? functionHarness(name) : findHarness(name, resolved.customHarnesses)),
       openSession: (harness, scope) =>

@@ -25,6 +25,8 @@ export interface RunView extends RunTotals {
   readonly cause: Stop['cause'] | null;
   /** `cause` in words. */
   readonly detail: string | null;
+  /** A new run with --allow-all would not stop for this cause; missing in older runs. */
+  readonly allowAllHelps?: boolean;
   /** The error with which Spool itself ended. The status stays `running`, as the run can be resumed; missing in older runs. */
   readonly error?: string | null;
   /** The current iteration, or the last one. */

@@ -265,7 +265,7 @@ const shown = (command: string): string => truncate(visible(command), maxCommand
 /** ` (config.json, trusted 2026-11-16)`; empty for a command passed as a flag. */
 const originText = (origins: Origins, key: CommandOrigin['key'], command: string): string => {
   const origin = origins.find((one) => one.key === key && one.command === command);
-  if (origin === undefined || origin.source.startsWith('--')) return '';
+  if (origin === undefined || origin.setBy === 'caller') return '';
   const source = visible(origin.source.replace(` ${key}`, ''));
   if (origin.trusted === null) return ` (${source})`;
   return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${dayOf(origin.trusted)}`})`;

@@ -51,7 +51,7 @@ export interface TrustRequest {
   readonly find: (name: string) => Harness;
   readonly consent: Consent;
   /** Returns the flag or variable by which the user has set a value. */
-  readonly givenBy: (name: FlagName) => string;
+  readonly givenBy: (name: FlagName) => Required<Pick<CommandOrigin, 'source' | 'setBy'>>;
 }
 
 interface TrustContext extends TrustRequest {
@@ -143,10 +143,10 @@ const originsOf = (request: TrustContext, trusted: readonly Judged[], run: OneRu
   const { change, options, plan } = run;
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {
-    if (explicit.has(key)) return { key, command, source: givenBy(key), hash: null, trusted: null };
+    if (explicit.has(key)) return { key, command, ...givenBy(key), hash: null, trusted: null };
     const setting = fromFile(sourceFor(config, change, key));
     if (!setting?.commands.includes(command))
-      return { key, command, source: 'the last run', hash: null, trusted: null };
+      return { key, command, source: 'the last run', setBy: 'last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
   const ownAgents = plan.agents.flatMap(({ harness }) => {
@@ -162,4 +162,9 @@ const originsOf = (request: TrustContext, trusted: readonly Judged[], run: OneRu
   ];
 };
 
-const trustOf = ({ source, hash, since }: Judged) => ({ source, hash, trusted: since ?? 'SPOOL_TRUST' });
+const trustOf = ({ source, hash, since }: Judged) => ({
+  source,
+  setBy: 'project' as const,
+  hash,
+  trusted: since ?? 'SPOOL_TRUST',
+});

@@ -127,7 +127,13 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
-const denials: Shape<Denials> = object<Denials>({ tools: wrongIs([], validItems(text)), message: required(text) });
+export const yes: Shape<true> = (value) => (value === true ? true : undefined);
+
+const denials: Shape<Denials> = object<Denials>({
+  tools: wrongIs([], validItems(text)),
+  message: required(text),
+  allowAllHelps: wrongIsLeftOut(yes),
+});
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -243,6 +249,7 @@ export const parseView: Shape<RunView> = object<RunView>({
   status: required(oneOf(statuses)),
   cause: wrongIs(null, orNull(oneOf(causes))),
   detail: wrongIs(null, orNull(text)),
+  allowAllHelps: wrongIs(false, flag),
   error: wrongIs(null, orNull(text)),
   iteration: required(count),
   harness: required(text),

@@ -52,7 +52,10 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     parallel: options.parallel,
     env,
     consent: consentOn(terminal, mayPrompt),
-    givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
+    givenBy: (name) =>
+      invocation.rawFlags[name] === undefined
+        ? { source: envOf(name), setBy: 'variable' }
+        : { source: flagOf(name), setBy: 'caller' },
     ownsProcess: true,
     find,
     openSession: openSpawned,

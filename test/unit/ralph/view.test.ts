@@ -38,6 +38,7 @@ describe('before the first event', () => {
       status: 'running',
       cause: null,
       detail: null,
+      allowAllHelps: false,
       error: null,
       iteration: 1,
       ...emptyTotals,
