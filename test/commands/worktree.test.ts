@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -60,6 +61,29 @@ test('the end of a run is its last event, with what is left of its workspace', a
   const notes = [`The work is on branch ${branch}; land it with: spool land ${change}`];
   expect(JSON.parse(printed.at(-1)!)).toMatchObject({ type: 'run-ended', notes, view: { status: 'complete' } });
   expect(journalled).toMatchObject({ type: 'run-ended', notes });
+});
+
+test('a run that is killed right after its worktree was removed is complete when it is resumed', async () => {
+  const project = createProject({ agent: [`echo y > y.txt; ${promise}`] });
+  const isRemoval = `case " $* " in *" worktree remove "*) true;; *) false;; esac`;
+  const git = execFileSync('which', ['git'], { encoding: 'utf8' }).trim();
+  project.write(
+    '../bin/git',
+    `#!/bin/sh\nif ${isRemoval}; then ${git} "$@"; kill -KILL $PPID; else exec ${git} "$@"; fi\n`,
+  );
+  chmodSync(project.path('../bin/git'), 0o755);
+  const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
+
+  expect(await project.start([...run, '--worktree'], { env }).result).toMatchObject({ signal: 'SIGKILL' });
+  expect(project.exists(worktree)).toBe(false);
+  const resumed = await project.spool(...run);
+
+  expect(resumed).toMatchObject({ code: 0 });
+  expect(resumed.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+  expect(project.calls()).toHaveLength(1);
+  expect(project.exists(worktree)).toBe(false);
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(project.read('y.txt')).toBe('y\n');
 });
 
 test('a signal while the notify command runs is no event of the run', async () => {
