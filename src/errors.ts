@@ -1,5 +1,11 @@
 import { commandLine } from './text/shell-words.ts';
 
+/** Exit codes of runs and of a bug in Spool itself. Those of user errors are in the table below. */
+export const exitCodes = { complete: 0, failed: 1, limit: 3, blocked: 4, bug: 70 } as const;
+
+/** Exit codes of a command that a signal has interrupted, as in a shell. */
+export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
 /**
  * Every error that a user can cause. Exit code 2 is for usage and configuration, 1 for what is missing or fails on the
  * machine. docs/errors.md lists the same codes; a test compares the two.
@@ -105,7 +111,7 @@ const table = {
     text: (change: string, module: string) =>
       `Change ${change} is not part of module ${module}: remove --module or --change.`,
   },
-  cancelled: { exit: 130, text: (what: string) => `Cancelled: ${what}. Nothing was started.` },
+  cancelled: { exit: signalExitCodes.SIGINT, text: (what: string) => `Cancelled: ${what}. Nothing was started.` },
   'until-passed': {
     exit: 2,
     text: (when: string, command: string, clock: string) =>
@@ -330,6 +336,7 @@ const table = {
       `${path} was replaced during the run, so the run was ended before git wrote to another repository. Check what it is now, and what the agent did.`,
   },
   io: { exit: 1, text: (path: string, problem: string) => `Cannot access ${path}: ${problem}.` },
+  system: { exit: 1, text: (call: string, problem: string) => `Cannot ${call}: ${problem}.` },
 } as const;
 
 interface Unknown {
@@ -364,6 +371,15 @@ export class UserError extends Error {
 export const userError = <Code extends ErrorCode>(code: Code, ...facts: Parameters<(typeof table)[Code]['text']>) => {
   const { exit, text } = table[code] as Row;
   return new UserError(code, text(...facts), typeof exit === 'number' ? exit : exit(...facts));
+};
+
+/** An error of the operating system, such as a full disk or a folder without read permission, is not a bug in Spool. */
+export const asUserError = (error: unknown): UserError | null => {
+  if (error instanceof UserError) return error;
+  const { code, path, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (!code || !syscall) return null;
+  if (syscall === 'uv_cwd') return userError('io', 'the current folder', systemProblem(error));
+  return path ? userError('io', path, systemProblem(error)) : userError('system', syscall, systemProblem(error));
 };
 
 /** Returns the plain words for an error of the operating system. */

@@ -1,17 +1,18 @@
 import { resolveChange } from './changes/sources.ts';
 import { flagNames, type FlagName, flagOf } from './config/flags.ts';
 import { parseFlags, type RawFlags, resolveOptions } from './config/resolve.ts';
-import { UserError } from './errors.ts';
+import { asUserError } from './errors.ts';
 import type { AgentFunction } from './harness/agent-function.ts';
 import { functionHarness, openFunction } from './harness/function.ts';
 import { findHarness, missingBinary } from './harness/registry.ts';
 import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
-import type { IterationRecord, RunEvent, StopReason } from './ralph/events.ts';
-import { currentStatus, type RunView } from './ralph/view.ts';
+import type { IterationRecord, RunEvent } from './ralph/events.ts';
+import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
 import { withoutSecrets } from './report/redacted-events.ts';
+import { prepareRuns } from './run/prepare.ts';
+import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';
-import { trustRuns } from './run/trust.ts';
 import { createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
@@ -22,7 +23,7 @@ import { loopOwner, readRun as readSaved } from './store/state.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
 export type { AgentEvent, IterationRecord, RunEvent, StopReason, Usage } from './ralph/events.ts';
-export type { RunView } from './ralph/view.ts';
+export type { RunResult, RunView } from './ralph/view.ts';
 export type { Project };
 
 /** What the caller got wrong, or what the machine lacks. Anything else that is thrown is a bug in Spool. */
@@ -70,14 +71,6 @@ export interface StartOptions {
   readonly trustProject?: boolean;
 }
 
-export interface RunResult {
-  readonly reason: StopReason;
-  readonly cause: RunView['cause'];
-  /** The cause in words. */
-  readonly detail: string;
-  readonly view: RunView;
-}
-
 /** Runs a change until it is done, or until something ends the run. Several runs can be started at the same time. */
 export const startRun = async (options: StartOptions): Promise<RunResult> => {
   const { project, prompt = '', agents = {}, onEvent, onWarning, env = process.env } = options;
@@ -88,42 +81,30 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     const change = await resolveChange(project, options.change);
     const settings = { ...firstAgent(agents), ...options.settings };
     const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });
-    const { explicit, config, passLists, customHarnesses } = resolved;
-    const spec = {
+    const spec = runSpec(resolved, { project, change, prompt, cwd: project.root });
+    const isFunction = (name: string) => Object.hasOwn(agents, name);
+    const services = await prepareRuns({
       project,
-      change,
-      prompt,
-      options: resolved.forChange(change),
-      explicit,
-      fileSettings: resolved.fileFor(change),
-      passLists,
-      cwd: project.root,
-    };
-    const find = (name: string) =>
-      Object.hasOwn(agents, name) ? functionHarness(name) : findHarness(name, customHarnesses);
-    const trusted = await trustRuns({
-      project,
-      config,
+      config: resolved.config,
       specs: [spec],
       parallel: 1,
-      env: options.trustProject ? { ...env, SPOOL_TRUST: '1' } : env,
-      find,
+      env,
+      ...(options.trustProject === undefined ? {} : { trustProject: options.trustProject }),
       consent: { say: (lines) => warn(lines.join('\n')), confirm: null },
-      givenBy: (name) => name,
+      givenBy: (name) => ({ source: name, setBy: 'caller' }),
+      ownsProcess: false,
+      findHarness: (name) => (isFunction(name) ? functionHarness(name) : findHarness(name, resolved.customHarnesses)),
+      openSession: (harness, scope) =>
+        isFunction(harness.name) ? openFunction(agents[harness.name]!, scope) : openSpawned(harness, scope),
+      missingAgent: (harness, lookup) => (isFunction(harness.name) ? null : missingBinary(harness, lookup)),
     });
     const result = await start(spec, {
-      env,
-      findHarness: find,
-      trusted,
-      pid: process.pid,
-      ownsProcess: false,
-      openSession: (harness, scope) =>
-        Object.hasOwn(agents, harness.name) ? openFunction(agents[harness.name]!, scope) : openSpawned(harness, scope),
-      missingAgent: (harness, lookup) => (Object.hasOwn(agents, harness.name) ? null : missingBinary(harness, lookup)),
+      ...services,
       reporter: {
         onEvent: onEvent ? withoutSecrets(onEvent, createRedactor(env)) : () => {},
         warn,
         drained: () => null,
+        dispose: () => {},
       },
       onStopSignals: () => stopSignalsOf(options.signal),
       person: null,
@@ -211,8 +192,10 @@ const parseSettings = (settings: Settings) => {
   return parseFlags(raw);
 };
 
-const asSpoolError = (error: unknown): unknown =>
-  error instanceof UserError ? new SpoolError(error.code, withoutFlags(error.message)) : error;
+const asSpoolError = (error: unknown): unknown => {
+  const known = asUserError(error);
+  return known ? new SpoolError(known.code, withoutFlags(known.message)) : error;
+};
 
 /** A program has settings, and no flags. */
 const withoutFlags = (text: string): string =>

@@ -1,12 +1,9 @@
-import { systemProblem, UserError, userError } from '../errors.ts';
+import { signalExitCodes } from '../errors.ts';
 import { createOutputs } from '../report/outputs.ts';
 import { version } from '../text/version.ts';
 
 /** Set by the build: whether Node was started with this file. */
 declare const SPOOL_IS_MAIN: boolean;
-
-/** The exit code for a bug in Spool itself. */
-const bugExitCode = 70;
 
 let outputIsLost = false;
 
@@ -25,34 +22,23 @@ const main = async (argv: readonly string[]): Promise<number> => {
 };
 
 const report = async (error: unknown): Promise<number> => {
-  const { createRedactor } = await import('../secrets/redact.ts');
-  const { text: redacted } = createRedactor(process.env);
-  const known = asUserError(error);
-  if (known) {
-    outputs.log(redacted(`spool: ${known.message}\n`));
-    return known.exitCode;
-  }
-  const stack = error instanceof Error ? error.stack : String(error);
-  outputs.log(redacted(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`));
-  return bugExitCode;
-};
-
-/** An error of the operating system, such as a full disk or a folder without read permission, is not a bug in Spool. */
-const asUserError = (error: unknown): UserError | null => {
-  if (error instanceof UserError) return error;
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
-  if (!code || !syscall) return null;
-  return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
+  const [{ describeError }, { createRedactor }] = await Promise.all([
+    import('../commands/run-exit-code.ts'),
+    import('../secrets/redact.ts'),
+  ]);
+  const { code, text } = describeError(error);
+  outputs.log(createRedactor(process.env).text(`spool: ${text}\n`));
+  return code;
 };
 
 /** How long a reader may take for the remaining output of an interrupted command. */
 const unreadOutputMs = 1000;
 
-const signals: Readonly<Record<number, NodeJS.Signals>> = { 129: 'SIGHUP', 130: 'SIGINT', 143: 'SIGTERM' };
+type StopSignal = keyof typeof signalExitCodes;
 
 /** Node waits until all output is read, even by a pager that hangs. An interrupted command ends by its signal instead. */
 const endUnread = (exitCode: number): void => {
-  const signal = signals[exitCode];
+  const signal = (Object.keys(signalExitCodes) as StopSignal[]).find((each) => signalExitCodes[each] === exitCode);
   if (signal) setTimeout(() => process.kill(process.pid, signal), unreadOutputMs).unref();
 };
 

@@ -1,34 +1,25 @@
-import { systemProblem, UserError, userError } from '../errors.ts';
+import { asUserError, exitCodes } from '../errors.ts';
 import { exitCodeOf, type StopSource } from '../process/signals.ts';
 import type { StopReason } from '../ralph/events.ts';
+import { version } from '../text/version.ts';
 
 /** The exit code of a run. `signal` is what interrupted it. */
-export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number => {
-  switch (reason) {
-    case 'complete':
-      return 0;
-    case 'failed':
-      return 1;
-    case 'limit':
-      return 3;
-    case 'blocked':
-      return 4;
-    case 'interrupted':
-      return exitCodeOf(signal ?? 'SIGTERM');
-  }
+export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number =>
+  reason === 'interrupted' ? exitCodeOf(signal ?? 'SIGTERM') : exitCodes[reason];
+
+/** Returns the exit code of an error and its text for the user: one line, or the stack trace of a bug in Spool. */
+export const describeError = (error: unknown): { readonly code: number; readonly text: string } => {
+  const known = asUserError(error);
+  if (known) return { code: known.exitCode, text: known.message };
+  const stack = error instanceof Error ? error.stack : String(error);
+  return { code: exitCodes.bug, text: `this is a bug in Spool ${version} on Node ${process.version}\n${stack}` };
 };
 
-/** Errors of the user and the system become one line. A bug in Spool keeps its stack trace. */
-export const describeError = (error: unknown): { readonly code: number; readonly text: string } => {
-  if (error instanceof UserError) return { code: error.exitCode, text: error.message };
-  const { syscall, stack, path } = error as NodeJS.ErrnoException;
-  if (syscall === undefined && stack) return { code: 70, text: stack };
-  const problem = systemProblem(error);
-  return { code: 1, text: path === undefined ? problem : userError('io', path, problem).message };
-};
+/** The exit code of a user error about usage or configuration. */
+const usage = 2;
 
 /** Worst first. */
-const severity = [70, 1, 2, 4, 3, 0];
+const severity = [exitCodes.bug, exitCodes.failed, usage, exitCodes.blocked, exitCodes.limit, exitCodes.complete];
 
 export const worst = (codes: readonly number[]): number =>
   severity.find((code) => codes.includes(code)) ?? Math.max(0, ...codes);

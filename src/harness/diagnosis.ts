@@ -28,7 +28,7 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
       if (stderr.length > keptLines) stderr.shift();
       if (event.type === 'text' && event.plain)
         stdoutEnd = (event.text.length < keptLength ? stdoutEnd + event.text : event.text).slice(-keptLength);
-      if (event.type === 'denied') return see({ ...event, message: denials.add(event) });
+      if (event.type === 'denied') return see({ ...event, ...denials.add(event) });
       if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
       if (event.type !== 'error') return see(event);
       // Reported only if there is no other error: it does not explain why the output stopped.
@@ -95,11 +95,12 @@ const createDenials = (harness: Harness, allowAll: boolean) => {
   const tools = new Set<string>();
   let flagHelps = !allowAll;
   return {
-    add({ tool, byRule }: Denial): string {
+    add({ tool, byRule }: Denial): Pick<Denial, 'message' | 'allowAllHelps'> {
       if (tools.size < mostTools) tools.add(tool);
       if (byRule) flagHelps = false;
       const advice = permissionAdvice(harness, [...tools], !flagHelps);
-      return `${notAllowed(harness.title, [...tools])}${advice === '' ? '' : `; ${advice}`}`;
+      const message = `${notAllowed(harness.title, [...tools])}${advice === '' ? '' : `; ${advice}`}`;
+      return { message, ...(flagHelps && { allowAllHelps: true }) };
     },
   };
 };

@@ -1,3 +1,4 @@
+import { type FlagName, flagOf } from '../config/flags.ts';
 import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
 import { asRecorded, isKnown, recordedTip, userRecordFolder } from '../store/user-record.ts';
@@ -5,6 +6,7 @@ import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/current-tasks.ts';
 import { pluralise } from '../text/format.ts';
+import type { Stop } from '../ralph/events.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 
 /** Returns why the change on a branch is not complete; null if its last run is complete. */
@@ -36,6 +38,17 @@ const addedSince = async ({ root }: Project, branch: string, verified: string | 
   return `${branch} has ${added === null || added === 0 ? 'changes' : pluralise(added, 'commit')} that its run did not make`;
 };
 
+/** The flags of the limits that stop a run. */
+const limitFlags: Readonly<Partial<Record<Stop['cause'], FlagName>>> = {
+  'max-iterations': 'maxIterations',
+  'max-duration': 'maxDuration',
+  until: 'until',
+  'max-cost': 'maxCost',
+  'max-tokens': 'maxTokens',
+  'max-wait': 'maxWait',
+  'max-stalled': 'maxStalled',
+};
+
 /** Returns null if the run is complete. */
 const whyStopped = (view: RunView, alive: boolean): string | null => {
   const status = currentStatus(view, alive);
@@ -43,9 +56,10 @@ const whyStopped = (view: RunView, alive: boolean): string | null => {
     case 'complete':
       return null;
     case 'limit':
-      return `stopped at --${view.cause}`;
-    case 'blocked':
-      return view.cause === 'max-stalled' ? 'stopped at --max-stalled' : 'blocked';
+    case 'blocked': {
+      const flag = view.cause === null ? undefined : limitFlags[view.cause];
+      return flag === undefined ? status : `stopped at ${flagOf(flag)}`;
+    }
     case 'failed':
     case 'interrupted':
     case 'running':

@@ -20,7 +20,8 @@ import { toUtf8 } from '../git/call/git.ts';
 import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';
 import { deleteCopies } from '../changes/copies.ts';
-import { dropFromContext } from '../store/added-context.ts';
+import { setLandingNote } from '../store/added-context.ts';
+import { stagingWorktree, worktreePath } from '../store/paths.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
 import { recordedBase, userRecordFolder } from '../store/user-record.ts';
@@ -34,8 +35,7 @@ import { fastForwardBase } from './fast-forward.ts';
 import { whyIncomplete } from './complete.ts';
 import type { Landing, LandRequest } from './landing.ts';
 import { finishMove, recoverDisplaced } from './recover.ts';
-import { isConflictNote, rehearse } from './rehearse.ts';
-import { worktreePath, stagingWorktree } from '../store/paths.ts';
+import { rehearse } from './rehearse.ts';
 
 /**
  * Rebases the branch of a change onto its base, verifies it, and fast-forwards the base. Returns a line that describes
@@ -73,7 +73,7 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   const range = await rangeBetween(project.root, from, commit);
   const branchOutcome = await cleanUp(landing, commit);
   dropLandingInProgress(userRecordFolder(project, change, landing.env));
-  dropFromContext({ project, change, env: landing.env }, isConflictNote);
+  setLandingNote({ project, change, env: landing.env }, null);
   const lines = `+${range.insertions} −${range.deletions}`;
   const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
   return `Landed ${change} on ${base}: ${size}. ${branchOutcome} Not pushed.`;

@@ -6,7 +6,7 @@ import { toUtf8 } from '../git/call/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';
 import { allowedEnvironment } from '../process/scope.ts';
-import { addContext, dropFromContext, loadContext } from '../store/added-context.ts';
+import { setLandingNote } from '../store/added-context.ts';
 import { mergeCopies } from '../changes/copies.ts';
 import { changeOf } from '../changes/sources.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
@@ -71,24 +71,16 @@ const quotedNames = (names: readonly string[]): string => {
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 };
 
-/** Adds a note to the context of the next run, unless it is there already. */
+/** Leaves a note in the context of the next run. */
 const reportConflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
-  const of = { project, change, env };
   const note = oneLine(
     `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files)}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
     Infinity,
   );
-  dropFromContext(of, (line) => isConflictNote(line) && line !== note);
-  const isNoted = loadContext(of).text?.split('\n').includes(note);
-  if (!isNoted) addContext(of, note);
+  setLandingNote({ project, change, env }, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];
   throw userError('land-conflict', base, files.join(', '), commandLine('spool', 'ralph', '--change', change, ...flags));
 };
-
-export const isConflictNote = (line: string): boolean =>
-  line.startsWith('Landing on ') &&
-  line.includes(' failed: the work conflicts with it in ') &&
-  line.endsWith(' and verify the work again.');
 
 /** Runs the verify commands in the staging worktree, which is set up like the worktree of a run. */
 const verify = async (landing: Landing): Promise<void> => {

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import { signalExitCodes } from '../errors.ts';
 
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export type StopSignalName = keyof typeof signalExitCodes;
 
-export type StopSignalName = (typeof stopSignals)[number];
+const stopSignals = Object.keys(signalExitCodes) as StopSignalName[];
 
 /** What asked to stop: a signal, or a request of another process. */
 export type StopSource = StopSignalName | 'request';
@@ -52,9 +52,8 @@ export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSi
   };
 };
 
-/** Returns 130 for SIGINT and 143 for SIGTERM, like a shell. A request counts as SIGTERM. */
-export const exitCodeOf = (source: StopSource): number =>
-  128 + constants.signals[source === 'request' ? 'SIGTERM' : source];
+/** A request counts as SIGTERM. */
+export const exitCodeOf = (source: StopSource): number => signalExitCodes[source === 'request' ? 'SIGTERM' : source];
 
 /** Stops on an AbortSignal, in a program that handles the signals of its process itself. */
 export const stopSignalsOf = (signal: AbortSignal | undefined): StopSignals => {

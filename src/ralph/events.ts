@@ -25,6 +25,8 @@ export interface Denial {
   readonly byRule?: true;
   /** One sentence with everything denied so far and the settings that allow it. */
   readonly message: string;
+  /** --allow-all would allow everything denied so far. */
+  readonly allowAllHelps?: true;
 }
 
 export interface AgentError {
@@ -157,6 +159,8 @@ export interface Denials {
   readonly tools: readonly string[];
   /** One sentence with what was denied and the settings that allow it. */
   readonly message: string;
+  /** --allow-all would allow all of it. */
+  readonly allowAllHelps?: true;
 }
 
 export interface RepeatedCall {
@@ -251,6 +255,8 @@ export interface CommandOrigin {
   readonly command: string;
   /** `--verify`, `SPOOL_VERIFY`, `config.json verify`, `the last run`. */
   readonly source: string;
+  /** Who set it: the caller (a flag, or a setting of the library), a variable, the project, or the last run. */
+  readonly setBy?: 'caller' | 'variable' | 'project' | 'last run';
   /** Hash of the project's setting; null if the command comes from the user. */
   readonly hash: string | null;
   /** When the user trusted it, or `SPOOL_TRUST`. */
@@ -327,9 +333,11 @@ export interface Stop {
   readonly cause: keyof typeof stopCauses;
   /** `cause` in words. */
   readonly detail: string;
+  /** A new run with --allow-all would not stop for this cause. */
+  readonly allowAllHelps?: true;
 }
 
-/** Everything that happens in a run. The terminal output, state.json and the status are derived from this stream. */
+/** Everything that happens in a run; `run-ended` is the last event of a start. The terminal output, state.json and the status are derived from this stream. */
 export type RunEvent =
   | {
       readonly type: 'run-started';
@@ -362,6 +370,8 @@ export type RunEvent =
       readonly reason: StopReason;
       readonly tasks: TaskCount | null;
       readonly uncommitted?: readonly Uncommitted[];
+      /** Lines for the user about what is left of the workspace; missing in older journals. */
+      readonly notes?: readonly string[];
       readonly at: string;
     } & Stop);
 

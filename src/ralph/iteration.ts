@@ -132,6 +132,7 @@ const maxDeniedTools = 10;
 const createDenials = () => {
   const tools = new Set<string>();
   let message = '';
+  let allowAllHelps: Denials['allowAllHelps'];
   /** There was a message after the last denied call, or any message if that call is unknown. */
   let hasMessage = false;
   let hasPlainText = false;
@@ -144,9 +145,10 @@ const createDenials = () => {
       if (event.type === 'tool-result' && event.denied) hasMessage = hasPlainText = false;
       if (event.type !== 'denied') return;
       if (tools.size < maxDeniedTools) tools.add(event.tool);
-      message = event.message;
+      ({ message, allowAllHelps } = event);
     },
-    all: (): Denials | null => (wasDenied() ? { tools: [...tools], message } : null),
+    all: (): Denials | null =>
+      wasDenied() ? { tools: [...tools], message, ...(allowAllHelps && { allowAllHelps }) } : null,
     /** Attributes an otherwise unexplained end to the denial, unless the agent continued after it. */
     problem(problem: AgentError | null, structured: boolean): AgentError | null {
       const hasSpoken = structured ? hasMessage : hasPlainText;

@@ -50,8 +50,10 @@ export interface LoopHost {
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
   /** Takes a snapshot of the work tree. The returned function commits and describes the changes since then. */
   trackWork(iteration: number): Promise<() => Promise<IterationChanges>>;
-  /** Returns the work that is in no commit. Called once, before `run-ended` is emitted. */
+  /** Returns the work that is in no commit. Called once, before `release`. */
   uncommitted(): Promise<readonly Uncommitted[]>;
+  /** Releases the workspace and returns lines for the user about it. Called once, right before `run-ended` is emitted. */
+  release(reason: StopReason): Promise<readonly string[]>;
   /** Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before. */
   gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
@@ -256,6 +258,7 @@ const end = async (stop: Stop, host: LoopHost): Promise<StopReason> => {
   if (lastAttempt && reason !== 'interrupted') await persist({ ...lastAttempt, deferred: deferred.slice(0, -1) }, host);
   const tasks = await host.tasks();
   const uncommitted = await host.uncommitted();
-  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, at: host.now().toISOString() });
+  const notes = await host.release(reason);
+  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, notes, at: host.now().toISOString() });
   return reason;
 };

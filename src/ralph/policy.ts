@@ -29,7 +29,10 @@ export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): D
   if (record.end === 'not-started') return stop('not-started', record.error?.message ?? '');
   if (plan.failFast && failed(record) && record.error?.kind !== 'budget')
     return stop('fail-fast', `iteration ${iteration} failed (--fail-fast): ${record.error?.message}`);
-  if (totals.denied >= maxDenied && record.denied) return stop('denied', record.denied.message);
+  if (totals.denied >= maxDenied && record.denied) {
+    const { message, allowAllHelps } = record.denied;
+    return { next: 'stop', stop: { cause: 'denied', detail: message, ...(allowAllHelps && { allowAllHelps }) } };
+  }
   if (totals.failures >= limits.maxFailures)
     return stop('max-failures', `${inARow(totals.failures)} failed (--max-failures): ${record.error?.message}`);
   if (totals.sameErrorCount >= limits.maxStalled)

@@ -16,6 +16,8 @@ export const initialView = (
   status: 'running',
   cause: null,
   detail: null,
+  allowAllHelps: false,
+  error: null,
   iteration: facts.previous?.pending?.iteration ?? Math.min(plan.firstIteration, plan.maxIterations),
   ...(plan.agents[0] ?? { harness: '', model: null }),
   agents: plan.agents,
@@ -70,8 +72,19 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
     case 'run-ended': {
-      const { reason, cause, detail, tasks, uncommitted = [], at } = event;
-      return { ...view, status: reason, cause, detail, tasks, uncommitted, waiting: null, updatedAt: at, endedAt: at };
+      const { reason, cause, detail, allowAllHelps = false, tasks, uncommitted = [], at } = event;
+      return {
+        ...view,
+        status: reason,
+        cause,
+        detail,
+        allowAllHelps,
+        tasks,
+        uncommitted,
+        waiting: null,
+        updatedAt: at,
+        endedAt: at,
+      };
     }
     case 'run-started':
       return { ...view, workspace: event.workspace, updatedAt: event.at };

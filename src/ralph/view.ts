@@ -25,6 +25,10 @@ export interface RunView extends RunTotals {
   readonly cause: Stop['cause'] | null;
   /** `cause` in words. */
   readonly detail: string | null;
+  /** A new run with --allow-all would not stop for this cause; missing in older runs. */
+  readonly allowAllHelps?: boolean;
+  /** The error with which Spool itself ended. The status stays `running`, as the run can be resumed; missing in older runs. */
+  readonly error?: string | null;
   /** The current iteration, or the last one. */
   readonly iteration: number;
   /** The current agent, or the last one. */
@@ -66,6 +70,15 @@ export interface RunView extends RunTotals {
   readonly startedAt: string;
   readonly updatedAt: string;
   readonly endedAt: string | null;
+}
+
+/** How a run ended. */
+export interface RunResult {
+  readonly reason: StopReason;
+  readonly cause: RunView['cause'];
+  /** The cause in words. */
+  readonly detail: string;
+  readonly view: RunView;
 }
 
 /** A run with status `running` whose process is gone was interrupted. */

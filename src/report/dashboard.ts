@@ -1,9 +1,10 @@
 import { type RunEvent, unknownUsage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
-import type { RunView, OnRunEvent } from '../ralph/view.ts';
-import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
+import type { RunView } from '../ralph/view.ts';
+import { type Column, truncate, duration, oneLine, titledTable, widthOf } from '../text/format.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
+import type { Display } from './redacted-events.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The result of one change of a batch. */
@@ -17,7 +18,7 @@ export interface Outcome {
 
 export interface Dashboard {
   /** Returns the reporter of one run. */
-  reportOf(change: string): OnRunEvent;
+  displayOf(change: string): Display;
   log(line: string): void;
   dispose(): void;
 }
@@ -49,13 +50,20 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
 
   return {
     log,
-    reportOf: (change) => (event, view) => {
-      if (event.type === 'run-ended') lines.delete(change);
-      else if (event.type !== 'agent' && event.type !== 'notice') lines.set(change, progressOf(event, view));
-      const step = stepOf(event, view);
-      if (step === null) draw();
-      else log(`${change}: ${step}`);
-    },
+    displayOf: (change) => ({
+      onEvent: (event, view) => {
+        const activity = activityOf(event);
+        if (event.type === 'run-ended') lines.delete(change);
+        else if (activity !== null) lines.set(change, progressOf(activity, view));
+        const steps = stepsOf(event, view);
+        if (steps.length === 0) draw();
+        else log(steps.map((step) => `${change}: ${step}`).join('\n'));
+      },
+      warn: log,
+      dispose: () => {
+        if (lines.delete(change)) draw();
+      },
+    }),
     dispose: erase,
   };
 };
@@ -63,14 +71,38 @@ export const createDashboard = (terminal: Terminal): Dashboard => {
 /** Descriptions of the current step, longest first. */
 type Progress = readonly string[];
 
-const progressOf = (event: RunEvent, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
+interface Activity {
+  readonly name: 'working' | 'verifying' | 'waiting';
+  readonly why?: string;
+}
+
+/** Returns what a run does after an event; null if the event does not change it. */
+const activityOf = (event: RunEvent): Activity | null => {
+  switch (event.type) {
+    case 'run-started':
+    case 'iteration-started':
+    case 'iteration-pending':
+    case 'iteration-finished':
+    case 'attempt-deferred':
+      return { name: 'working' };
+    case 'gate-started':
+      return { name: 'verifying' };
+    case 'waiting':
+      return { name: 'waiting', why: event.why };
+    case 'agent':
+    case 'notice':
+    case 'run-ended':
+      return null;
+  }
+};
+
+const progressOf = ({ name, why }: Activity, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
   const of = maxIterations === null ? '' : ` of ${maxIterations}`;
-  const state = event.type === 'waiting' ? 'waiting' : event.type === 'gate-started' ? 'verifying' : 'working';
-  const why = event.type === 'waiting' ? `: ${oneLine(event.why)}` : '';
+  const reason = why === undefined ? '' : `: ${oneLine(why)}`;
   return [
-    `iteration ${iteration}${of}, ${state}${why}, ${duration(elapsedMs)}`,
-    `iteration ${iteration}${of}, ${state}`,
-    `${iteration}, ${state}`,
+    `iteration ${iteration}${of}, ${name}${reason}, ${duration(elapsedMs)}`,
+    `iteration ${iteration}${of}, ${name}`,
+    `${iteration}, ${name}`,
   ];
 };
 
@@ -86,40 +118,39 @@ const fitLine = (change: string, progress: Progress, columns: number): string =>
   return truncate(id === '' ? text : `${id}  ${text}`, columns);
 };
 
-/** Returns the permanent line for an event; null if it has none. */
-const stepOf = (event: RunEvent, view: RunView): string | null => {
+/** Returns the permanent lines for an event. */
+const stepsOf = (event: RunEvent, view: RunView): readonly string[] => {
   switch (event.type) {
     case 'notice':
-      return event.text;
+      return [event.text];
     case 'run-started':
-      return event.plan.allowAll ? allAllowed(event.plan) : null;
+      return event.plan.allowAll ? [allAllowed(event.plan)] : [];
     case 'iteration-finished': {
       const { iteration, error, rejected, completionFound, git } = event.record;
       const result = completionFound ? 'promise accepted' : (rejected ?? error?.message ?? 'not done yet');
-      return `iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`;
+      return [`iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`];
     }
     case 'run-ended':
-      return `${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`;
-    default:
-      return null;
+      return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];
+    case 'iteration-started':
+    case 'agent':
+    case 'attempt-deferred':
+    case 'waiting':
+    case 'iteration-pending':
+    case 'gate-started':
+      return [];
   }
 };
 
+const outcomeColumns: readonly Column<Outcome>[] = [
+  { title: 'change', value: ({ change }) => change },
+  { title: 'status', value: ({ view }) => view?.status ?? 'not started' },
+  { title: 'iterations', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.finishedIterations)) },
+  { title: 'time', numeric: true, value: ({ view }) => (view === null ? '-' : duration(view.elapsedMs)) },
+  { title: 'files', numeric: true, value: ({ view }) => (view === null ? '-' : String(view.files.length)) },
+  { title: 'cost', numeric: true, value: ({ view }) => costOf((view && totalUsage(view)) ?? unknownUsage) },
+  { title: 'where', value: ({ view, note }) => note ?? view?.workspace?.branch ?? '' },
+];
+
 /** Renders the final table, one line per change. */
-export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => {
-  const rows = outcomes.map(({ change, view, note }) => {
-    if (view === null) return [change, 'not started', '-', '-', '-', '-', note ?? ''];
-    const { status, finishedIterations, elapsedMs, files, workspace } = view;
-    const cost = costOf(totalUsage(view) ?? unknownUsage);
-    return [
-      change,
-      status,
-      String(finishedIterations),
-      duration(elapsedMs),
-      String(files.length),
-      cost,
-      note ?? workspace?.branch ?? '',
-    ];
-  });
-  return table([['change', 'status', 'iterations', 'time', 'files', 'cost', 'where'], ...rows], [2, 3, 4, 5]);
-};
+export const renderOutcomes = (outcomes: readonly Outcome[]): string[] => titledTable(outcomeColumns, outcomes);

@@ -1,12 +1,14 @@
 import { safeJson } from '../text/controls.ts';
-import type { OnRunEvent } from '../ralph/view.ts';
+import type { Display } from './redacted-events.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Prints events as newline-delimited JSON. The last one includes the view; with `change`, each event names it. */
-export const createJsonReporter =
-  (terminal: Terminal, change?: string): OnRunEvent =>
-  (event, view) => {
+export const createJsonReporter = (terminal: Terminal, change?: string): Display => ({
+  onEvent: (event, view) => {
     const whole = event.type === 'run-ended' ? { ...event, view } : event;
     const line = change === undefined ? whole : { change, ...whole };
     terminal.print(`${safeJson(line)}\n`);
-  };
+  },
+  warn: (line) => terminal.log(`${line}\n`),
+  dispose: () => {},
+});

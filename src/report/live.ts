@@ -17,6 +17,7 @@ import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
 import { dayOf } from '../trust/render.ts';
 import { visible } from '../text/visible.ts';
+import type { Display } from './redacted-events.ts';
 import { createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -48,7 +49,7 @@ interface HarnessFacts {
 const oneMinute = 60_000;
 
 /** Renders the events of a run as text. */
-export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => {
+export const createLiveReporter = (terminal: Terminal, options: LiveOptions): Display => {
   const { style } = terminal;
   const statusLine = createStatusLine(terminal);
   let plan: RunPlan | null = null;
@@ -56,9 +57,12 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
   /** The last output of the agent did not end with a newline. */
   let lineIsOpen = false;
 
-  const write = (print: () => void) => {
+  const endLine = () => {
     if (lineIsOpen) terminal.print('\n');
     lineIsOpen = false;
+  };
+  const write = (print: () => void) => {
+    endLine();
     statusLine.above(print);
   };
   const log = (line: string) => write(() => terminal.log(`${line}\n`));
@@ -89,10 +93,12 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
         return options.verbose ? print(style('dim', withoutLineEnd(withoutControls(event.text)))) : undefined;
       case 'usage':
         return;
+      default:
+        return event satisfies never;
     }
   };
 
-  return (event: RunEvent, view: RunView): void => {
+  const onEvent = (event: RunEvent, view: RunView): void => {
     switch (event.type) {
       case 'run-started':
         plan = event.plan;
@@ -135,8 +141,20 @@ export const createLiveReporter = (terminal: Terminal, options: LiveOptions) => 
         log(`${style(colours[event.reason], titles[event.reason])} ${oneLine(event.detail)}.`);
         for (const line of summarise(view)) log(line);
         log(style('dim', `  Prompts and logs: ${options.folderOf(view)}`));
+        for (const note of event.notes ?? []) log(style('yellow', note));
         return terminal.isInteractive ? terminal.control('bell') : undefined;
+      default:
+        return event satisfies never;
     }
+  };
+
+  return {
+    onEvent,
+    warn: log,
+    dispose: () => {
+      endLine();
+      statusLine.stop();
+    },
   };
 };
 
@@ -247,7 +265,7 @@ const shown = (command: string): string => truncate(visible(command), maxCommand
 /** ` (config.json, trusted 2026-11-16)`; empty for a command passed as a flag. */
 const originText = (origins: Origins, key: CommandOrigin['key'], command: string): string => {
   const origin = origins.find((one) => one.key === key && one.command === command);
-  if (origin === undefined || origin.source.startsWith('--')) return '';
+  if (origin === undefined || origin.setBy === 'caller') return '';
   const source = visible(origin.source.replace(` ${key}`, ''));
   if (origin.trusted === null) return ` (${source})`;
   return ` (${source}, ${origin.trusted === 'SPOOL_TRUST' ? origin.trusted : `trusted ${dayOf(origin.trusted)}`})`;

@@ -3,7 +3,7 @@ import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { lineChanges, duration, localTime, oneLine, table } from '../text/format.ts';
+import { type Column, lineChanges, duration, localTime, oneLine, titledTable } from '../text/format.ts';
 import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
 /** Renders the output of `--status`: the run and its latest iterations. */
@@ -18,7 +18,7 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...(view.waiting && status === 'running'
       ? [`  waiting until ${localTime(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
       : []),
-    ...(status === 'interrupted' && view.status === 'running' ? ['  the process died unexpectedly'] : []),
+    ...(status === 'interrupted' && view.status === 'running' ? [`  ${endText(view)}`] : []),
     `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${localTime(view.startedAt)}`,
     ...(status === 'running' ? [] : summarise({ ...view, status })),
     ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
@@ -26,6 +26,10 @@ export const renderStatus = (view: RunView, records: readonly IterationRecord[],
     ...renderIterations(records),
   ];
 };
+
+/** A process that was killed saves no reason, and neither does one that could not write. */
+const endText = ({ error }: RunView): string =>
+  error ? `ended by an error: ${oneLine(error)}` : 'the process is gone: it was killed, or could not save why it ended';
 
 /** Describes the last run of a change in one line. */
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
@@ -40,33 +44,29 @@ const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>):
   return `${status}, not landed`;
 };
 
+const iterationColumns: readonly Column<IterationRecord>[] = [
+  { title: 'iteration', numeric: true, value: ({ iteration }) => String(iteration) },
+  { title: 'outcome', value: outcome },
+  { title: 'duration', numeric: true, value: ({ durationMs }) => duration(durationMs) },
+  {
+    title: 'exit code',
+    numeric: true,
+    value: ({ exitCode, signal }) => (exitCode === null ? (signal ?? '-') : String(exitCode)),
+  },
+  {
+    title: 'completion found',
+    value: ({ completionFound, rejected }) => (completionFound ? 'yes' : rejected === null ? 'no' : 'rejected'),
+  },
+  { title: 'files', numeric: true, value: ({ git }) => (git === null ? '-' : String(git.filesChanged)) },
+  { title: 'lines', value: ({ git }) => (git === null ? '-' : lineChanges(git)) },
+  { title: 'commit', value: ({ commit }) => commit?.slice(0, 8) ?? '-' },
+  { title: 'tokens', numeric: true, value: ({ usage }) => tokensOf(usage ?? unknownUsage) },
+  { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage) },
+];
+
 const renderIterations = (records: readonly IterationRecord[]): string[] => {
   if (records.length === 0) return ['  No iterations yet.'];
-  const rows = records.map((record) => [
-    String(record.iteration),
-    outcome(record),
-    duration(record.durationMs),
-    record.exitCode === null ? (record.signal ?? '-') : String(record.exitCode),
-    record.completionFound ? 'yes' : record.rejected === null ? 'no' : 'rejected',
-    record.git === null ? '-' : String(record.git.filesChanged),
-    record.git === null ? '-' : lineChanges(record.git),
-    record.commit?.slice(0, 8) ?? '-',
-    tokensOf(record.usage ?? unknownUsage),
-    costOf(record.usage ?? unknownUsage),
-  ]);
-  const head = [
-    'iteration',
-    'outcome',
-    'duration',
-    'exit code',
-    'completion found',
-    'files',
-    'lines',
-    'commit',
-    'tokens',
-    'cost',
-  ];
-  const lines = table([head, ...rows], [0, 2, 3, 5, 8, 9]);
+  const lines = titledTable(iterationColumns, records);
   const problems = records
     .filter((record) => record.error !== null)
     .map((record) => `  iteration ${record.iteration}: ${oneLine(record.error?.message ?? '')}`);

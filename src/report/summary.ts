@@ -74,6 +74,5 @@ const newRun = ({
     ...(commit ? [] : ['--no-commit']),
     ...(workspace?.worktree ? ['--worktree'] : []),
     ...(view.sandbox ? ['--sandbox'] : []),
-    // `detail` recommends this flag.
-    ...(view.cause === 'denied' && view.detail?.includes('--allow-all') ? ['--allow-all'] : []),
+    ...(view.allowAllHelps ? ['--allow-all'] : []),
   ].join(' ');

@@ -4,7 +4,7 @@ import { checkLimits } from './limits.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
-interface UsableAgents {
+export interface UsableAgents {
   readonly agents: readonly AgentChoice[];
   /** Lines for the user about missing agents, ignored models and unchecked limits. */
   readonly notices: readonly string[];

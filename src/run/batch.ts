@@ -10,14 +10,14 @@ import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/events.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
-import type { RunView } from '../ralph/view.ts';
+import type { RunResult, RunView } from '../ralph/view.ts';
 import { schedule } from './schedule.ts';
-import type { Batch, Reporter, RunServices } from './services.ts';
+import type { Batch, CommonServices, Reporter } from './services.ts';
 import { startRun } from './start.ts';
-import type { RunResult, RunSpec } from './spec.ts';
+import type { RunSpec } from './spec.ts';
 
 /** The services that the runs of a batch share. */
-export interface BatchServices extends Omit<RunServices, 'batch' | 'reporter' | 'onStopSignals' | 'person'> {
+export interface BatchServices extends CommonServices {
   readonly parallel: number;
   readonly reporterOf: (change: string) => Reporter;
   /** Called with lines that concern more than one run. */

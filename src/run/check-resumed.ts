@@ -9,9 +9,9 @@ import {
   recordedGate,
   userRecordFolder,
 } from '../store/user-record.ts';
-import { loopOwner, readRun } from '../store/state.ts';
 import type { RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
+import type { LastRun } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { ralphFolder } from '../store/paths.ts';
@@ -21,13 +21,13 @@ import { ralphFolder } from '../store/paths.ts';
  * that file. Throws if it was changed, asks the user if the run was started elsewhere, and does not resume a run that came
  * with a clone.
  */
-export const checkOrigin = async (spec: RunSpec, services: RunServices): Promise<CheckedSpec> => {
+export const checkOrigin = async (spec: RunSpec, services: RunServices, lastRun: LastRun): Promise<CheckedSpec> => {
   const { project, change, options } = spec;
   const { env } = services;
   const unchanged = { spec, agreed: null };
   if (options.fresh) return unchanged;
-  await checkLast(spec, env);
-  const view = await interruptedRun(spec, env);
+  checkLast(spec, env, lastRun);
+  const view = interruptedRun(spec, env, lastRun);
   if (view === null) return unchanged;
   const recognised = recognise(userRecordFolder(project, change, env), view);
   if (recognised === 'same') return unchanged;
@@ -48,10 +48,10 @@ export interface CheckedSpec {
 }
 
 /** Throws if state.json does not contain the last recorded run, unless that run has ended and the file was deleted. */
-const checkLast = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<void> => {
-  if (loopOwner(project, change) !== null) return;
+const checkLast = ({ project, change }: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): void => {
+  const { view, isWhole, isRunning } = lastRun;
+  if (isRunning) return;
   const folder = userRecordFolder(project, change, env);
-  const { view, isWhole } = await readRun(project, change);
   const missing = isWhole ? missingRun(folder, view) : null;
   if (missing !== null) throw userError('missing-run', change, missing, recordedGate(folder, missing));
 };
@@ -83,9 +83,12 @@ const checkRedacted = (
 };
 
 /** Returns the run that would be resumed; null if there is none, or if it is running. */
-export const interruptedRun = async ({ project, change }: RunSpec, env: NodeJS.ProcessEnv): Promise<RunView | null> => {
-  if (loopOwner(project, change) !== null) return null;
-  const { view: saved, isWhole } = await readRun(project, change);
+export const interruptedRun = (
+  { project, change }: RunSpec,
+  env: NodeJS.ProcessEnv,
+  { view: saved, isWhole, isRunning }: LastRun,
+): RunView | null => {
+  if (isRunning) return null;
   const view = saved && asRecorded(userRecordFolder(project, change, env), saved);
   return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
 };

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { userError } from '../errors.ts';
+import { exitCodes, userError } from '../errors.ts';
 import { limitGit } from '../git/call/deadline.ts';
 import type { Limits } from '../ralph/events.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
@@ -21,7 +21,6 @@ export interface RunDeadline {
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
-const exitCodeOfLimit = 3;
 
 export const createRunDeadline = (): RunDeadline => {
   const stop = new AbortController();
@@ -55,7 +54,7 @@ export const createRunDeadline = (): RunDeadline => {
     rethrow: (error) => {
       if (!stop.signal.aborted) throw error;
       const signal = received();
-      throw userError('interrupted', signal ? exitCodeOf(signal) : exitCodeOfLimit, 'nothing was started');
+      throw userError('interrupted', signal ? exitCodeOf(signal) : exitCodes.limit, 'nothing was started');
     },
     dispose: () => {
       clearTimeout(timer);

@@ -1,11 +1,11 @@
 import { gitDirOf } from '../git/work-tree.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
-import { usableAgents } from './agents.ts';
+import { type UsableAgents, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './check-resumed.ts';
-import { agentsOf, type Planned, planRun } from './plan.ts';
+import { agentsOf, type Planned, planRun, readLastRun } from './plan.ts';
 import { checkRepository } from './repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
@@ -17,6 +17,8 @@ import { stateFolder } from '../store/paths.ts';
 /** A run that was checked without the lock. */
 export interface DraftRun extends CheckedSpec {
   readonly planned: Planned;
+  /** The agents of the plan that are installed. */
+  readonly usable: UsableAgents;
   readonly task: Assignment;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
@@ -30,20 +32,21 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   // Before the first git command, which must not be one that agents can write.
   const harnesses = agentsOf(given.options).map(({ harness }) => findHarness(harness));
   distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
-  const checked = await checkOrigin(given, services);
-  const spec = await withNewUntil(checked.spec, services);
+  const lastRun = await readLastRun(given);
+  const checked = await checkOrigin(given, services, lastRun);
+  const spec = await withNewUntil(checked.spec, services, lastRun);
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
   await checkRepository({ ...spec, env });
   const task = await readTask(spec);
-  const planned = await planRun({ ...spec, env });
+  const planned = await planRun({ ...spec, env }, lastRun);
   if (planned.previous === null) await checkTask(spec, task, planned.plan);
-  const { agents } = usableAgents(planned.plan, spec, services);
+  const usable = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
-  await stoppable(services, deadline, () => runSandbox.open(planned.plan, agents));
-  return { ...checked, spec, planned, task, deadline, runSandbox, beganMs };
+  await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
+  return { ...checked, spec, planned, usable, task, deadline, runSandbox, beganMs };
 };
 
 /** Opens the sandbox, which takes a while and may hang, and stops waiting on a signal or at the deadline. */

@@ -11,6 +11,8 @@ import { journalFile } from '../store/paths.ts';
 export interface Emitter {
   readonly emit: Emit;
   view(): RunView;
+  /** Saves the error with which Spool ends, if the state can be written. */
+  saveError(problem: string): void;
   dispose(): void;
 }
 
@@ -20,6 +22,8 @@ export interface EmitterParts {
   /** The process that owns the run. */
   readonly pid: number;
   readonly report: OnRunEvent;
+  /** Called with a notice that comes after the end of the run, which belongs to no event. */
+  readonly warn: (text: string) => void;
   readonly elapsedMs: () => number;
   readonly record: RunRecorder;
   readonly redactor: Redactor;
@@ -52,13 +56,14 @@ const restartWait = (view: RunView): RunView => ({
 
 /**
  * Writes state.json, then the journal, then calls `report`, which therefore shows nothing that is not on disk. An error
- * in `report` does not stop the run.
+ * in `report` does not stop the run. `run-ended` is the last event: later notices go to `warn`.
  */
 export const createEmitter = ({
   project,
   planned,
   pid,
   report,
+  warn,
   elapsedMs,
   record,
   redactor,
@@ -81,11 +86,13 @@ export const createEmitter = ({
       // The terminal may be closed.
     }
   };
+  let started = false;
+  let ended = false;
+  const notice = (text: string) => (ended ? warn(text) : safeReport({ type: 'notice', text }));
   const journal = openJournal(journalFile(project, plan.change, plan.run), {
     redactor,
-    onProblem: (problem) => safeReport({ type: 'notice', text: `This run cannot be followed: ${problem}` }),
+    onProblem: (problem) => notice(`This run cannot be followed: ${problem}`),
   });
-  let started = false;
   const save = (next: RunView) => {
     view = { ...next, elapsedMs: elapsedMs() };
     writeState(project, publicView(view, clean));
@@ -100,6 +107,8 @@ export const createEmitter = ({
   }, saveIntervalMs).unref();
   return {
     emit: (event) => {
+      // Such as a signal while the notify command runs.
+      if (ended && event.type === 'notice') return warn(event.text);
       const next = reduceView(view, event);
       if (event.type === 'run-started') record.starting(next, publicView(next, clean));
       if (event.type === 'run-ended') record.ending(next);
@@ -110,9 +119,17 @@ export const createEmitter = ({
         writeStart(project, publicView(view, clean));
       }
       journal.append(event, view);
+      ended = event.type === 'run-ended';
       safeReport(event);
     },
     view: () => view,
+    saveError: (error) => {
+      try {
+        if (started && !ended) save({ ...view, error });
+      } catch {
+        // It may be the error itself that keeps the state from being written.
+      }
+    },
     dispose: () => {
       clearInterval(timer);
       journal.dispose();

@@ -14,7 +14,8 @@ import { createGate } from './gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 import type { StopSignals } from '../process/signals.ts';
 import { createWorkTracker } from './track-work.ts';
-import { iterationPrompt, iterationLog } from '../store/paths.ts';
+import { releaseWorkspace } from './workspace.ts';
+import { iterationLog, iterationPrompt } from '../store/paths.ts';
 
 /** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -50,6 +51,10 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,
+    release: (reason) => {
+      const { project, plan, workspace } = context;
+      return releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
+    },
     gate: async (iteration, verdict, again) => {
       // The gate was interrupted: changes since then were made by the user.
       if (again) context.guard.before();

@@ -21,7 +21,7 @@ import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import { withControl } from './control.ts';
 import { openWorkspaceCopies } from './copies.ts';
-import { createEmitter } from './emitter.ts';
+import { createEmitter, type Emitter } from './emitter.ts';
 import type { DraftRun } from './draft.ts';
 import { watchLimits } from './limits.ts';
 import { checkUnchanged } from './check-resumed.ts';
@@ -38,6 +38,7 @@ import { workspaceFile } from '../store/paths.ts';
 export interface OpenedRun {
   readonly context: RunContext;
   readonly planned: Planned;
+  readonly saveError: Emitter['saveError'];
 }
 
 interface LockedRun extends DraftRun {
@@ -62,6 +63,7 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     planned,
     pid: services.pid,
     report: reporter.onEvent,
+    warn: reporter.warn,
     elapsedMs,
     record: {
       starting: (view, written) => recordRun(record, view, written),
@@ -166,17 +168,17 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
     trusted,
     batch,
   };
-  return { context, planned };
+  return { context, planned, saveError: emitter.saveError };
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
-const settlePlan = async ({ spec, planned: drafted, agreed }: LockedRun, services: RunServices) => {
+const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun, services: RunServices) => {
   const { env, trusted } = services;
   const found = await planAgain(drafted, { ...spec, env });
   const { previous, damage } = found;
   if (previous) checkUnchanged(spec, { env, agreed, saved: previous.saved });
   trusted.check({ ...spec, ...found });
-  const { agents, notices } = usableAgents(found.plan, spec, services);
+  const { agents, notices } = found === drafted ? usable : usableAgents(found.plan, spec, services);
   const damaged = damage === null ? [] : [replaceDamaged(spec, damage)];
   return {
     planned: { ...found, plan: { ...found.plan, agents } },

@@ -6,7 +6,7 @@ import type { Project } from '../store/project.ts';
 import { historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
 import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
-import { readRun, stateStamp } from '../store/state.ts';
+import { loopOwner, readRun, type SavedRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import { type RunView } from '../ralph/view.ts';
@@ -55,11 +55,25 @@ interface Previous {
   readonly last: IterationRecord | null;
 }
 
+/** The last run of a change, read once by everything that a start checks. */
+export interface LastRun extends SavedRun {
+  /** Its process lives, so what was read may change. */
+  readonly isRunning: boolean;
+  /** Identifies the version of the files that were read, or an older one. */
+  readonly basis: string;
+}
+
+/** The files are identified before they are read: what is written in between is noticed later. */
+export const readLastRun = async (of: Pick<PlanRequest, 'project' | 'change'>): Promise<LastRun> => {
+  const isRunning = loopOwner(of.project, of.change) !== null;
+  const basis = basisOf(of);
+  return { ...(await readRun(of.project, of.change)), isRunning, basis };
+};
+
 /** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
-export const planRun = async (request: PlanRequest): Promise<Planned> => {
+export const planRun = async (request: PlanRequest, lastRun: LastRun): Promise<Planned> => {
   const { project, change, options, fileSettings: file } = request;
-  const basis = basisOf(request);
-  const { view: saved, damage, isWhole } = await readRun(project, change);
+  const { view: saved, damage, isWhole, basis } = lastRun;
   const folder = userRecordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
   const view = written && withSecrets(folder, written);
@@ -89,12 +103,12 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
 /** Plans again if another process has written to the state of the change since. */
 export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.basis === basisOf(request)) return planned;
-  const again = await planRun(request);
+  const again = await planRun(request, await readLastRun(request));
   // A new run keeps the id under which its sandbox was opened.
   return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
 };
 
-const basisOf = ({ project, change }: PlanRequest): string =>
+const basisOf = ({ project, change }: Pick<PlanRequest, 'project' | 'change'>): string =>
   `${stateStamp(project, change)} ${historySize(project, change)}`;
 
 const lastInterrupted = async (

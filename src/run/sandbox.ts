@@ -10,7 +10,10 @@ import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
 export interface RunSandbox {
-  /** Opens and tests the sandbox at the first call. Returns null for a plan without a sandbox. */
+  /**
+   * Opens and tests the sandbox at the first call for a plan with one, which may be the plan that was made again under
+   * the lock. Returns null for a plan without a sandbox.
+   */
   open(plan: Pick<RunPlan, 'sandbox' | 'run'>, agents: readonly AgentChoice[]): Promise<Sandbox | null>;
   close(): Promise<void>;
 }

@@ -30,6 +30,9 @@ export interface RunServices {
   readonly batch?: Batch;
 }
 
+/** The services that all runs of a call share. */
+export type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
+
 /** Shows a run. */
 export interface Reporter {
   readonly onEvent: OnRunEvent;
@@ -37,6 +40,8 @@ export interface Reporter {
   readonly warn: (text: string) => void;
   /** Resolves when the reporter can take more; null when it can now. Resolves at once when `stop` is aborted. */
   readonly drained: (stop: AbortSignal) => Promise<void> | null;
+  /** Called when the run ends in any way, before its error is shown. May be called more than once. */
+  readonly dispose: () => void;
 }
 
 export interface Person {

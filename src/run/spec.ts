@@ -1,8 +1,6 @@
 import type { FlagName, Options } from '../config/flags.ts';
-import type { FileSettings } from '../config/resolve.ts';
+import type { FileSettings, Resolved } from '../config/resolve.ts';
 import type { PassList } from '../process/passed-environment.ts';
-import type { StopReason } from '../ralph/events.ts';
-import type { RunView } from '../ralph/view.ts';
 import type { Project } from '../store/project.ts';
 
 /** What to run. */
@@ -22,10 +20,8 @@ export interface RunSpec {
   readonly cwd: string;
 }
 
-export interface RunResult {
-  readonly reason: StopReason;
-  readonly cause: RunView['cause'];
-  /** The cause in words. */
-  readonly detail: string;
-  readonly view: RunView;
-}
+/** Returns what to run with the settings that apply to a change. */
+export const runSpec = (
+  { forChange, fileFor, explicit, passLists }: Pick<Resolved, 'forChange' | 'fileFor' | 'explicit' | 'passLists'>,
+  of: Pick<RunSpec, 'project' | 'change' | 'prompt' | 'cwd'>,
+): RunSpec => ({ ...of, options: forChange(of.change), fileSettings: fileFor(of.change), explicit, passLists });

@@ -1,10 +1,11 @@
-import { systemProblem } from '../errors.ts';
+import { asUserError, systemProblem } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';
 import { withProcessScope } from '../process/scope.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
+import type { RunResult } from '../ralph/view.ts';
 import { userRecordFolder, recordTip } from '../store/user-record.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
@@ -14,10 +15,9 @@ import { createLoopHost } from './host.ts';
 import { createNotify } from './notify.ts';
 import { openRun, type OpenedRun } from './open.ts';
 import type { Planned } from './plan.ts';
-import type { RunResult, RunSpec } from './spec.ts';
+import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { announceUnsettled } from './unsettled.ts';
-import { releaseWorkspace } from './workspace.ts';
 
 /** The maximum number of guarded files that are announced. */
 const maxGuarded = 50;
@@ -32,6 +32,7 @@ export const startRun = (given: RunSpec, services: RunServices): Promise<RunResu
 const startInScope = async (given: RunSpec, services: RunServices): Promise<RunResult> => {
   const { env, ownsProcess } = services;
   const cleanup = createCleanup();
+  cleanup.add(services.reporter, (each) => each.dispose());
   try {
     return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const draft = await draftRun(given, services, cleanup);
@@ -44,8 +45,8 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   }
 };
 
-const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
-  const { project, plan, workspace, emit, view, trusted, options } = context;
+const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
+  const { plan, workspace, emit, view, trusted, options } = context;
   const notify = createNotify(context);
   const guarded = plan.gate.allowTampering ? [] : context.guard.names().slice(0, maxGuarded);
   const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
@@ -55,14 +56,15 @@ const runToEnd = async ({ context, planned }: OpenedRun, deadline: RunDeadline):
   try {
     const reason = await runLoop(plan, initialLoopState(planned), createLoopHost(context));
     if (reason === 'complete') await recordComplete(context);
-    const left = await releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
-    for (const text of left) emit({ type: 'notice', text });
     const ended = view();
     await notify(ended);
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };
   } catch (error) {
-    // The run can be resumed, so its state is not changed.
-    await notify({ ...view(), status: 'failed', cause: null, detail: systemProblem(error) });
+    context.reporter.dispose();
+    const problem = asUserError(error)?.message ?? `a bug in Spool (${systemProblem(error)})`;
+    saveError(problem);
+    // The run can be resumed, so its saved status is not changed.
+    await notify({ ...view(), status: 'failed', cause: null, detail: problem });
     throw error;
   }
 };

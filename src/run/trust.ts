@@ -19,7 +19,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { agentsOf, type Planned, planRun } from './plan.ts';
+import { agentsOf, type Planned, planRun, readLastRun } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface TrustedRuns {
@@ -41,17 +41,17 @@ interface OneRun {
   readonly previous: Planned['previous'];
 }
 
-interface TrustRequest {
+export interface TrustRequest {
   readonly project: Project;
   readonly config: Config;
   readonly specs: readonly RunSpec[];
   /** The number of runs at the same time, each in a worktree. */
   readonly parallel: number;
   readonly env: NodeJS.ProcessEnv;
-  readonly find: (name: string) => Harness;
+  readonly findHarness: (name: string) => Harness;
   readonly consent: Consent;
   /** Returns the flag or variable by which the user has set a value. */
-  readonly givenBy: (name: FlagName) => string;
+  readonly givenBy: (name: FlagName) => Required<Pick<CommandOrigin, 'source' | 'setBy'>>;
 }
 
 interface TrustContext extends TrustRequest {
@@ -102,7 +102,8 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
 /** A run that cannot be planned is reported when it starts. */
 const plannedRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<OneRun> => {
   const { change, options } = spec;
-  const { plan, previous } = (await planRun({ ...spec, env }).catch(() => null)) ?? {
+  const planned = readLastRun(spec).then((lastRun) => planRun({ ...spec, env }, lastRun));
+  const { plan, previous } = (await planned.catch(() => null)) ?? {
     plan: { agents: agentsOf(options), gate: options },
     previous: null,
   };
@@ -138,18 +139,18 @@ export const sourceFor = ({ changes }: Config, change: string, key: CommandKey):
 };
 
 const originsOf = (request: TrustContext, trusted: readonly CheckedSetting[], run: OneRun): CommandOrigin[] => {
-  const { config, explicit, givenBy, find } = request;
+  const { config, explicit, givenBy, findHarness } = request;
   const { change, options, plan } = run;
   const fromFile = (source: string) => trusted.find((setting) => setting.source === source);
   const origin = (key: CommandKey, command: string): CommandOrigin => {
-    if (explicit.has(key)) return { key, command, source: givenBy(key), hash: null, trusted: null };
+    if (explicit.has(key)) return { key, command, ...givenBy(key), hash: null, trusted: null };
     const setting = fromFile(sourceFor(config, change, key));
     if (!setting?.commands.includes(command))
-      return { key, command, source: 'the last run', hash: null, trusted: null };
+      return { key, command, source: 'the last run', setBy: 'last run', hash: null, trusted: null };
     return { key, command, ...trustOf(setting) };
   };
   const ownAgents = plan.agents.flatMap(({ harness }) => {
-    const { custom } = find(harness);
+    const { custom } = findHarness(harness);
     const setting = fromFile(sourceOf(`harnesses.${harness}`));
     return custom && setting ? [{ key: 'harness' as const, command: setting.commands[0]!, ...trustOf(setting) }] : [];
   });
@@ -161,4 +162,9 @@ const originsOf = (request: TrustContext, trusted: readonly CheckedSetting[], ru
   ];
 };
 
-const trustOf = ({ source, hash, since }: CheckedSetting) => ({ source, hash, trusted: since ?? 'SPOOL_TRUST' });
+const trustOf = ({ source, hash, since }: CheckedSetting) => ({
+  source,
+  setBy: 'project' as const,
+  hash,
+  trusted: since ?? 'SPOOL_TRUST',
+});

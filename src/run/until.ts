@@ -2,6 +2,7 @@ import { userError } from '../errors.ts';
 import { clockTime, dayOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { interruptedRun } from './check-resumed.ts';
+import type { LastRun } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
@@ -9,8 +10,8 @@ import type { RunServices } from './services.ts';
  * A resumed run whose --until has passed would end at once. Asks the user for a new time, and throws when there is no
  * one to ask.
  */
-export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices): Promise<RunSpec> => {
-  const passed = await passedUntil(spec, env);
+export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices, lastRun: LastRun): Promise<RunSpec> => {
+  const passed = passedUntil(spec, env, lastRun);
   if (passed === null) return spec;
   const { change, options, explicit } = spec;
   const now = new Date();
@@ -23,9 +24,9 @@ export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices):
 };
 
 /** Returns null if --until has not passed, or if no run would be resumed. */
-const passedUntil = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<Date | null> => {
+const passedUntil = (spec: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): Date | null => {
   if (spec.options.fresh || spec.explicit.has('until')) return null;
-  const view = await interruptedRun(spec, env);
+  const view = interruptedRun(spec, env, lastRun);
   const untilMs = view?.limits.untilMs ?? null;
   return untilMs !== null && untilMs <= Date.now() ? new Date(untilMs) : null;
 };

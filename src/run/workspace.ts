@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { userError } from '../errors.ts';
+import { asUserError, userError } from '../errors.ts';
 import {
   baseOf,
   addWorktree,
@@ -215,8 +215,22 @@ export interface ReleaseRequest {
   readonly done: boolean;
 }
 
-/** Removes the worktree of a complete run if it has no work that is not on the branch. Returns lines for the user. */
-export const releaseWorkspace = async ({ project, change, workspace, done }: ReleaseRequest): Promise<string[]> => {
+/**
+ * Removes the worktree of a complete run if it has no work that is not on the branch. Returns lines for the user. A
+ * worktree that cannot be removed is kept: the run is complete all the same.
+ */
+export const releaseWorkspace = async (request: ReleaseRequest): Promise<string[]> => {
+  try {
+    return await release(request);
+  } catch (error) {
+    const known = asUserError(error);
+    const { project, workspace } = request;
+    if (known === null || workspace.worktree === null) throw error;
+    return [`Kept ${relative(project.root, workspace.worktree)}: ${known.message}`];
+  }
+};
+
+const release = async ({ project, change, workspace, done }: ReleaseRequest): Promise<string[]> => {
   const { worktree, branch, root } = workspace;
   if (worktree === null) return [];
   const where = relative(project.root, worktree);

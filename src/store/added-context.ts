@@ -7,7 +7,7 @@ import { openSafely, readAll, readSafely, replaceSafely, writeSafely } from '../
 import type { Project } from './project.ts';
 import { hasOtherRuns, userRecordFolder } from './user-record.ts';
 import { makeRalphFolder } from './folders.ts';
-import { contextFile, recordedContextFile } from './paths.ts';
+import { contextFile, landingNoteFile, recordedContextFile } from './paths.ts';
 
 /** Names the change, and the environment that locates the user's state folder. */
 export interface ContextOf {
@@ -85,17 +85,31 @@ export const acceptContext = (of: ContextOf): boolean => {
   return true;
 };
 
-/** Removes lines by overwriting them with blanks, so that a concurrent addition is not lost. */
-export const dropFromContext = (of: ContextOf, isMeant: (line: string) => boolean): void => {
-  for (const path of [fileOf(of), recordFile(of)]) if (existsSync(path)) blank(path, isMeant);
+const noteFile = ({ project, change, env }: ContextOf) => landingNoteFile(userRecordFolder(project, change, env));
+
+/** Replaces the line that Spool itself adds to the context when a landing fails. null removes it. */
+export const setLandingNote = (of: ContextOf, note: string | null): void => {
+  const earlier = textIn(noteFile(of)) || null;
+  if (earlier !== null && earlier !== note) dropFromContext(of, earlier);
+  if (earlier !== note) {
+    createFolder(dirname(noteFile(of)));
+    // First, so that a line that is there is always known.
+    replaceSafely(noteFile(of), note ?? '');
+  }
+  if (note !== null && !loadContext(of).text?.split('\n').includes(note)) addContext(of, note);
 };
 
-const blank = (path: string, isMeant: (line: string) => boolean): void => {
+/** Removes a line by overwriting it with blanks, so that a concurrent addition is not lost. */
+const dropFromContext = (of: ContextOf, line: string): void => {
+  for (const path of [fileOf(of), recordFile(of)]) if (existsSync(path)) blank(path, line);
+};
+
+const blank = (path: string, meant: string): void => {
   const file = openSafely(path, 'update');
   try {
     let at = 0;
     for (const line of readAll(file).toString('latin1').split('\n')) {
-      if (isMeant(Buffer.from(line, 'latin1').toString())) writeSync(file, ' '.repeat(line.length), at);
+      if (Buffer.from(line, 'latin1').toString() === meant) writeSync(file, ' '.repeat(line.length), at);
       at += line.length + 1;
     }
   } finally {

@@ -34,6 +34,7 @@ import {
   uncommitted,
   usage,
   workspace,
+  yes,
 } from './formats.ts';
 import type { JournalLine } from './journal-lines.ts';
 import { runId } from './run-id.ts';
@@ -63,8 +64,6 @@ type Fields<Union extends { readonly type: string }, Tag extends Union['type']> 
   'type'
 >;
 
-const yes: Shape<true> = (value) => (value === true ? true : undefined);
-
 const agentEvent: Shape<AgentEvent> = tagged<AgentEvent>({
   text: object<Fields<AgentEvent, 'text'>>({ text: required(text), plain: required(boolean) }),
   reasoning: object<Fields<AgentEvent, 'reasoning'>>({ text: required(text) }),
@@ -78,6 +77,7 @@ const agentEvent: Shape<AgentEvent> = tagged<AgentEvent>({
     tool: required(text),
     byRule: droppedIfInvalid(yes),
     message: required(text),
+    allowAllHelps: droppedIfInvalid(yes),
   }),
   usage,
   error,
@@ -122,6 +122,7 @@ const commandOrigin: Shape<CommandOrigin> = object<CommandOrigin>({
   key: required(oneOf(['harness', 'verify', 'worktreeSetup', 'notify'])),
   command: required(text),
   source: required(text),
+  setBy: droppedIfInvalid(oneOf(['caller', 'variable', 'project', 'last run'])),
   hash: withFallback(null, orNull(text)),
   trusted: withFallback(null, orNull(text)),
 });
@@ -165,8 +166,10 @@ const runEvent: Shape<RunEvent> = tagged<RunEvent>({
     reason: required(oneOf(['complete', 'limit', 'failed', 'blocked', 'interrupted'])),
     cause: required(oneOf(causes)),
     detail: required(text),
+    allowAllHelps: droppedIfInvalid(yes),
     tasks: required(orNull(tasks)),
     uncommitted: droppedIfInvalid(validItems(uncommitted)),
+    notes: droppedIfInvalid(validItems(text)),
     at: required(isoTime),
   }),
 });

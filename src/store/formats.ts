@@ -127,7 +127,13 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
-const denials: Shape<Denials> = object<Denials>({ tools: withFallback([], validItems(text)), message: required(text) });
+export const yes: Shape<true> = (value) => (value === true ? true : undefined);
+
+const denials: Shape<Denials> = object<Denials>({
+  tools: withFallback([], validItems(text)),
+  message: required(text),
+  allowAllHelps: droppedIfInvalid(yes),
+});
 
 const mention: Shape<Mention> = object<Mention>({ words: required(text), why: required(text) });
 
@@ -243,6 +249,8 @@ export const parseView: Shape<RunView> = object<RunView>({
   status: required(oneOf(statuses)),
   cause: withFallback(null, orNull(oneOf(causes))),
   detail: withFallback(null, orNull(text)),
+  allowAllHelps: withFallback(false, boolean),
+  error: withFallback(null, orNull(text)),
   iteration: required(count),
   harness: required(text),
   model: withFallback(null, orNull(text)),

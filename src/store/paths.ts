@@ -79,6 +79,8 @@ export const tipsFile = (record: string) => join(record, 'tips');
 export const basesFile = (record: string) => join(record, 'bases');
 export const checkpointsFile = (record: string) => join(record, 'checkpoints');
 export const recordedContextFile = (record: string) => join(record, 'context.txt');
+/** The line that Spool added to the context when a landing failed. */
+export const landingNoteFile = (record: string) => join(record, 'landing-note');
 export const landingFile = (record: string) => join(record, 'landing.json');
 export const guardFile = (record: string) => join(record, 'guard.json');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');

@@ -84,4 +84,19 @@ export const table = (rows: readonly (readonly string[])[], numeric: readonly nu
   );
 };
 
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  /** Aligned to the right. */
+  readonly numeric?: true;
+  readonly value: (row: Row) => string;
+}
+
+/** Renders a line for each row, below the titles of the columns. */
+export const titledTable = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] =>
+  table(
+    [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ value }) => value(row)))],
+    columns.flatMap(({ numeric }, index) => (numeric ? [index] : [])),
+  );
+
 const pad2 = (number: number) => String(number).padStart(2, '0');

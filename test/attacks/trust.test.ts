@@ -691,10 +691,11 @@ describe('the header of a run', () => {
           key: 'verify',
           command: 'true',
           source: 'config.json verify',
+          setBy: 'project',
           hash: expect.stringMatching(/^sha256:/) as string,
           trusted: expect.stringMatching(/^\d{4}-/) as string,
         },
-        { key: 'notify', command: 'exit 0', source: '--notify', hash: null, trusted: null },
+        { key: 'notify', command: 'exit 0', source: '--notify', setBy: 'caller', hash: null, trusted: null },
       ],
     });
   });

@@ -71,11 +71,12 @@ test('a tool that is denied twice in a row without progress blocks the run and n
   expect(result.stderr).toContain(`Blocked: ${detail}.\n`);
   expect(result.stderr).toMatch(/Try again {3}spool ralph --change \S+ --verify true --allow-all$/m);
   expect(project.history()).toHaveLength(2);
-  expect(project.state()).toMatchObject({ status: 'blocked', cause: 'denied', detail });
+  expect(project.state()).toMatchObject({ status: 'blocked', cause: 'denied', detail, allowAllHelps: true });
 
   // With the flag, only the setting is suggested.
   const again = await project.spool(...run, '--allow-all');
   expect(again).toMatchObject({ code: 4 });
+  expect(project.state()).toMatchObject({ cause: 'denied', allowAllHelps: false });
   expect(again.stderr).toContain(
     `Blocked: OpenCode isn't allowed to use external_directory; set "permission": { "external_directory": "allow" } in opencode.json.\n`,
   );

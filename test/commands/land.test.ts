@@ -309,6 +309,16 @@ test('the note about a conflict is added once, and removed once the change has l
   expect(lines.filter((line) => line.trim() !== '')).toEqual(['Landing is hard.', 'Use größe.', 'Last line.']);
 });
 
+test('a line of the user that reads like the note about a conflict stays', async () => {
+  const project = await worked('echo two > a.txt');
+  const line = 'Landing on main failed: the work conflicts with it in "b.txt". Look at it, and verify the work again.';
+  await project.spool(...run, '--add-context', line);
+
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+
+  expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe(`${line}\n`);
+});
+
 describe('landing fails', () => {
   test.each([
     ['uncommitted work', 'echo y > y.txt', 'y.txt is not committed'],

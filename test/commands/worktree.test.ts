@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -47,6 +48,52 @@ test('a clean worktree is removed after success, otherwise it is kept and its pa
   expect(project.exists(worktree)).toBe(false);
   expect(project.git('log', '--format=%s', branch).split('\n')).toHaveLength(3);
   expect(project.git('status', '--porcelain')).toBe('');
+});
+
+test('the end of a run is its last event, with what is left of its workspace', async () => {
+  const project = createProject({ agent: [`echo y > y.txt; ${promise}`] });
+
+  const { stdout } = await project.spool(...run, '--worktree', '--json');
+
+  const printed = stdout.trimEnd().split('\n');
+  const journal = readFileSync(join(project.stateFile('runs'), project.state().run, 'events.jsonl'), 'utf8');
+  const journalled = (JSON.parse(journal.trimEnd().split('\n').at(-1)!) as { event: object }).event;
+  const notes = [`The work is on branch ${branch}; land it with: spool land ${change}`];
+  expect(JSON.parse(printed.at(-1)!)).toMatchObject({ type: 'run-ended', notes, view: { status: 'complete' } });
+  expect(journalled).toMatchObject({ type: 'run-ended', notes });
+});
+
+test('a run that is killed right after its worktree was removed is complete when it is resumed', async () => {
+  const project = createProject({ agent: [`echo y > y.txt; ${promise}`] });
+  const isRemoval = `case " $* " in *" worktree remove "*) true;; *) false;; esac`;
+  const git = execFileSync('which', ['git'], { encoding: 'utf8' }).trim();
+  project.write(
+    '../bin/git',
+    `#!/bin/sh\nif ${isRemoval}; then ${git} "$@"; kill -KILL $PPID; else exec ${git} "$@"; fi\n`,
+  );
+  chmodSync(project.path('../bin/git'), 0o755);
+  const env = { PATH: `${project.path('../bin')}:${project.env.PATH}` };
+
+  expect(await project.start([...run, '--worktree'], { env }).result).toMatchObject({ signal: 'SIGKILL' });
+  expect(project.exists(worktree)).toBe(false);
+  const resumed = await project.spool(...run);
+
+  expect(resumed).toMatchObject({ code: 0 });
+  expect(resumed.stderr).toContain(`The work is on branch ${branch}; land it with: spool land ${change}`);
+  expect(project.calls()).toHaveLength(1);
+  expect(project.exists(worktree)).toBe(false);
+  expect(await project.spool('land', change)).toMatchObject({ code: 0 });
+  expect(project.read('y.txt')).toBe('y\n');
+});
+
+test('a signal while the notify command runs is no event of the run', async () => {
+  const project = createProject({ agent: [promise] });
+
+  const notify = ['--notify', 'kill -INT $PPID'];
+  const { stdout, stderr } = await project.spool(...run, '--json', ...notify);
+
+  expect(stderr).toContain('Stopping…');
+  expect(JSON.parse(stdout.trimEnd().split('\n').at(-1)!)).toMatchObject({ type: 'run-ended', reason: 'complete' });
 });
 
 test('an interrupted run resumes in its worktree, and a rewind applies there', async () => {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { planRun } from '../../src/run/plan.ts';
+import { planRun, readLastRun } from '../../src/run/plan.ts';
 import { resolveOptions } from '../../src/config/resolve.ts';
 import { UserError } from '../../src/errors.ts';
 import { lastRecords } from '../../src/store/history.ts';
@@ -92,7 +92,8 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTotals));
-    const { plan, previous } = await planRun({ ...(await defaults), fileSettings: {}, project, change, env });
+    const request = { ...(await defaults), fileSettings: {}, project, change, env };
+    const { plan, previous } = await planRun(request, await readLastRun(request));
     initialView(plan, { pid: 1, startedAt: '', at: '', previous: previous?.view ?? null });
   } catch (error) {
     // Errors of the user are allowed, such as an unknown version or a minimum above the maximum.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ErrorCode, errorCodes, systemProblem, userError, UserError } from '../../src/errors.ts';
+import { asUserError, type ErrorCode, errorCodes, systemProblem, userError, UserError } from '../../src/errors.ts';
 
 const text = 'one\ntwo\r\n  three\n\n\tfour';
 
@@ -82,6 +82,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
   io: [text, text],
+  system: ['write', text],
 };
 
 const build = userError as (code: ErrorCode, ...facts: unknown[]) => UserError;
@@ -120,4 +121,23 @@ test.each([
   [null, 'null'],
 ])('%j is described as %j', (error, expected) => {
   expect(systemProblem(error)).toBe(expected);
+});
+
+test.each([
+  [userError('no-commit'), userError('no-commit')],
+  [
+    { code: 'EISDIR', syscall: 'open', path: '/p/x' },
+    { code: 'io', message: 'Cannot access /p/x: it is a folder.' },
+  ],
+  [
+    { code: 'ENOSPC', syscall: 'write' },
+    { code: 'system', message: 'Cannot write: the disk is full.' },
+  ],
+  [{ code: 'ENOENT', syscall: 'uv_cwd' }, { message: 'Cannot access the current folder: no such file.' }],
+])('%j is not a bug in Spool', (error, expected) => {
+  expect(asUserError(error)).toMatchObject(expected);
+});
+
+test.each([[new TypeError('odd')], [{ code: 'ERR_ODD' }], ['odd'], [null], [undefined]])('%j is a bug', (error) => {
+  expect(asUserError(error)).toBeNull();
 });

@@ -24,6 +24,7 @@ export const run = async (call: Invocation): Promise<number> => {
   const { options, forChange, fileFor, changeKeys, customHarnesses, explicit, config, passLists } =
     await resolveOptions({ flagValues, env: call.env, project });
   const action = actionOf(options, call.args[0]);
+  // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
   if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
   const changes = await chooseTargets(project, options, call.terminal);
   switch (action) {
@@ -58,7 +59,7 @@ export const run = async (call: Invocation): Promise<number> => {
         config,
         options,
         invocation: call,
-        optionsOf: forChange,
+        forChange,
       });
     }
   }

@@ -7,91 +7,82 @@ import { readUserFile } from '../../files/given.ts';
 import { missingBinary } from '../../harness/registry.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
-import type { OnRunEvent, RunView } from '../../ralph/view.ts';
+import type { RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
-import { forTerminal, withoutSecrets } from '../../report/redacted-events.ts';
+import { type Display, forTerminal, redacted } from '../../report/redacted-events.ts';
 import { runBatch } from '../../run/batch.ts';
-import type { RunSpec } from '../../run/spec.ts';
-import type { Person, Reporter, RunServices } from '../../run/services.ts';
+import { prepareRuns } from '../../run/prepare.ts';
+import { type RunSpec, runSpec } from '../../run/spec.ts';
+import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
-import { trustRuns } from '../../run/trust.ts';
-import { createRedactor } from '../../secrets/redact.ts';
+import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
 import type { Invocation } from '../command.ts';
 import { confirmOn, consentOn } from '../consent.ts';
 import { describeError, exitCodeFor, worst } from '../run-exit-code.ts';
 import { runFolder } from '../../store/paths.ts';
 
-export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'passLists'> {
+export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'> {
   readonly invocation: Invocation;
   readonly project: Project;
   readonly find: RunServices['findHarness'];
   readonly changes: readonly string[];
-  /** Those of the call, and those of each change. */
+  /** Those of the call. */
   readonly options: Options;
-  readonly optionsOf: (change: string) => Options;
+}
+
+interface RedactedRequest extends StartRequest {
+  /** Removes secrets from what is shown. */
+  readonly redactor: Redactor;
 }
 
 /** Runs the changes on this terminal. Returns the exit code. */
 export const startRuns = async (request: StartRequest): Promise<number> => {
-  const { invocation, project, config, changes, options, optionsOf, find } = request;
+  const { invocation, project, config, changes, options, forChange, find } = request;
   const { env, terminal } = invocation;
-  const { interactive, json } = optionsOf(changes[0]!);
+  const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
   const specs = await specsOf(request);
-  const trusted = await trustRuns({
+  const services = await prepareRuns({
     project,
     config,
     specs,
-    env,
-    find,
     parallel: options.parallel,
-    consent: consentOn(terminal, mayPrompt),
-    givenBy: (name) => (invocation.rawFlags[name] === undefined ? envOf(name) : flagOf(name)),
-  });
-  const services = {
     env,
-    findHarness: find,
-    trusted,
-    pid: process.pid,
+    consent: consentOn(terminal, mayPrompt),
+    givenBy: (name) =>
+      invocation.rawFlags[name] === undefined
+        ? { source: envOf(name), setBy: 'variable' }
+        : { source: flagOf(name), setBy: 'caller' },
     ownsProcess: true,
+    findHarness: find,
     openSession: openSpawned,
     missingAgent: missingBinary,
-  };
+  });
+  const redacting = { ...request, redactor: createRedactor(env) };
   return specs.length === 1
-    ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, request)
-    : startMany(specs, services, request);
+    ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, redacting)
+    : startMany(specs, services, redacting);
 };
 
 const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
-  const { invocation, project, changes, options, optionsOf, explicit, fileFor, passLists } = request;
+  const { invocation, project, changes, options } = request;
   const { cwd, args } = invocation;
   const prompt = options.promptFile === null ? (args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
-  return changes.map((change) => ({
-    project,
-    change,
-    prompt,
-    explicit,
-    passLists,
-    cwd,
-    options: optionsOf(change),
-    fileSettings: fileFor(change),
-  }));
+  return changes.map((change) => runSpec(request, { project, change, prompt, cwd }));
 };
-
-type CommonServices = Omit<RunServices, 'reporter' | 'onStopSignals' | 'person' | 'batch'>;
 
 const startOne = async (
   spec: RunSpec,
   services: CommonServices & Pick<RunServices, 'person'>,
-  request: StartRequest,
+  request: RedactedRequest,
 ): Promise<number> => {
   let signal: StopSignalName | null = null;
   const { reason } = await startRun(spec, {
     ...services,
-    reporter: reporterOn(request.invocation, ownReport(request, spec.options)),
+    reporter: reporterOn(request.invocation, displayOne(request, spec.options)),
     onStopSignals: (onFirst) =>
       onStopSignals((first) => {
         signal = first;
@@ -104,17 +95,16 @@ const startOne = async (
 const startMany = async (
   specs: readonly RunSpec[],
   services: CommonServices,
-  request: StartRequest,
+  request: RedactedRequest,
 ): Promise<number> => {
-  const { invocation, options, optionsOf } = request;
+  const { invocation, options, forChange, redactor } = request;
   const { parallel } = options;
   const dashboard = createDashboard(invocation.terminal);
   const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
-  const redactor = createRedactor(invocation.env);
   const describe = (error: unknown) => redactor.data(describeError(error));
-  const reportOf = (change: string): OnRunEvent => {
-    if (optionsOf(change).json) return withoutSecrets(createJsonReporter(invocation.terminal, change), redactor);
-    return parallel > 1 ? forTerminal(dashboard.reportOf(change), redactor) : ownReport(request, optionsOf(change));
+  const displayOf = (change: string): Display => {
+    if (forChange(change).json) return redacted(createJsonReporter(invocation.terminal, change), redactor);
+    return parallel > 1 ? forTerminal(dashboard.displayOf(change), redactor) : displayOne(request, forChange(change));
   };
   try {
     const outcomes = await runBatch(specs, {
@@ -123,7 +113,7 @@ const startMany = async (
       stopSignals,
       announce: dashboard.log,
       onError: (change, error) => dashboard.log(`${change}: ${describe(error).text}`),
-      reporterOf: (change) => reporterOn(invocation, reportOf(change)),
+      reporterOf: (change) => reporterOn(invocation, displayOf(change)),
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
@@ -141,16 +131,14 @@ const startMany = async (
 };
 
 /** One run on the terminal: events as JSON, or as a person reads them. */
-const ownReport = ({ project, invocation, find }: StartRequest, options: Options): OnRunEvent => {
-  const redactor = createRedactor(invocation.env);
-  if (options.json) return withoutSecrets(createJsonReporter(invocation.terminal), redactor);
+const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
+  if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
   return forTerminal(createLiveReporter(invocation.terminal, { ...options, harness: find, folderOf }), redactor);
 };
 
-const reporterOn = ({ terminal, env }: Invocation, onEvent: OnRunEvent): Reporter => ({
-  onEvent,
-  warn: (text) => terminal.log(`${createRedactor(env).text(text)}\n`),
+const reporterOn = ({ terminal }: Invocation, display: Display): Reporter => ({
+  ...display,
   drained: terminal.drained,
 });
 

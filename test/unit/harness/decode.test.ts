@@ -219,17 +219,25 @@ describe('a denial', () => {
       [rejected],
       asked,
       [
-        denied(
-          'external_directory',
-          `OpenCode isn't allowed to use external_directory; ${byFlagOr('"external_directory": "allow"')}`,
-        ),
+        {
+          ...denied(
+            'external_directory',
+            `OpenCode isn't allowed to use external_directory; ${byFlagOr('"external_directory": "allow"')}`,
+          ),
+          allowAllHelps: true,
+        },
       ],
     ],
     [
       'is named by the tool if stderr does not name it',
       [rejected],
       '',
-      [denied('bash', `OpenCode isn't allowed to use bash; ${byFlagOr('"bash": "allow"')}`)],
+      [
+        {
+          ...denied('bash', `OpenCode isn't allowed to use bash; ${byFlagOr('"bash": "allow"')}`),
+          allowAllHelps: true,
+        },
+      ],
     ],
     [
       'by a rule cannot be overridden with --allow-all',

@@ -92,6 +92,7 @@ const run = async (
     prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
     trackWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
+    release: async (reason) => [`released after ${reason}`],
     trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
       diary.push(prompt);
@@ -210,7 +211,7 @@ describe('the loop', () => {
       says('b'),
     ]);
     expect(events.find((event) => event.type === 'iteration-finished')).toMatchObject({ record: { durationMs: 10 } });
-    expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit' });
+    expect(events.at(-1)).toMatchObject({ type: 'run-ended', reason: 'limit', notes: ['released after limit'] });
   });
 
   test('continues with the next number after previous iterations', async () => {

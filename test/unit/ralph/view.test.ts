@@ -38,6 +38,8 @@ describe('before the first event, the view', () => {
       status: 'running',
       cause: null,
       detail: null,
+      allowAllHelps: false,
+      error: null,
       iteration: 1,
       ...emptyTotals,
       harness: 'opencode',
