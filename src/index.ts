@@ -9,7 +9,7 @@ import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
 import type { IterationRecord, RunEvent } from './ralph/events.ts';
 import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
-import { withoutSecrets } from './report/redacted-events.ts';
+import { withoutSecrets } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
 import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';

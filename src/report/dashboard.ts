@@ -4,7 +4,7 @@ import type { RunView } from '../ralph/view.ts';
 import { type Column, truncate, duration, oneLine, titledTable, widthOf } from '../text/format.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
-import type { Display } from './redacted-events.ts';
+import type { Display } from './display.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The result of one change of a batch. */

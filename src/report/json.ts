@@ -1,5 +1,5 @@
 import { safeJson } from '../text/controls.ts';
-import type { Display } from './redacted-events.ts';
+import type { Display } from './display.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Prints events as newline-delimited JSON. The last one includes the view; with `change`, each event names it. */

@@ -17,7 +17,7 @@ import { limitsText } from './limits.ts';
 import { summarise } from './summary.ts';
 import { dayOf } from '../trust/render.ts';
 import { visible } from '../text/visible.ts';
-import type { Display } from './redacted-events.ts';
+import type { Display } from './display.ts';
 import { createStatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -11,7 +11,7 @@ import type { RunView } from '../../ralph/view.ts';
 import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
-import { type Display, forTerminal, redacted } from '../../report/redacted-events.ts';
+import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { runBatch } from '../../run/batch.ts';
 import { prepareRuns } from '../../run/prepare.ts';
 import { type RunSpec, runSpec } from '../../run/spec.ts';
