@@ -27,13 +27,17 @@ const runTurn = async (
   { cwd, env, stopSignals, redactor, job, logFile, deadlines }: SessionScope & AgentTurn,
   observer: TurnObserver,
 ): Promise<TurnEnd> => {
+  if (stopSignals.stop.aborted) return { ...noExit, end: 'interrupted' };
   const aborting = new AbortController();
   const abort = (reason: AbortReason | null) => {
     if (reason !== null) aborting.abort(reason);
   };
   const watchdog = createWatchdog(deadlines, abort);
   const log = openSafely(logFile, 'create');
+  let hasEnded = false;
   const emit = (event: AgentEvent) => {
+    // A function that ignores its signal may continue, but the log is closed.
+    if (hasEnded) return;
     watchdog.alive();
     writeAll(log, `${JSON.stringify(redactor.data(event))}\n`);
     abort(observer.onEvent(event));
@@ -45,6 +49,7 @@ const runTurn = async (
   } catch (error) {
     if (!signal.aborted) emit({ type: 'error', kind: 'crash', message: messageOf(error) });
   } finally {
+    hasEnded = true;
     watchdog.dispose();
     closeSync(log);
   }
@@ -54,17 +59,20 @@ const runTurn = async (
 /** Does not wait for a function that ignores its signal. */
 const untilAborted = async <Value>(work: Promise<Value> | Value, signal: AbortSignal): Promise<Value> => {
   const aborted = new Promise<never>((_, reject) => {
+    // The function may have caused it.
+    if (signal.aborted) reject(signal.reason as Error);
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
   return Promise.race([work, aborted]);
 };
 
 const endOf = (stop: AbortSignal, aborting: AbortSignal): TurnEnd => {
-  const nothing = { exitCode: null, signal: null, problem: null };
-  if (stop.aborted) return { ...nothing, end: 'interrupted' };
-  if (!aborting.aborted) return { ...nothing, end: 'answered' };
+  if (stop.aborted) return { ...noExit, end: 'interrupted' };
+  if (!aborting.aborted) return { ...noExit, end: 'answered' };
   const { end, why } = aborting.reason as AbortReason;
-  return { ...nothing, end, problem: why };
+  return { ...noExit, end, problem: why };
 };
+
+const noExit = { exitCode: null, signal: null, problem: null };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -16,6 +16,7 @@ const programs = new Map(
 );
 
 const refusals = `
+import { readFileSync } from 'node:fs';
 import { openProject, startRun, stopRun } from 'spool-ralph';
 
 const project = openProject(process.cwd());
@@ -35,6 +36,28 @@ const stopped = await startRun({
   signal: AbortSignal.timeout(1500),
 });
 console.log(stopped.reason, stopped.detail);
+const late: string[] = [];
+const stopping = new AbortController();
+const ignored = await startRun({
+  project,
+  change: '002-01',
+  settings: { fresh: true },
+  agents: {
+    deaf: ({ emit }) => {
+      stopping.abort();
+      setTimeout(() => {
+        for (let count = 0; count < 3; count++) emit({ type: 'text', text: 'too late', plain: false });
+        late.push('emitted');
+      }, 300);
+      return new Promise(() => {});
+    },
+  },
+  signal: stopping.signal,
+});
+console.log(ignored.reason);
+while (late.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+const log = readFileSync(\`.spool/.state/ralph/\${ignored.view.change}/runs/\${ignored.view.run}/0001.log\`, 'utf8');
+console.log(log.includes('too late'));
 `;
 
 const twoRuns = `
@@ -139,7 +162,7 @@ describe('a compiled program that uses the packed library', () => {
     expect(lines[2]).toContain('There is no setting "maxTurns"');
     expect(lines[3]).toContain('No change "999"');
     expect(lines[4]).toBe('false');
-    expect(lines[5]).toBe('interrupted stopped by request');
+    expect(lines.slice(5)).toEqual(['interrupted stopped by request', 'interrupted', 'false']);
   });
 
   test('can have two runs at the same time that share nothing', async () => {

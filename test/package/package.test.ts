@@ -62,7 +62,7 @@ test('the packed tarball installs globally without dependencies, works, and pass
     'dist/types/harness/agent-function.d.ts',
     'dist/types/index.d.ts',
     'dist/types/ralph/events.d.ts',
-    'dist/types/ralph/promise.d.ts',
+    'dist/types/ralph/promise/promise.d.ts',
     'dist/types/ralph/totals.d.ts',
     'dist/types/ralph/view.d.ts',
     'dist/types/store/project.d.ts',
