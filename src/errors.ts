@@ -166,7 +166,7 @@ const table = {
     text: (change: string, owner: string) =>
       `${change} is already running in this folder (${owner}). Wait for it or stop it, or use --worktree to run several at once.`,
   },
-  'create-locked': {
+  'file-locked': {
     exit: 2,
     text: (pid: number, host: string, file: string) =>
       `${file} is locked by PID ${pid} on ${host}. Try again later; if that process no longer exists, delete the file.`,

@@ -7,7 +7,8 @@ import { functionHarness, openFunction } from './harness/function.ts';
 import { findHarness, missingBinary } from './harness/registry.ts';
 import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
-import type { IterationRecord, RunEvent } from './ralph/events.ts';
+import type { IterationRecord } from './ralph/record.ts';
+import type { RunEvent } from './ralph/events.ts';
 import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
 import { withoutSecrets } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
@@ -22,7 +23,9 @@ import { asRecorded, userRecordFolder } from './store/user-record.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
-export type { AgentEvent, IterationRecord, RunEvent, StopReason, Usage } from './ralph/events.ts';
+export type { AgentEvent, Usage } from './ralph/agent-events.ts';
+export type { IterationRecord } from './ralph/record.ts';
+export type { RunEvent, StopReason } from './ralph/events.ts';
 export type { RunResult, RunView } from './ralph/view.ts';
 export type { Project };
 

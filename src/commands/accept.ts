@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { isInsideIteration } from '../process/tree.ts';
 import { resolveChange } from '../changes/sources.ts';
-import { readConfig } from '../config/resolve.ts';
+import { readConfig } from '../config/file.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts';
 import { namedIn } from '../trust/settings.ts';

@@ -1,5 +1,6 @@
 import { safeJson } from '../text/controls.ts';
-import { passListsOf, readConfig } from '../config/resolve.ts';
+import { passListsOf } from '../config/resolve.ts';
+import { readConfig } from '../config/file.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { Harness } from '../harness/harness.ts';
 import { harnesses } from '../harness/registry.ts';

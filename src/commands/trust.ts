@@ -1,4 +1,4 @@
-import { readConfig } from '../config/resolve.ts';
+import { readConfig } from '../config/file.ts';
 import { userError } from '../errors.ts';
 import { isInsideIteration } from '../process/tree.ts';
 import { findProject } from '../store/project.ts';

@@ -1,4 +1,4 @@
-import type { ValueKind } from './values.ts';
+import type { Value, ValueKind } from './values.ts';
 
 /**
  * The flags of `spool ralph`. Parsing, `--help`, the keys of .spool/config.json, its schema and the SPOOL_* variables are
@@ -314,3 +314,9 @@ export const canComeFrom = (source: Source, name: FlagName): boolean => (flags[n
 export const configKeys = flagNames.filter((name) => canComeFrom('config', name));
 
 const kebabCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Parsed values by the name of their flag. */
+export type FlagValues = Readonly<Partial<Record<FlagName, Value>>>;
+
+/** Values as config.json has them. */
+export type FileSettings = Readonly<Partial<Record<FlagName, unknown>>>;

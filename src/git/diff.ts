@@ -1,4 +1,4 @@
-import type { FileChange, GitSummary } from '../ralph/events.ts';
+import type { FileChange, GitSummary } from '../ralph/record.ts';
 import { git, toUtf8 } from './call/git.ts';
 import type { WorkTree } from './work-tree.ts';
 

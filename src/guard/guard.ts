@@ -3,7 +3,7 @@ import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '.
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
-import { parseJson } from '../text/shape.ts';
+import { isObject, parseJson } from '../text/shape.ts';
 import { missingTasks } from '../changes/tasks.ts';
 import { guardFile, acceptedFile } from '../store/paths.ts';
 
@@ -277,5 +277,3 @@ const takeAccepted = (folder: string): Accepted | null => {
 
 const isAccepted = (value: unknown): value is Accepted =>
   isObject(value) && isObject(value.expected) && Array.isArray(value.expectedTasks);
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/agent-events.ts';
 
 /** An agent that is a function of the program that started the run. The returned text is its last message. */
 export type AgentFunction = (turn: FunctionTurn) => Promise<string | void> | string | void;

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { AgentEvent } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/agent-events.ts';
 import type { Decoder } from './harness.ts';
 
 /** In characters. No event is longer; a longer line is plain text and is passed on in pieces. */

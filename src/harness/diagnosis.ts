@@ -1,4 +1,4 @@
-import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/events.ts';
+import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/agent-events.ts';
 import { findErrorLine } from './error-line.ts';
 import type { Harness } from './harness.ts';
 import { notAllowed, problemEvent } from './problem.ts';

@@ -1,4 +1,4 @@
-import type { AgentErrorKind } from '../ralph/events.ts';
+import type { AgentErrorKind } from '../ralph/agent-events.ts';
 
 interface ErrorLine {
   readonly line: string;

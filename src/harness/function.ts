@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { createWatchdog } from '../process/watchdog.ts';
-import type { AbortReason, AgentEvent, TurnEnd } from '../ralph/events.ts';
+import type { AbortReason, AgentEvent, TurnEnd } from '../ralph/agent-events.ts';
 import type { AgentFunction } from './agent-function.ts';
 import type { Harness } from './harness.ts';
 import type { AgentSession, AgentTurn, SessionScope, TurnObserver } from './session.ts';

@@ -1,5 +1,5 @@
 import type { SandboxNeeds } from '../process/sandbox.ts';
-import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
 
 /** An agent CLI, described as data. docs/adding-a-harness.md shows how to add one. */
 export interface Harness {

@@ -1,4 +1,4 @@
-import type { AgentErrorKind, AgentEvent } from '../ralph/events.ts';
+import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
 import { resetTime } from './reset-time.ts';
 
 export interface Problem {

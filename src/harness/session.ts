@@ -1,5 +1,5 @@
 import type { Sandbox } from '../process/sandbox.ts';
-import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/events.ts';
+import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/agent-events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Harness, Job } from './harness.ts';

@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import type { TurnEnd, AbortReason } from '../ralph/events.ts';
+import type { TurnEnd, AbortReason } from '../ralph/agent-events.ts';
 import { isName, nameRule } from '../text/names.ts';
 import { createEventStream } from './decode.ts';
 import { createDiagnosis } from './diagnosis.ts';

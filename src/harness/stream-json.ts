@@ -1,4 +1,4 @@
-import { type AgentEvent, unknownUsage } from '../ralph/events.ts';
+import { type AgentEvent, unknownUsage } from '../ralph/agent-events.ts';
 import { toolTitle, unknownPart } from './tool-input.ts';
 import type { Decoder } from './harness.ts';
 import { field, listAt, numberAt, parseObject, sum, textAt } from './json.ts';

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/agent-events.ts';
 import { textAt } from './json.ts';
 
 /** A short title for a tool call, taken from its input. */

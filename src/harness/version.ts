@@ -1,7 +1,8 @@
 import { realpath, stat } from 'node:fs/promises';
 import spawn from 'cross-spawn';
 import { withoutInheritedFds } from '../process/descriptors.ts';
-import { environmentIn, signalGroup } from '../process/tree.ts';
+import { signalGroup } from '../process/tree.ts';
+import { environmentIn } from '../process/environment.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import type { Harness } from './harness.ts';
 

@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type DisplacedFiles, displace, untrackedInTheWay } from '../git/displaced.ts';
-import { fastForward, worktreeOf } from '../git/branches.ts';
+import { fastForward } from '../git/move-branch.ts';
+import { worktreeOf } from '../git/linked-worktrees.ts';
 import { checkpointRecorder, userRecordFolder } from '../store/user-record.ts';
 import { createBackup } from '../git/checkpoint.ts';
 import { toUtf8 } from '../git/call/git.ts';

@@ -1,21 +1,8 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import {
-  baseOf,
-  commitsBeyond,
-  currentBranch,
-  deleteBranch,
-  dirtyPaths,
-  discardWorktree,
-  containsRepositories,
-  isWorktree,
-  moveBranch,
-  prefixOf,
-  rangeBetween,
-  resetKeeping,
-  removeWorktree,
-  tipOf,
-} from '../git/branches.ts';
+import { baseOf, commitsBeyond, currentBranch, dirtyPaths, prefixOf, tipOf } from '../git/branches.ts';
+import { deleteBranch, moveBranch, rangeBetween, resetKeeping } from '../git/move-branch.ts';
+import { discardWorktree, containsRepositories, isWorktree, removeWorktree } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { findWorkTree, operationInProgress } from '../git/work-tree.ts';
 import { terminateLeftovers, tagForPath } from '../process/tree.ts';

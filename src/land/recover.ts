@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { removeSafely, writeSafely } from '../files/safe.ts';
 import { type LeftoverFile, findLeftovers, restoreDisplaced } from '../git/displaced.ts';
-import { blobAt, commitsBeyond, worktreeOf } from '../git/branches.ts';
+import { blobAt, commitsBeyond } from '../git/branches.ts';
+import { worktreeOf } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';

@@ -1,7 +1,9 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
-import { addDetached, blobAt, type Conflict, rebaseOnto } from '../git/branches.ts';
+import { addDetached } from '../git/linked-worktrees.ts';
+import { blobAt } from '../git/branches.ts';
+import { type Conflict, rebaseOnto } from '../git/rebase.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { runShell, type ShellResult } from '../process/shell.ts';
 import { tagForPath, tagVariable } from '../process/tree.ts';

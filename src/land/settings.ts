@@ -1,5 +1,5 @@
-import type { Options } from '../config/flags.ts';
-import { type FlagValues, resolveOptions } from '../config/resolve.ts';
+import type { Options, FlagValues } from '../config/flags.ts';
+import { resolveOptions } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { withSecrets, recognise, userRecordFolder } from '../store/user-record.ts';

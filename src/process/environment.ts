@@ -60,3 +60,12 @@ export const childEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
       ([name]) => !agentSessionVariables.has(name) && !name.startsWith('QWEN_CODE_MANAGED_NPM_'),
     ),
   );
+
+/**
+ * Returns the environment for a process in `cwd`. Shells and some agents take PWD for the current folder, so it is set to
+ * `cwd`. OLDPWD and INIT_CWD are removed.
+ */
+export const environmentIn = (cwd: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
+  const { OLDPWD: _, INIT_CWD: __, ...rest } = env;
+  return { ...rest, PWD: cwd };
+};

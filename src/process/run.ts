@@ -7,8 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { withoutInheritedFds } from './descriptors.ts';
-import { snapshotPids, terminateTree, environmentIn, type ProcessTree, killTree, tagVariable } from './tree.ts';
-import type { TurnEnd } from '../ralph/events.ts';
+import { snapshotPids, terminateTree, type ProcessTree, killTree, tagVariable } from './tree.ts';
+import { environmentIn } from './environment.ts';
+import type { TurnEnd } from '../ralph/agent-events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import type { Entered, Sandbox, SandboxedAgent } from './sandbox.ts';
 

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
 import { type Launch, runProcess, type ProcessControl } from './run.ts';
+import { maxTimerMs } from './timers.ts';
 
 export interface ShellRun extends Pick<
   Launch,
@@ -20,9 +21,6 @@ export interface ShellResult {
   readonly tail: string;
 }
 
-/** The longest delay that Node's timers support. */
-const longestTimerMs = 2 ** 31 - 1;
-
 /** Enough for a stack trace or the failures of a test run. */
 const tailBytes = 64 * 1024;
 const tailLines = 60;
@@ -30,7 +28,7 @@ const tailLength = 4000;
 
 /** Runs a command of the user in a shell. Resolves when it has exited and nothing that it started is left. */
 export const runShell = async (run: ShellRun): Promise<ShellResult> => {
-  const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, longestTimerMs));
+  const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, maxTimerMs));
   let tail = Buffer.alloc(0);
   const ended = await runProcess(
     { ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' },

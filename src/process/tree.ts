@@ -2,15 +2,6 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, sendSignal, statOf } from './start-time.ts';
 
-/**
- * Returns the environment for a process in `cwd`. Shells and some agents take PWD for the current folder, so it is set to
- * `cwd`. OLDPWD and INIT_CWD are removed.
- */
-export const environmentIn = (cwd: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
-  const { OLDPWD: _, INIT_CWD: __, ...rest } = env;
-  return { ...rest, PWD: cwd };
-};
-
 /** Identifies an agent and its descendants: by their process group, and by a variable in their environment. */
 export interface ProcessTree {
   readonly group: number;

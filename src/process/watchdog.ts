@@ -1,4 +1,4 @@
-import type { AbortReason } from '../ralph/events.ts';
+import type { AbortReason } from '../ralph/agent-events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 
 /** The longest interval between two checks. */

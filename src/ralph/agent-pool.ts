@@ -1,4 +1,5 @@
-import { type AgentChoice, agentKey, type IterationRecord } from './events.ts';
+import { type AgentChoice, agentKey } from './plan.ts';
+import { type IterationRecord } from './record.ts';
 
 export interface AgentPoolOptions {
   readonly agents: readonly AgentChoice[];

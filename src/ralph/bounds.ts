@@ -1,4 +1,5 @@
-import type { AgentError, GateReport, GateRun, GitSummary, DeferredAttempt, IterationRecord } from './events.ts';
+import type { AgentError } from './agent-events.ts';
+import type { GateReport, GateRun, GitSummary, DeferredAttempt, IterationRecord } from './record.ts';
 
 const maxNamed = 200;
 const maxTools = 100;

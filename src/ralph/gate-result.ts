@@ -1,4 +1,5 @@
-import type { GatePlan, GateReport, GateRun } from './events.ts';
+import type { GatePlan } from './plan.ts';
+import type { GateReport, GateRun } from './record.ts';
 import type { Verdict } from './iteration.ts';
 import { grouped } from './usage.ts';
 

@@ -1,16 +1,8 @@
 import { cleanText } from './promise/clean.ts';
 import { createEcho } from './promise/echo.ts';
-import {
-  unknownUsage,
-  type AgentError,
-  type AgentEvent,
-  type Denials,
-  type TurnEnd,
-  type IterationRecord,
-  type RepeatedCall,
-  type RunPlan,
-  type Usage,
-} from './events.ts';
+import { unknownUsage, type AgentError, type AgentEvent, type TurnEnd, type Usage } from './agent-events.ts';
+import { type Denials, type IterationRecord, type RepeatedCall } from './record.ts';
+import { type RunPlan } from './plan.ts';
 import { saysNothing } from './promise/tag-position.ts';
 import { addUsage } from './usage.ts';
 import { createSearch } from './promise/search.ts';

@@ -1,4 +1,6 @@
-import type { AbortReason, Limits, Stop, Usage } from './events.ts';
+import type { AbortReason, Usage } from './agent-events.ts';
+import type { Limits } from './plan.ts';
+import type { Stop } from './events.ts';
 
 /** What a run has used so far. */
 export interface Spent {

@@ -1,20 +1,7 @@
-import {
-  type AgentChoice,
-  agentKey,
-  type AgentEvent,
-  type Emit,
-  type TurnEnd,
-  type GateReport,
-  type AbortReason,
-  type IterationRecord,
-  type RunPlan,
-  type Stop,
-  stopCauses,
-  type StopReason,
-  type TaskCount,
-  type Uncommitted,
-  type Usage,
-} from './events.ts';
+import { type AgentChoice, agentKey, type RunPlan } from './plan.ts';
+import { type AgentEvent, type TurnEnd, type AbortReason, type Usage } from './agent-events.ts';
+import { type Emit, type Stop, stopCauses, type StopReason, type Uncommitted } from './events.ts';
+import type { TaskCount, GateReport, IterationRecord } from './record.ts';
 import { addUsage, totalUsage } from './usage.ts';
 import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate-result.ts';

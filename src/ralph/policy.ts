@@ -1,4 +1,6 @@
-import { failed, type IterationRecord, type RunPlan, type Stop } from './events.ts';
+import { failed, type IterationRecord } from './record.ts';
+import { type RunPlan } from './plan.ts';
+import { type Stop } from './events.ts';
 import { limitReached, type Spent } from './limits.ts';
 import type { RunTotals } from './totals.ts';
 

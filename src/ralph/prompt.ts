@@ -1,4 +1,4 @@
-import { failed, type GateReport, type IterationRecord } from './events.ts';
+import { failed, type GateReport, type IterationRecord } from './record.ts';
 import { hasPassed, refusalOf } from './gate-result.ts';
 import type { RunTotals } from './totals.ts';
 

@@ -1,4 +1,5 @@
-import { type IterationRecord, type Stop, stopCauses } from './events.ts';
+import { type IterationRecord } from './record.ts';
+import { type Stop, stopCauses } from './events.ts';
 import { mapLimits } from './limits.ts';
 import { decide } from './policy.ts';
 import { addRecord, emptyTotals, type RunTotals } from './totals.ts';

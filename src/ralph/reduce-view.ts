@@ -1,4 +1,6 @@
-import { agentKey, type IterationRecord, type RunEvent, type RunPlan, type SettingsAtStart } from './events.ts';
+import { agentKey, type RunPlan, type SettingsAtStart } from './plan.ts';
+import { type IterationRecord } from './record.ts';
+import { type RunEvent } from './events.ts';
 import { addUsage } from './usage.ts';
 import { addDeferred, addRecord, emptyTotals, type RunTotals } from './totals.ts';
 import type { RunView } from './view.ts';

@@ -1,4 +1,5 @@
-import { failed, type DeferredAttempt, type IterationRecord, type Usage } from './events.ts';
+import { failed, type DeferredAttempt, type IterationRecord } from './record.ts';
+import { type Usage } from './agent-events.ts';
 import { addUsage, usageOf } from './usage.ts';
 
 /** The numbers of a run that its limits and its summary use. */

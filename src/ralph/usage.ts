@@ -1,4 +1,4 @@
-import type { Usage } from './events.ts';
+import type { Usage } from './agent-events.ts';
 
 /** Adds two usages. A value that is unknown in one of them counts as 0, and stays null if it is unknown in both. */
 export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {

@@ -1,17 +1,7 @@
-import type {
-  AgentChoice,
-  GatePlan,
-  IterationRecord,
-  Limits,
-  Workspace,
-  SettingsAtStart,
-  Stop,
-  StopReason,
-  TaskCount,
-  Uncommitted,
-  Usage,
-  RunEvent,
-} from './events.ts';
+import type { AgentChoice, GatePlan, Limits, Workspace, SettingsAtStart } from './plan.ts';
+import type { IterationRecord, TaskCount } from './record.ts';
+import type { Stop, StopReason, Uncommitted, RunEvent } from './events.ts';
+import type { Usage } from './agent-events.ts';
 import type { RunTotals } from './totals.ts';
 
 /** The current state of a run, as saved in state.json and shown by reporters. */

@@ -1,4 +1,5 @@
-import { type RunEvent, unknownUsage } from '../ralph/events.ts';
+import { type RunEvent } from '../ralph/events.ts';
+import { unknownUsage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { type Column, truncate, duration, oneLine, titledTable, widthOf } from '../text/format.ts';

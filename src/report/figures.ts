@@ -1,4 +1,5 @@
-import { failed, type GitSummary, type IterationRecord, type Usage } from '../ralph/events.ts';
+import { failed, type GitSummary, type IterationRecord } from '../ralph/record.ts';
+import { type Usage } from '../ralph/agent-events.ts';
 import { grouped } from '../ralph/usage.ts';
 import { pluralise } from '../text/format.ts';
 

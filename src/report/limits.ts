@@ -1,4 +1,4 @@
-import type { Limits, RunPlan } from '../ralph/events.ts';
+import type { Limits, RunPlan } from '../ralph/plan.ts';
 import { grouped } from '../ralph/usage.ts';
 import { pluralise, duration, localTime } from '../text/format.ts';
 

@@ -1,13 +1,7 @@
-import {
-  type AgentEvent,
-  type CommandOrigin,
-  failed,
-  type IterationRecord,
-  type Workspace,
-  type RunEvent,
-  type RunPlan,
-  type StopReason,
-} from '../ralph/events.ts';
+import { type AgentEvent } from '../ralph/agent-events.ts';
+import { type CommandOrigin, type Workspace, type RunPlan } from '../ralph/plan.ts';
+import { failed, type IterationRecord } from '../ralph/record.ts';
+import { type RunEvent, type StopReason } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate-result.ts';
 import type { RunView } from '../ralph/view.ts';
 import { lineChanges, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';

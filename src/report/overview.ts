@@ -1,5 +1,5 @@
 import { commitsBeyondBase } from '../git/branches.ts';
-import type { Usage } from '../ralph/events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { changeOf, listChanges } from '../changes/sources.ts';

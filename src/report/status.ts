@@ -1,4 +1,5 @@
-import { type IterationRecord, unknownUsage } from '../ralph/events.ts';
+import { type IterationRecord } from '../ralph/record.ts';
+import { unknownUsage } from '../ralph/agent-events.ts';
 import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';

@@ -1,4 +1,5 @@
-import { agentKey, type Uncommitted } from '../ralph/events.ts';
+import { agentKey } from '../ralph/plan.ts';
+import { type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
 import { pluralise, duration, oneLine, someOf } from '../text/format.ts';

@@ -1,5 +1,5 @@
 import { allowedEnvironment } from '../process/scope.ts';
-import type { AgentChoice, RunPlan } from '../ralph/events.ts';
+import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
 import { checkLimits } from './limits.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';

@@ -7,7 +7,7 @@ import { readSafely, writeSafely } from '../files/safe.ts';
 import { readIfThere } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { isUntouchedProposal } from '../changes/spool/templates.ts';
-import type { RunPlan } from '../ralph/events.ts';
+import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
 import type { RunSpec } from './spec.ts';

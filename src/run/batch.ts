@@ -8,7 +8,7 @@ import { tasksOf } from '../changes/current-tasks.ts';
 import { asRecorded, isKnown, userRecordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
-import type { Usage } from '../ralph/events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunResult, RunView } from '../ralph/view.ts';
 import { schedule } from './schedule.ts';

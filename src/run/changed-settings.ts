@@ -1,6 +1,5 @@
-import type { FileSettings } from '../config/resolve.ts';
-import { configKeys, type FlagName } from '../config/flags.ts';
-import type { SettingsAtStart } from '../ralph/events.ts';
+import { type FileSettings, configKeys, type FlagName } from '../config/flags.ts';
+import type { SettingsAtStart } from '../ralph/plan.ts';
 
 /**
  * Returns the settings that have changed in the config file since a run began, except those set by a flag or a

@@ -1,6 +1,6 @@
 import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
-import { worktreeOf } from '../git/branches.ts';
+import { worktreeOf } from '../git/linked-worktrees.ts';
 import { type CommitResult, commitFiles, findErrorLine } from '../git/commit.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { rawDiff } from '../git/raw-diff.ts';

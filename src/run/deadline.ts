@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { exitCodes, userError } from '../errors.ts';
 import { limitGit } from '../git/call/deadline.ts';
-import type { Limits } from '../ralph/events.ts';
+import type { Limits } from '../ralph/plan.ts';
 import { exitCodeOf, type StopSignals } from '../process/signals.ts';
+import { maxTimerMs } from '../process/timers.ts';
 
 /** The time at which a run has to end. git commands are limited by it. */
 export interface RunDeadline {
@@ -18,9 +19,6 @@ export interface RunDeadline {
   readonly rethrow: (error: unknown) => never;
   dispose(): void;
 }
-
-/** The longest delay that Node's timers support. */
-const longestTimerMs = 2 ** 31 - 1;
 
 export const createRunDeadline = (): RunDeadline => {
   const stop = new AbortController();
@@ -41,7 +39,7 @@ export const createRunDeadline = (): RunDeadline => {
     setLimits: ({ maxDurationMs, untilMs }, elapsedMs) => {
       const leftMs = Math.min(maxDurationMs - elapsedMs, untilMs - Date.now());
       clearTimeout(timer);
-      if (leftMs < longestTimerMs) timer = setTimeout(() => stop.abort(), Math.max(leftMs, 0)).unref();
+      if (leftMs < maxTimerMs) timer = setTimeout(() => stop.abort(), Math.max(leftMs, 0)).unref();
     },
     followSignals: (stopSignals) => {
       received = stopSignals.received;

@@ -5,7 +5,7 @@ import { changeOf } from '../changes/sources.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { describeTampering, type Tampering } from '../guard/guard.ts';
 import { openTasks as findOpenTasks } from '../changes/tasks.ts';
-import { type GateReport, type GateRun, maxListed } from '../ralph/events.ts';
+import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
 import { passes } from '../ralph/gate-result.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { commandLine } from '../text/shell-words.ts';

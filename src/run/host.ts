@@ -16,9 +16,7 @@ import type { StopSignals } from '../process/signals.ts';
 import { createWorkTracker } from './track-work.ts';
 import { releaseWorkspace } from './workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
-
-/** The longest delay that Node's timers support. */
-const longestTimerMs = 2 ** 31 - 1;
+import { maxTimerMs } from '../process/timers.ts';
 
 /** Gives the loop access to the disk, the clock, git and the agents. */
 export const createLoopHost = (context: RunContext): LoopHost => {
@@ -36,7 +34,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     random: () => Math.random(),
     totals: context.view,
     usageOfOthers: () => context.batch?.usageOfOthers() ?? null,
-    wait: (ms) => pauseFor(Math.min(ms, longestTimerMs)),
+    wait: (ms) => pauseFor(Math.min(ms, maxTimerMs)),
     waitUntil: async (ms) => {
       // In short steps, because the clock may be set and the machine may sleep.
       while (Date.now() < ms && context.stopSignals.received() === null)

@@ -1,17 +1,18 @@
 import { userError } from '../errors.ts';
-import type { FlagName, Options } from '../config/flags.ts';
-import type { FileSettings } from '../config/resolve.ts';
+import type { FlagName, Options, FileSettings } from '../config/flags.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
 import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
 import { loopOwner, readRun, type SavedRun, stateStamp } from '../store/state.ts';
-import type { AgentChoice, GatePlan, IterationRecord, Limits, RunPlan, SettingsAtStart } from '../ralph/events.ts';
+import type { AgentChoice, GatePlan, Limits, RunPlan, SettingsAtStart } from '../ralph/plan.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { mapLimits } from '../ralph/limits.ts';
 import { type RunView } from '../ralph/view.ts';
 import { catchUp } from '../ralph/reduce-view.ts';
 import { changedSince, describeChanged } from './changed-settings.ts';
+import { newRunId } from '../store/run-id.ts';
 
 export interface PlanRequest {
   readonly project: Project;
@@ -210,12 +211,6 @@ const nextTime = (clock: string, now: Date): number => {
   if (at > now) return at.getTime();
   // A day is not always 24 hours long.
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hours, minutes).getTime();
-};
-
-/** Returns an id that sorts by time: `20261115-070312-9f3a01c2`. */
-const newRunId = () => {
-  const [day, time] = new Date().toISOString().replaceAll(/[-:]/g, '').split('T') as [string, string];
-  return `${day}-${time.slice(0, 6)}-${crypto.randomUUID().slice(0, 8)}`;
 };
 
 /** Parses `opencode:anthropic/claude-sonnet, claude`. An agent without a model gets that of --model. */

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { longestText, readSafely, writeSafely } from '../files/safe.ts';
 import { readRegular } from '../files/regular.ts';
-import { filesMatching } from '../git/branches.ts';
+import { filesMatching } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { type Baseline, ignoredSince, outputsIn, takeBaseline } from '../git/snapshot/ignored-files.ts';
 import { gitDirOf } from '../git/work-tree.ts';

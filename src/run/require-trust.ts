@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import type { Config } from '../config/resolve.ts';
+import type { Config } from '../config/file.ts';
 import { userError } from '../errors.ts';
 import type { Project } from '../store/project.ts';
 import { renderSettings } from '../trust/render.ts';

@@ -4,7 +4,7 @@ import { envOf, type FlagName, flagOf, type Options } from '../config/flags.ts';
 import { userError } from '../errors.ts';
 import { distrust } from '../git/call/program.ts';
 import type { Harness } from '../harness/harness.ts';
-import type { AgentChoice, RunPlan } from '../ralph/events.ts';
+import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';

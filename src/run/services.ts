@@ -3,7 +3,7 @@ import type { Harness } from '../harness/harness.ts';
 import type { Lookup } from '../harness/program.ts';
 import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
-import type { Usage } from '../ralph/events.ts';
+import type { Usage } from '../ralph/agent-events.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
 import type { TrustedRuns } from './trust.ts';
 

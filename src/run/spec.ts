@@ -1,5 +1,5 @@
-import type { FlagName, Options } from '../config/flags.ts';
-import type { FileSettings, Resolved } from '../config/resolve.ts';
+import type { FlagName, Options, FileSettings } from '../config/flags.ts';
+import type { Resolved } from '../config/resolve.ts';
 import type { PassList } from '../process/passed-environment.ts';
 import type { Project } from '../store/project.ts';
 

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Config, prefixFor } from '../config/resolve.ts';
+import { type Config } from '../config/file.ts';
+import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
-import type { CommandOrigin, RunPlan } from '../ralph/events.ts';
+import type { CommandOrigin, RunPlan } from '../ralph/plan.ts';
 import { renderSettings } from '../trust/render.ts';
 import { checkTrust, type CheckedSetting } from '../trust/check.ts';
 import {

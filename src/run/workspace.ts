@@ -3,20 +3,21 @@ import { join, relative } from 'node:path';
 import { asUserError, userError } from '../errors.ts';
 import {
   baseOf,
-  addWorktree,
   branchExists,
-  type Checkout,
   commitsBeyondBase,
   currentBranch,
   dirtyPaths,
-  filesMatching,
   hasCommits,
   headOf,
+} from '../git/branches.ts';
+import {
+  addWorktree,
+  filesMatching,
   containsRepositories,
   isWorktree,
   removeWorktree,
-  switchTo,
-} from '../git/branches.ts';
+} from '../git/linked-worktrees.ts';
+import { type Checkout, switchTo } from '../git/checkout.ts';
 import { git, toUtf8 } from '../git/call/git.ts';
 import { findWorkTree, isIntact, operationInProgress } from '../git/work-tree.ts';
 import type { Options } from '../config/flags.ts';
@@ -30,7 +31,8 @@ import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
 import { recordBase, recordedBase, userRecordFolder } from '../store/user-record.ts';
-import type { Emit, Workspace } from '../ralph/events.ts';
+import type { Emit } from '../ralph/events.ts';
+import type { Workspace } from '../ralph/plan.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { oneLine } from '../text/format.ts';
 import type { Sandbox } from '../process/sandbox.ts';

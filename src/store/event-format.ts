@@ -1,4 +1,6 @@
-import type { AgentEvent, CommandOrigin, Limits, RunEvent, RunPlan } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/agent-events.ts';
+import type { CommandOrigin, Limits, RunPlan } from '../ralph/plan.ts';
+import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import {
   withDefault,

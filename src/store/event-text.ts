@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { AgentEvent } from '../ralph/events.ts';
+import type { AgentEvent } from '../ralph/agent-events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
 /** Characters of one text in the journal. */

@@ -1,22 +1,17 @@
-import {
-  type AgentChoice,
-  type AgentError,
-  type Denials,
-  type FileChange,
-  type GatePlan,
-  type GateReport,
-  type GateRun,
-  type GitSummary,
-  type DeferredAttempt,
-  type IterationRecord,
-  type Workspace,
-  type RepeatedCall,
-  type SettingsAtStart,
-  stopCauses,
-  type TaskCount,
-  type Uncommitted,
-  type Usage,
-} from '../ralph/events.ts';
+import { type AgentChoice, type GatePlan, type Workspace, type SettingsAtStart } from '../ralph/plan.ts';
+import { type AgentError, type Usage } from '../ralph/agent-events.ts';
+import type {
+  Denials,
+  FileChange,
+  GateReport,
+  GateRun,
+  GitSummary,
+  DeferredAttempt,
+  IterationRecord,
+  RepeatedCall,
+  TaskCount,
+} from '../ralph/record.ts';
+import { stopCauses, type Uncommitted } from '../ralph/events.ts';
 import type { Mention } from '../ralph/promise/promise.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';

@@ -3,7 +3,7 @@ import { atPath } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { statsOf } from '../files/read.ts';
 import { parseJsonText } from '../text/json.ts';
-import type { IterationRecord } from '../ralph/events.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { type Project } from './project.ts';
 import { parseRecord } from './formats.ts';
 import { upgradeRecord } from './upgrade.ts';

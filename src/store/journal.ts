@@ -1,4 +1,5 @@
-import type { AgentEvent, RunEvent, Usage } from '../ralph/events.ts';
+import type { AgentEvent, Usage } from '../ralph/agent-events.ts';
+import type { RunEvent } from '../ralph/events.ts';
 import { addUsage } from '../ralph/usage.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
 import { createIncrementalRedactor, type Redactor } from '../secrets/redact.ts';

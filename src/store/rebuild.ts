@@ -1,4 +1,4 @@
-import type { IterationRecord } from '../ralph/events.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { rebuildView, viewOfRecords } from '../ralph/rebuild.ts';
 import { folderNames } from '../files/read.ts';
 import { type Project } from './project.ts';

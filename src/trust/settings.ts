@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config/resolve.ts';
+import type { Config } from '../config/file.ts';
 import { userError } from '../errors.ts';
 import { readRegular } from '../files/regular.ts';
 import type { Harness } from '../harness/harness.ts';

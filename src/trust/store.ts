@@ -1,12 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder } from '../files/folders.ts';
 import { readSafely, replaceSafely } from '../files/safe.ts';
 import { ownerOf, type Project } from '../store/project.ts';
-import { acquireLock } from '../store/lock.ts';
+import { waitForLock } from '../store/wait-for-lock.ts';
 import {
   count,
   listOf,
@@ -90,7 +89,7 @@ const update = async (
 ): Promise<void> => {
   const { root, owner } = identityOf(project);
   createFolder(userFolder(env));
-  const lock = await waitForLock(`${fileOf(env)}.lock`);
+  const lock = await waitForLock(`${fileOf(env)}.lock`, 'trust', lockTimeoutMs);
   try {
     const file = readFile(env);
     const { [root]: _, ...others } = file.projects;
@@ -135,11 +134,3 @@ const trustFile: Shape<TrustFile> = object<TrustFile>({
 
 /** Writing a small file never takes longer. */
 const lockTimeoutMs = 10_000;
-
-const waitForLock = async (path: string) => {
-  for (const deadline = performance.now() + lockTimeoutMs; ; await delay(10)) {
-    const locking = acquireLock(path, 'trust');
-    if (locking.kind === 'held') return locking;
-    if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);
-  }
-};

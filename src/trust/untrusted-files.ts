@@ -1,4 +1,4 @@
-import type { Config } from '../config/resolve.ts';
+import type { Config } from '../config/file.ts';
 import { namedIn, type Setting } from './settings.ts';
 
 /** A file in a worktree that a trusted command names and whose contents are not trusted. */

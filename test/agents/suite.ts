@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentBin } from '../../scripts/agents.mjs';
 import { harnesses } from '../../src/harness/registry.ts';
-import type { AgentErrorKind } from '../../src/ralph/events.ts';
+import type { AgentErrorKind } from '../../src/ralph/agent-events.ts';
 import { scenarios } from '../model/scenarios.mjs';
 import { createAgentProject } from '../support/agent.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { IterationRecord } from '../../src/ralph/events.ts';
+import type { IterationRecord } from '../../src/ralph/record.ts';
 import type { RunView } from '../../src/ralph/view.ts';
 import { eventually } from './eventually.ts';
 import { killProcessesWith } from './processes.ts';

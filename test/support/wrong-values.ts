@@ -5,7 +5,7 @@ import { UserError } from '../../src/errors.ts';
 import { lastRecords } from '../../src/store/history.ts';
 import { overview } from '../../src/report/overview.ts';
 import { readRun } from '../../src/store/state.ts';
-import { unknownUsage } from '../../src/ralph/events.ts';
+import { unknownUsage } from '../../src/ralph/agent-events.ts';
 import { initialView } from '../../src/ralph/reduce-view.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
 import { addRecord, emptyTotals } from '../../src/ralph/totals.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { IterationRecord } from '../../src/ralph/events.ts';
+import type { IterationRecord } from '../../src/ralph/record.ts';
 import { promise } from '../support/agents.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, type TestProject } from '../support/project.ts';

@@ -9,7 +9,7 @@ const facts: Record<ErrorCode, unknown[]> = {
   'no-commit': [],
   'not-complete': [text, text],
   'copies-differ': [text, text],
-  'create-locked': [1, text, text],
+  'file-locked': [1, text, text],
   'not-sandboxed': ['--sandbox-write', 'SPOOL_SANDBOX_WRITE'],
   'no-sandbox': ['bubblewrap is not installed', 'Install it with: apt-get install bubblewrap'],
   'bad-value': [text, text, text],

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
 import { createFolder } from '../../files/folders.ts';
 import { writeSafely } from '../../files/safe.ts';
 import { type Project } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
-import { acquireLock, type Lock } from '../../store/lock.ts';
+import { waitForLock } from '../../store/wait-for-lock.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import type { Change } from '../source.ts';
 import { listModules, moduleIdOf } from './modules.ts';
@@ -58,23 +57,15 @@ const nextNumber = (used: readonly number[], digits: number, what: string): stri
   return next.padStart(digits, '0');
 };
 
-const longestWaitMs = 5000;
+const lockTimeoutMs = 5000;
 
 /** Two processes at the same time would take the same number. */
 const withCreateLock = async <Result>(project: Project, create: () => Promise<Result>): Promise<Result> => {
   hideStateFromGit(project);
-  const lock = await waitForLock(createLockFile(project));
+  const lock = await waitForLock(createLockFile(project), 'create', lockTimeoutMs);
   try {
     return await create();
   } finally {
     lock.release();
-  }
-};
-
-const waitForLock = async (path: string): Promise<Lock> => {
-  for (const deadline = performance.now() + longestWaitMs; ; await delay(10)) {
-    const locking = acquireLock(path, 'create');
-    if (locking.kind === 'held') return locking;
-    if (performance.now() > deadline) throw userError('create-locked', locking.by.pid, locking.by.host, path);
   }
 };

@@ -1,13 +1,6 @@
-import {
-  type Config,
-  configIn,
-  configName,
-  isObject,
-  optionsIn,
-  parseJson,
-  prefixFor,
-  readConfigText,
-} from '../../config/resolve.ts';
+import { type Config, configIn, configName, parseJson, readConfigText } from '../../config/file.ts';
+import { isObject } from '../../text/shape.ts';
+import { optionsIn, prefixFor } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
 import { replaceSafely } from '../../files/safe.ts';
 import { findHarness } from '../../harness/registry.ts';

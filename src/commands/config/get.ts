@@ -1,4 +1,4 @@
-import { isObject } from '../../config/resolve.ts';
+import { isObject } from '../../text/shape.ts';
 import { safeJson } from '../../text/controls.ts';
 import type { Invocation } from '../command.ts';
 import { openConfig } from './file.ts';

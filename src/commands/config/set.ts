@@ -1,4 +1,4 @@
-import type { Config } from '../../config/resolve.ts';
+import type { Config } from '../../config/file.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust, readTrusted } from '../../trust/store.ts';
 import type { Invocation } from '../command.ts';

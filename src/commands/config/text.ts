@@ -1,4 +1,4 @@
-import { isObject } from '../../config/resolve.ts';
+import { isObject } from '../../text/shape.ts';
 import { configKeys, flags } from '../../config/flags.ts';
 import { userError } from '../../errors.ts';
 import { parseJsonText } from '../../text/json.ts';

@@ -5,7 +5,7 @@ import { findHarness, harnesses } from '../../harness/registry.ts';
 import { agentProgram, type Lookup } from '../../harness/program.ts';
 import { withProcessScope } from '../../process/scope.ts';
 import { findProjectIfAny, type Project } from '../../store/project.ts';
-import type { AgentChoice } from '../../ralph/events.ts';
+import type { AgentChoice } from '../../ralph/plan.ts';
 import type { Terminal } from '../../report/terminal.ts';
 import type { Invocation } from '../command.ts';
 import { consentOn } from '../consent.ts';

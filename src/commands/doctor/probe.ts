@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentEvent, AgentChoice } from '../../ralph/events.ts';
+import type { AgentEvent } from '../../ralph/agent-events.ts';
+import type { AgentChoice } from '../../ralph/plan.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';

@@ -1,4 +1,4 @@
-import { type AgentEvent, unknownUsage } from '../../ralph/events.ts';
+import { type AgentEvent, unknownUsage } from '../../ralph/agent-events.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, listAt, numberAt, parseObject, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../ralph/events.ts';
+import type { AgentEvent } from '../../ralph/agent-events.ts';
 import { toolTitle } from '../tool-input.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, textAt } from '../json.ts';

@@ -1,4 +1,4 @@
-import { type AgentEvent, unknownUsage } from '../../ralph/events.ts';
+import { type AgentEvent, unknownUsage } from '../../ralph/agent-events.ts';
 import { toolTitle } from '../tool-input.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from '../json.ts';

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { AgentErrorKind, AgentEvent } from '../../ralph/events.ts';
+import type { AgentErrorKind, AgentEvent } from '../../ralph/agent-events.ts';
 import type { Decoder, Harness } from '../harness.ts';
 import { field, numberAt, parseObject, sum, textAt } from '../json.ts';
 import { denied, problemEvent, truncated } from '../problem.ts';

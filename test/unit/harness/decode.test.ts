@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { opencode } from '../../../src/harness/adapters/opencode.ts';
-import { type AgentEvent, unknownUsage, type Usage } from '../../../src/ralph/events.ts';
+import { type AgentEvent, unknownUsage, type Usage } from '../../../src/ralph/agent-events.ts';
 import { chunksOf, chunkSizes } from '../chunks.ts';
 
 /** The events in OpenCode's output. Adjacent plain text is joined. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
 import { denied } from '../../../src/harness/problem.ts';
-import type { AgentEvent, TurnEnd } from '../../../src/ralph/events.ts';
+import type { AgentEvent, TurnEnd } from '../../../src/ralph/agent-events.ts';
 
 /** The errors that follow from these events when the process ends. */
 const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<TurnEnd> = {}, allowAll = false) => {

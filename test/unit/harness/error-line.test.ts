@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findErrorLine } from '../../../src/harness/error-line.ts';
-import type { AgentErrorKind } from '../../../src/ralph/events.ts';
+import type { AgentErrorKind } from '../../../src/ralph/agent-events.ts';
 
 const kindOf = (lines: readonly string[], own = true): AgentErrorKind | null =>
   findErrorLine(lines, { own })?.kind ?? null;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { problemEvent } from '../../../src/harness/problem.ts';
-import type { AgentErrorKind } from '../../../src/ralph/events.ts';
+import type { AgentErrorKind } from '../../../src/ralph/agent-events.ts';
 
 test.each<[string, number | null, AgentErrorKind]>([
   ['anything', 401, 'auth'],

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type AgentEvent,
-  type TurnEnd,
-  type GateReport,
-  type IterationRecord,
-  unknownUsage,
-  type RunEvent,
-  type RunPlan,
-} from '../../../src/ralph/events.ts';
+import { type AgentEvent, type TurnEnd, unknownUsage } from '../../../src/ralph/agent-events.ts';
+import { type GateReport, type IterationRecord } from '../../../src/ralph/record.ts';
+import { type RunEvent } from '../../../src/ralph/events.ts';
+import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { runLoop, type LoopState, type LoopHost } from '../../../src/ralph/loop.ts';
 import { initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import type { RunTotals } from '../../../src/ralph/totals.ts';

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type IterationRecord, type Limits, unknownUsage, type Stop, type Usage } from '../../../src/ralph/events.ts';
+import { type IterationRecord } from '../../../src/ralph/record.ts';
+import { type Limits } from '../../../src/ralph/plan.ts';
+import { unknownUsage, type Usage } from '../../../src/ralph/agent-events.ts';
+import { type Stop } from '../../../src/ralph/events.ts';
 import { decide, type Progress } from '../../../src/ralph/policy.ts';
 import { crash, noLimits, recordWith } from './records.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AgentEvent } from '../../../src/ralph/events.ts';
+import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
 import { observeIteration } from '../../../src/ralph/iteration.ts';
 import { chunksOf, chunkSizes } from '../chunks.ts';
 import {

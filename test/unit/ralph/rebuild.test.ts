@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type IterationRecord, unknownUsage, type RunPlan } from '../../../src/ralph/events.ts';
+import { type IterationRecord } from '../../../src/ralph/record.ts';
+import { unknownUsage } from '../../../src/ralph/agent-events.ts';
+import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { rebuildView, viewOfRecords } from '../../../src/ralph/rebuild.ts';
 import { currentStatus } from '../../../src/ralph/view.ts';
 import { initialView } from '../../../src/ralph/reduce-view.ts';

@@ -1,4 +1,5 @@
-import type { GatePlan, IterationRecord, Limits } from '../../../src/ralph/events.ts';
+import type { GatePlan, Limits } from '../../../src/ralph/plan.ts';
+import type { IterationRecord } from '../../../src/ralph/record.ts';
 
 /** A record of a successful iteration without a promise, with these changes. */
 export const recordWith = (facts: Partial<IterationRecord> = {}): IterationRecord => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { IterationRecord } from '../../../src/ralph/events.ts';
+import type { IterationRecord } from '../../../src/ralph/record.ts';
 import { addRecord, emptyTotals, type RunTotals } from '../../../src/ralph/totals.ts';
 import { recordWith } from './records.ts';
 

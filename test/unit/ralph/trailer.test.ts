@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentEvent } from '../../../src/ralph/events.ts';
+import type { AgentEvent } from '../../../src/ralph/agent-events.ts';
 import { observeIteration } from '../../../src/ralph/iteration.ts';
 
 const tag = '<promise>COMPLETE</promise>';

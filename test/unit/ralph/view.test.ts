@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { unknownUsage, type RunEvent, type RunPlan, type Stop, stopCauses } from '../../../src/ralph/events.ts';
+import { unknownUsage } from '../../../src/ralph/agent-events.ts';
+import { type RunEvent, type Stop, stopCauses } from '../../../src/ralph/events.ts';
+import { type RunPlan } from '../../../src/ralph/plan.ts';
 import { type RunView } from '../../../src/ralph/view.ts';
 import { catchUp, initialView, reduceView } from '../../../src/ralph/reduce-view.ts';
 import { emptyTotals } from '../../../src/ralph/totals.ts';

@@ -1,0 +1,135 @@
+import { relative } from 'node:path';
+import { systemProblem, UserError, userError } from '../errors.ts';
+import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
+import { parseValue, type Value, expects } from './values.ts';
+import { closest } from '../text/closest.ts';
+import type { Harness } from '../harness/harness.ts';
+import { parseJsonText } from '../text/json.ts';
+import { isPassName, type PassList } from '../process/passed-environment.ts';
+import { readIfThere } from '../files/read.ts';
+import type { Project } from '../store/project.ts';
+import { configFile } from '../store/paths.ts';
+import { isObject } from '../text/shape.ts';
+
+export interface Settings {
+  readonly values: FlagValues;
+  /** The values as they are written in the file. */
+  readonly written: FileSettings;
+}
+
+/** The content of .spool/config.json. */
+export interface Config extends Settings {
+  /** `env.pass`; null if it is not set. */
+  readonly pass: PassList | null;
+  readonly changes: ReadonlyMap<string, Settings>;
+  readonly customHarnesses: readonly Harness[];
+}
+
+export const noConfig: Config = { values: {}, written: {}, changes: new Map(), customHarnesses: [], pass: null };
+
+/** In bytes. Enough for the settings of thousands of changes. */
+const maxConfigBytes = 1024 * 1024;
+
+export const readConfig = async (project: Project): Promise<Config> => {
+  const text = await readConfigText(project);
+  return text === null ? noConfig : configIn(project, text);
+};
+
+/** Returns null if there is no file. */
+export const readConfigText = (project: Project): Promise<string | null> =>
+  readIfThere(configFile(project), maxConfigBytes).catch((error: unknown) => {
+    if (error instanceof UserError) throw error;
+    throw userError('bad-config', configName(project), systemProblem(error));
+  });
+
+/** The name of the file in messages. */
+export const configName = (project: Project): string => relative(project.root, configFile(project));
+
+/** Parses a text as the config file of a project. */
+export const configIn = async (project: Project, text: string): Promise<Config> => {
+  const file = configName(project);
+  const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseJson(text, file);
+  const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
+  if (!isObject(changes))
+    throw userError('bad-config', file, '"changes" must be an object that maps change IDs to settings');
+  return {
+    values: configValues(file, rest),
+    written: rest,
+    changes: new Map(Object.entries(changes).map(([id, value]) => [id, settingsOf(file, id, value)])),
+    pass: env === undefined ? null : passIn(file, env),
+    customHarnesses: declared === undefined ? [] : await loadCustomHarnesses(declared, { root: project.root, file }),
+  };
+};
+
+/** The registry is imported only if the file declares agents: most commands need none. */
+const loadCustomHarnesses = async (
+  declared: unknown,
+  source: { root: string; file: string },
+): Promise<readonly Harness[]> => {
+  const [{ harnesses }, { readCustomHarnesses }] = await Promise.all([
+    import('../harness/registry.ts'),
+    import('./custom-harness.ts'),
+  ]);
+  return readCustomHarnesses(declared, harnesses, source);
+};
+
+/** `"env": { "pass": ["CI", "AWS_*"] }` */
+const passIn = (file: string, env: unknown): PassList => {
+  if (!isObject(env) || Object.keys(env).join() !== 'pass')
+    throw userError('bad-config', file, '"env" must be an object with "pass"');
+  const { pass } = env;
+  const bad = Array.isArray(pass) ? pass.find((each) => !isPassName(each)) : pass;
+  if (!Array.isArray(pass) || bad !== undefined)
+    throw userError(
+      'bad-config',
+      file,
+      `"env.pass" must be a list of variable names such as "CI" or "AWS_*", not ${JSON.stringify(bad) ?? 'nothing'}`,
+    );
+  return pass;
+};
+
+/** `"worktree": { "setup": "npm ci" }` is the same as `"worktreeSetup": "npm ci"`. */
+const setupIn = (file: string, worktree: unknown): unknown => {
+  if (isObject(worktree) && Object.keys(worktree).every((key) => key === 'setup')) return worktree.setup;
+  throw userError('bad-config', file, '"worktree" must be an object with "setup"');
+};
+
+const settingsOf = (file: string, id: string, value: unknown): Settings => {
+  if (!isObject(value)) throw userError('bad-config', file, `"changes.${id}" must be an object with settings`);
+  return { values: configValues(file, value), written: value };
+};
+
+const configValues = (file: string, values: Readonly<Record<string, unknown>>): FlagValues =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, configValue(file, key, value)]));
+
+export const parseJson = (text: string, file: string): Record<string, unknown> => {
+  try {
+    const value: unknown = parseJsonText(text.replace(/^\uFEFF/, ''));
+    if (isObject(value)) return value;
+  } catch (error) {
+    throw userError('bad-config', file, `not valid JSON (${(error as Error).message})`);
+  }
+  throw userError('bad-config', file, 'must contain a JSON object');
+};
+
+const configValue = (file: string, key: string, value: unknown): Value => {
+  const name = configKeys.find((known) => known === key);
+  if (!name) {
+    const keys = [...configKeys, 'changes', 'env', 'harnesses'];
+    const flag = flagNames.find((known) => known === key);
+    if (flag)
+      throw userError('bad-config', file, `"${key}" cannot be set in this file; pass ${flagOf(flag)} to each run`);
+    const near = closest(key, keys);
+    const hint = near ? ` (did you mean "${near}"?)` : `. Keys: ${keys.join(', ')}`;
+    throw userError('bad-config', file, `unknown key "${key}"${hint}`);
+  }
+  const { kind } = flags[name];
+  if (kind === 'commands' && Array.isArray(value) && value.every((item) => isText(item) && item.trim() !== ''))
+    return value;
+  const wellTyped = kind === 'boolean' ? typeof value === 'boolean' : isText(value) || typeof value === 'number';
+  const result = wellTyped ? parseValue(kind, String(value)) : null;
+  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${JSON.stringify(value)}`);
+  return result;
+};
+
+const isText = (value: unknown): value is string => typeof value === 'string';

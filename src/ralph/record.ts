@@ -1,0 +1,125 @@
+import type { Mention } from './promise/promise.ts';
+import type { AgentError, Usage, TurnEnd } from './agent-events.ts';
+
+export interface GitSummary {
+  /** The total, including files that are missing from the lists. */
+  readonly filesChanged: number;
+  readonly files: readonly string[];
+  readonly insertions: number;
+  readonly deletions: number;
+  readonly changes: readonly FileChange[];
+  /** Commits of the agent itself, oldest first. */
+  readonly commits: readonly string[];
+  /** Number of files missing from `files` and `changes`; unset if they are complete. */
+  readonly filesLeftOut?: number;
+  /** Number of commits missing from `commits`; unset if it is complete. */
+  readonly commitsLeftOut?: number;
+}
+
+export interface FileChange {
+  readonly status: 'added' | 'modified' | 'deleted' | 'renamed';
+  readonly path: string;
+  /** Previous path of a renamed file. */
+  readonly from?: string;
+}
+
+/** One line of history.jsonl, a documented format. Unknown values are null. */
+export interface IterationRecord {
+  readonly v: 2;
+  readonly run: string;
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly harness: string;
+  readonly model: string | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly end: TurnEnd['end'];
+  readonly completionFound: boolean;
+  /** The text up to the accepted promise. */
+  readonly evidence: string | null;
+  /** Why a printed promise was not accepted. */
+  readonly rejected: string | null;
+  /** The last tags that only mention the promise. */
+  readonly mentions: readonly Mention[];
+  readonly git: GitSummary | null;
+  readonly commit: string | null;
+  /** Why the changes could not be committed; null if they were, or if commits are disabled. */
+  readonly commitProblem: string | null;
+  /** The commit with the work tree after the iteration. */
+  readonly checkpoint: string | null;
+  readonly usage: Usage | null;
+  /** Number of calls by tool; null if the harness does not report them. */
+  readonly tools: Readonly<Record<string, number>> | null;
+  readonly error: AgentError | null;
+  /** What the agent was not permitted to use, even if it continued without; null if nothing was denied. */
+  readonly denied: Denials | null;
+  /** Why the agent gave up, in its own words. */
+  readonly blocked: string | null;
+  /** Result of the gate, which runs for a promise or, with --verify-each, for every iteration; null if it did not run. */
+  readonly gate: GateReport | null;
+  /** Task counts at the end; null if there are no tasks. */
+  readonly tasks: TaskCount | null;
+  /** A tool call that was repeated many times. */
+  readonly repeated: RepeatedCall | null;
+  /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
+  readonly deferred: readonly DeferredAttempt[];
+}
+
+export interface Denials {
+  /** Each once; at most ten. */
+  readonly tools: readonly string[];
+  /** One sentence with what was denied and the settings that allow it. */
+  readonly message: string;
+  /** --allow-all would allow all of it. */
+  readonly allowAllHelps?: true;
+}
+
+export interface RepeatedCall {
+  readonly tool: string;
+  readonly title: string;
+  readonly times: number;
+}
+
+/** An attempt that does not count as an iteration. Its changes and usage do count. */
+export type DeferredAttempt = Omit<IterationRecord, 'deferred'>;
+
+/** The result of the checks on a promise. */
+export interface GateReport {
+  readonly passed: boolean;
+  /** Sentences about guarded files and settings that were changed; at most `maxListed`. */
+  readonly tampering: readonly string[];
+  /** The total number. */
+  readonly tamperingCount?: number;
+  /** Commands that restore the first of them, to be run in the agent's folder. */
+  readonly restore?: readonly string[];
+  /** The command with which the user accepts them; null if there are none. */
+  readonly accept?: string | null;
+  /** With --require-tasks; at most `maxListed`. */
+  readonly openTasks: readonly string[];
+  /** The total number. */
+  readonly openTaskCount?: number;
+  /** Sentences about files of the change that both the user and the agent changed; missing in older records. */
+  readonly conflicts?: readonly string[];
+  readonly runs: readonly GateRun[];
+}
+
+/** Maximum length of the lists in a record. */
+export const maxListed = 20;
+
+export interface GateRun {
+  readonly command: string;
+  /** A failing command is retried once; `flaky` means that it passed then. */
+  readonly outcome: 'passed' | 'flaky' | 'failed' | 'timed-out' | 'interrupted';
+  readonly exitCode: number | null;
+  readonly durationMs: number;
+  /** The end of its output if it failed. */
+  readonly tail: string;
+}
+
+export const failed = (record: IterationRecord): boolean => record.error !== null;
+
+export interface TaskCount {
+  readonly done: number;
+  readonly total: number;
+}
