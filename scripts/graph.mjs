@@ -39,6 +39,10 @@ const closed = {
   cli: ['run', 'land', 'git', 'harness', 'store', 'changes'],
 };
 
+/** A folder in changes/ is one source of changes. Only what creates its files may know it. */
+const sourceFolder = /^changes\/[^/]+\//;
+const creators = ['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts'];
+
 /** @param {string} file A path below src/. */
 export const roomOf = (file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, ''));
 
@@ -73,9 +77,15 @@ export const problemsIn = (imports) => {
       })
       .map(({ to }) => `${from} imports ${to}: ${roomOf(from)} may not import ${roomOf(to)}`),
   );
+  const inside = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter(({ to }) => sourceFolder.test(to) && roomOf(from) !== 'changes' && !creators.includes(from))
+      .map(({ to }) => `${from} imports ${to}: outside of changes/ no source of changes is known`),
+  );
   return [
     ...unknown.map((file) => `${file} is in no room: add the room to scripts/graph.mjs`),
     ...wrong,
+    ...inside,
     ...circlesIn(imports).map((circle) => `a circle: ${circle.join(' → ')}`),
   ];
 };

@@ -29,6 +29,8 @@ export interface Change {
   /** The task as the agent gets it, and the first file that a user edits. */
   readonly proposalFile: string;
   readonly tasksFile: string;
+  /** Whether a proposal is still the empty template of the source. */
+  isTemplate(proposal: string): boolean;
   /** What the guard watches. Files with a fixed name are listed whether or not they exist. */
   documents(root: string): ChangeDocument[];
   /** Existing files besides the proposal, in the order in which an agent should read them: specs first. */

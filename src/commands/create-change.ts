@@ -2,7 +2,7 @@ import { commandLine } from '../text/shell-words.ts';
 import { userError } from '../errors.ts';
 import { createChange } from '../changes/spool/create.ts';
 import { findProjectHere } from '../store/project.ts';
-import { listModules, moduleIdOf, resolveModule } from '../changes/spool/modules.ts';
+import { listModules, moduleIdOf, resolveModule } from '../changes/modules.ts';
 import type { Invocation } from './command.ts';
 
 export const run = async ({ args, rawFlags, cwd, terminal }: Invocation): Promise<number> => {

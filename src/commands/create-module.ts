@@ -1,6 +1,6 @@
 import { createModule } from '../changes/spool/create.ts';
 import { findProjectHere } from '../store/project.ts';
-import { moduleIdOf } from '../changes/spool/modules.ts';
+import { moduleIdOf } from '../changes/modules.ts';
 import type { Invocation } from './command.ts';
 
 export const run = async ({ args, cwd, terminal }: Invocation): Promise<number> => {

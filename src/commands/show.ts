@@ -4,7 +4,7 @@ import { changeOf, changesOfModule, listChanges } from '../changes/sources.ts';
 import { readIfThere } from '../files/read.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
-import { listModules, moduleFile, moduleIdOf } from '../changes/spool/modules.ts';
+import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
 import { overview } from '../report/overview.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
 import { countTasks } from '../changes/tasks.ts';

@@ -5,7 +5,7 @@ import { currentStatus, type RunView } from '../ralph/view.ts';
 import { changeOf, listChanges } from '../changes/sources.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
-import { moduleName } from '../changes/spool/modules.ts';
+import { moduleName } from '../changes/modules.ts';
 import { asRecorded, userRecordFolder } from '../store/user-record.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';

@@ -6,7 +6,6 @@ import { readTasks } from '../changes/task-file.ts';
 import { readSafely, writeSafely } from '../files/safe.ts';
 import { readIfThere } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
-import { isUntouchedProposal } from '../changes/spool/templates.ts';
 import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptOptions } from '../ralph/prompt.ts';
 import type { Assignment, RunContext } from './context.ts';
@@ -41,7 +40,7 @@ export const checkTask = async (
   { gate }: RunPlan,
 ): Promise<void> => {
   const change = changeOf(project, id);
-  if (userPrompt.trim() === '' && isUntouchedProposal(proposal))
+  if (userPrompt.trim() === '' && change.isTemplate(proposal))
     throw userError('empty-proposal', id, change.proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   if (!gate.requireTasks) return;
   const tasks = await readTasks(change, project.root);

@@ -21,6 +21,7 @@ test.each([
   ['git/call/git.ts', 'store/state.ts', 'type'],
   ['ralph/loop.ts', 'text/format.ts', 'static'],
   ['commands/land.ts', 'cli/main.ts', 'type'],
+  ['run/start.ts', 'changes/spool/source.ts', 'static'],
 ])('%s cannot import %s', (from, to, kind) => {
   expect(problemsIn(withImport(from, to, kind)).join()).toContain(`${from} imports ${to}`);
 });

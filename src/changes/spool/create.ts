@@ -7,7 +7,7 @@ import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { waitForLock } from '../../store/wait-for-lock.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
 import type { Change } from '../source.ts';
-import { listModules, moduleIdOf } from './modules.ts';
+import { listModules, moduleIdOf } from '../modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
 import { spoolSource } from './source.ts';
 import { moduleTemplate, proposalTemplate, tasksTemplate } from './templates.ts';

@@ -6,8 +6,9 @@ import { renameSafely } from '../../files/safe.ts';
 import { folderNames, statsOf } from '../../files/read.ts';
 import type { Change, ChangeDocument, ChangeFile, ChangeSource } from '../source.ts';
 import { moduleOf } from './ids.ts';
-import { moduleFile, moduleFolder } from './modules.ts';
+import { moduleFile, moduleFolder } from '../modules.ts';
 import { archivePath, changesPath } from './paths.ts';
+import { isUntouchedProposal } from './templates.ts';
 
 /** `.spool/changes/<id>/` with proposal.md, and optionally tasks.md, design.md and specs/. Hidden folders and links are ignored. */
 export const spoolSource: ChangeSource = {
@@ -43,6 +44,7 @@ const createChange = (id: string): Change => {
     folder,
     proposalFile: at('proposal.md'),
     tasksFile: at('tasks.md'),
+    isTemplate: isUntouchedProposal,
     documents(root) {
       const modulePath = module === null ? null : moduleFile(root, module);
       return [

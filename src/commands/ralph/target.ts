@@ -2,7 +2,7 @@ import { userError } from '../../errors.ts';
 import type { Options } from '../../config/flags.ts';
 import { changeOf, changesOfModule, listChanges, resolveChange, sourceFolders } from '../../changes/sources.ts';
 import type { Project } from '../../store/project.ts';
-import { listModules, moduleIdOf, resolveModule } from '../../changes/spool/modules.ts';
+import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
 /** The changes to work on. Asks only if no flag selects them and the terminal is interactive. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { userError } from '../../errors.ts';
-import { folderNames } from '../../files/read.ts';
-import type { Project } from '../../store/project.ts';
-import { matchId } from '../ids.ts';
-import { modulesPath } from './paths.ts';
+import { userError } from '../errors.ts';
+import { folderNames } from '../files/read.ts';
+import type { Project } from '../store/project.ts';
+import { matchId } from './ids.ts';
+import { modulesPath } from './spool/paths.ts';
 
 /** The names of the module folders (`NNN_slug`), sorted. */
 export const listModules = ({ root }: Project): string[] =>
