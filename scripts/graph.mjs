@@ -41,7 +41,7 @@ const closed = {
 
 /** A folder in changes/ is one source of changes. Only what creates its files may know it. */
 const sourceFolder = /^changes\/[^/]+\//;
-const creators = ['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts'];
+const creators = new Set(['commands/init.ts', 'commands/create-module.ts', 'commands/create-change.ts']);
 
 /** @param {string} file A path below src/. */
 export const roomOf = (file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, ''));
@@ -79,7 +79,7 @@ export const problemsIn = (imports) => {
   );
   const inside = [...imports].flatMap(([from, targets]) =>
     targets
-      .filter(({ to }) => sourceFolder.test(to) && roomOf(from) !== 'changes' && !creators.includes(from))
+      .filter(({ to }) => sourceFolder.test(to) && roomOf(from) !== 'changes' && !creators.has(from))
       .map(({ to }) => `${from} imports ${to}: outside of changes/ no source of changes is known`),
   );
   return [
