@@ -10,8 +10,8 @@ import { addContext, dropFromContext, loadContext } from '../store/added-context
 import { mergeCopies } from '../changes/copies.ts';
 import { changeOf } from '../changes/sources.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
-import { createRedactor } from '../secrets/redact.ts';
-import { oneLine } from '../text/format.ts';
+import { createRedactor, type Redactor } from '../secrets/redact.ts';
+import { joinLines } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { changedFiles, deciderHashes } from '../trust/command-files.ts';
 import { visible } from '../text/visible.ts';
@@ -65,8 +65,8 @@ const maxNameLength = 200;
 const maxNames = 20;
 
 /** Agents choose the names of files. The names are quoted so that they are not read as instructions of the user. */
-const quotedNames = (names: readonly string[]): string => {
-  const shown = names.slice(0, maxNames).map((name) => visible(JSON.stringify(oneLine(name, maxNameLength))));
+const quotedNames = (names: readonly string[], redactor: Redactor): string => {
+  const shown = names.slice(0, maxNames).map((name) => visible(JSON.stringify(redactor.oneLine(name, maxNameLength))));
   const more = names.length - shown.length;
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 };
@@ -74,9 +74,8 @@ const quotedNames = (names: readonly string[]): string => {
 /** Adds a note to the context of the next run, unless it is there already. */
 const reportConflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
   const of = { project, change, env };
-  const note = oneLine(
-    `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files)}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
-    Infinity,
+  const note = joinLines(
+    `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files, createRedactor(env))}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
   );
   dropFromContext(of, (line) => isConflictNote(line) && line !== note);
   const isNoted = loadContext(of).text?.split('\n').includes(note);

@@ -1,7 +1,8 @@
 import { type RunEvent, unknownUsage } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView, OnRunEvent } from '../ralph/view.ts';
-import { truncate, duration, oneLine, table, widthOf } from '../text/format.ts';
+import { duration, table, widthOf } from '../text/format.ts';
+import { oneLine, truncate } from './shorten.ts';
 import { costOf, filesChangedText } from './figures.ts';
 import { allAllowed } from './live.ts';
 import type { Terminal } from './terminal.ts';

@@ -3,7 +3,8 @@ import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { lineChanges, duration, localTime, oneLine, table } from '../text/format.ts';
+import { lineChanges, duration, localTime, table } from '../text/format.ts';
+import { oneLine } from './shorten.ts';
 import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
 /** Renders the output of `--status`: the run and its latest iterations. */
