@@ -412,8 +412,12 @@ export const atPath =
     throw Object.assign(error as Error, { path });
   };
 
-/** A problem may quote a value that is as long as its file. */
-const shortened = (text: string, maxLength = 1000) => (text.length > maxLength ? `${text.slice(0, maxLength)}…` : text);
+/**
+ * A problem may quote a value that is as long as its file. It is cut between two words, so that no part of a secret
+ * remains that is not recognised when the message is redacted.
+ */
+const shortened = (text: string, maxLength = 1000) =>
+  text.length > maxLength ? `${text.slice(0, Math.max(0, text.lastIndexOf(' ', maxLength)))} …` : text;
 
 const quote = (text: string) => JSON.stringify(text);
 

@@ -11,7 +11,8 @@ import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/added-context.ts';
 import { withSecrets, userRecordFolder } from '../store/user-record.ts';
 import { readState } from '../store/state.ts';
-import { pluralise, oneLine } from '../text/format.ts';
+import { pluralise } from '../text/format.ts';
+import { createRedactor } from '../secrets/redact.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { visible } from '../text/visible.ts';
 import type { Invocation } from './command.ts';
@@ -40,7 +41,9 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
     return 0;
   }
   await trustAccepted({ project, root, env }, moved);
-  for (const each of moved.slice(0, maxListed)) terminal.print(`  ${oneLine(describeTampering(each))}\n`);
+  const redactor = createRedactor(env);
+  for (const each of moved.slice(0, maxListed))
+    terminal.print(`  ${redactor.oneLine(describeTampering(each, redactor))}\n`);
   if (moved.length > maxListed) terminal.print(`  and ${pluralise(moved.length - maxListed, 'more change')}\n`);
   terminal.print(`Accepted the current goal of ${change}.\n`);
   return 0;

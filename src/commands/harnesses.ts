@@ -8,7 +8,8 @@ import { agentProgram, askingEnvironment, type Lookup, passedOver } from '../har
 import { versionOf } from '../harness/version.ts';
 import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
-import { oneLine, table } from '../text/format.ts';
+import { table } from '../text/format.ts';
+import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { visible } from '../text/visible.ts';
 import type { Invocation } from './command.ts';
 
@@ -19,7 +20,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
   const lookup = { env: passed, cwds: [cwd, ...(project ? [project.root] : [])] };
   const found = await Promise.all([...harnesses, ...config.customHarnesses].map((harness) => inspect(harness, lookup)));
   if (rawFlags.json) terminal.print(`${safeJson(found, 2)}\n`);
-  else terminal.print(`${table([head, ...found.map(row)]).join('\n')}\n`);
+  else terminal.print(`${table([head, ...found.map(rowWith(createRedactor(env)))]).join('\n')}\n`);
   return 0;
 };
 
@@ -35,15 +36,17 @@ const inspect = async (harness: Harness, lookup: Lookup) => {
 
 const head = ['harness', 'installed', 'reports', 'install with'];
 
-const row = ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof inspect>>) => [
-  own === null ? name : `${name} (custom: ${visible(own)})`,
-  path === null
-    ? inProject === null
-      ? 'no'
-      : 'only in the project (not used)'
-    : version
-      ? oneLine(version, 40)
-      : 'yes, version unknown',
-  capabilities.join(', '),
-  path === null ? install : '-',
-];
+const rowWith =
+  (redactor: Redactor) =>
+  ({ name, own, path, inProject, version, capabilities, install }: Awaited<ReturnType<typeof inspect>>) => [
+    own === null ? name : `${name} (custom: ${visible(own)})`,
+    path === null
+      ? inProject === null
+        ? 'no'
+        : 'only in the project (not used)'
+      : version
+        ? redactor.oneLine(version, 40)
+        : 'yes, version unknown',
+    capabilities.join(', '),
+    path === null ? install : '-',
+  ];

@@ -10,7 +10,7 @@ import { snapshotTree } from '../git/snapshot/trees.ts';
 import { openNotes } from '../store/notes.ts';
 import { lockChange } from '../store/run-lock.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
-import { pluralise, oneLine, someOf } from '../text/format.ts';
+import { joinLines, pluralise, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
 import type { Invocation } from './command.ts';
@@ -125,7 +125,7 @@ const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R' } as con
 
 const show = ({ plan: { changes, unchanged }, lost }: Planned, terminal: RedactedTerminal): void => {
   for (const { status, name } of changes.slice(0, maxListed))
-    terminal.print(`${letters[status]}  ${oneLine(toUtf8(name))}\n`);
+    terminal.print(`${letters[status]}  ${joinLines(toUtf8(name))}\n`);
   if (changes.length > maxListed) terminal.print(`and ${pluralise(changes.length - maxListed, 'file')} more\n`);
   for (const why of new Set(unchanged.map((each) => each.why))) {
     const names = unchanged.filter((each) => each.why === why).map(({ name }) => toUtf8(name));

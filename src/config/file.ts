@@ -107,7 +107,9 @@ export const parseJson = (text: string, file: string): Record<string, unknown> =
     const value: unknown = parseJsonText(text.replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;
   } catch (error) {
-    throw userError('bad-config', file, `not valid JSON (${(error as Error).message})`);
+    // Node quotes the text around the error, which may be a part of a secret.
+    const problem = (error as Error).message.split(', ')[0]!;
+    throw userError('bad-config', file, `not valid JSON (${problem})`);
   }
   throw userError('bad-config', file, 'must contain a JSON object');
 };

@@ -1,6 +1,7 @@
 import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
 import type { Sandbox } from '../process/sandbox.ts';
+import { longestSecret } from '../secrets/redact.ts';
 import { git, type GitResult, toUtf8 } from './call/git.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
 import {
@@ -160,10 +161,11 @@ const indexLines = ({ staged, toCommit, uncommitted }: Lines): string => {
 };
 
 const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
-  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength) || `git commit exited with code ${code}`;
+  `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - longestSecret) ||
+  `git commit exited with code ${code}`;
 
-/** The output of a hook may be that of a whole test run. */
-const maxReasonLength = 2000;
+/** The output of a hook may be that of a whole test run. Whoever redacts it shortens it to this. */
+export const maxReasonLength = 2000;
 
 /** Last lines that do not depend on the cause. */
 const uninformative = /^(?:fatal: failed to write commit object|husky - .*|)$/;

@@ -8,6 +8,7 @@ import { taskTitles } from '../changes/tasks.ts';
 import { wordingOf } from '../changes/wording.ts';
 import { entriesOf } from '../files/folders.ts';
 import { readSafely } from '../files/safe.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
@@ -29,8 +30,8 @@ export interface Goal {
   /** The hash of a key in a version of its file; null if it is not in that version. */
   hashIn(key: string, bytes: Buffer | null): string | null;
   taskTitles(): string[];
-  /** Short names of what is guarded. */
-  names(): string[];
+  /** Short names of what is guarded, without secrets. */
+  names(redactor: Redactor): string[];
 }
 
 export interface GoalRequest {
@@ -59,7 +60,7 @@ export const openGoal = ({ project, change: id, commands }: GoalRequest): Goal =
     hashes: (keys) => Object.fromEntries([...keys].map((key) => [key, hashOf(key)])),
     hashIn,
     taskTitles: titles,
-    names() {
+    names(redactor) {
       const present = documents();
       const named = (kind: DocumentKind) => present.filter((each) => each.kind === kind).map(({ name }) => name);
       const count = (number: number, what: string) => (number === 0 ? [] : [pluralise(number, what)]);
@@ -73,7 +74,9 @@ export const openGoal = ({ project, change: id, commands }: GoalRequest): Goal =
         ...decidersOf(commands, files)
           .filter((key) => hashOf(key) !== null)
           .map(keyName),
-        ...commands.filter((command) => !isGuarded(command)).map((command) => `nothing of "${shorten(command)}"`),
+        ...commands
+          .filter((command) => !isGuarded(command))
+          .map((command) => `nothing of "${redactor.beginningOf(command, maxCommandLength)}"`),
       ];
     },
   };
@@ -89,7 +92,7 @@ const cacheLast = <Result>(read: (text: string) => Result): ((text: string) => R
 export const hashesIn = (root: string, keys: Iterable<string>): Hashes =>
   Object.fromEntries([...keys].map((key) => [key, hashOfFile(key, root, createHasher())]));
 
-const shorten = (command: string) => (command.length > 40 ? `${command.slice(0, 39)}…` : command);
+const maxCommandLength = 40;
 
 /** The hash of a key in a version of its file; null if the version does not have it. */
 export const hashOfVersion = (key: string, bytes: Buffer): string | null => {

@@ -3,6 +3,7 @@ import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '.
 import { keyName, splitKey } from './deciders/parts.ts';
 import { readIfThere } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { isObject, parseJson } from '../text/shape.ts';
 import { missingTasks } from '../changes/tasks.ts';
 import { guardFile, acceptedFile } from '../store/paths.ts';
@@ -30,8 +31,8 @@ export interface Guard {
   readonly isNew: boolean;
   /** What differed when the guard was opened. */
   readonly unsettled: readonly Tampering[];
-  /** Short names of what is guarded. */
-  names(): string[];
+  /** Short names of what is guarded, without secrets. */
+  names(redactor: Redactor): string[];
   /** Whether a version of a file is the expected one, or an edit of the user since the last agent ended. */
   isExpected(key: string, bytes: Buffer | null): boolean;
   /** Called before an agent starts. */
@@ -185,19 +186,19 @@ export const acceptGoal = async (request: GuardRequest): Promise<Tampering[]> =>
   return differences;
 };
 
-/** One line. */
-export const describeTampering = (tampering: Tampering): string => {
+/** One line, without secrets. */
+export const describeTampering = (tampering: Tampering, redactor: Redactor): string => {
   switch (tampering.kind) {
     case 'task':
-      return `the task "${shorten(tampering.title)}" was deleted or reworded instead of ticked`;
+      return `the task "${redactor.oneLine(tampering.title, maxTitleLength)}" was deleted or reworded instead of ticked`;
     case 'changed':
     case 'deleted':
     case 'added':
-      return `${keyName(tampering.key)} was ${tampering.kind}`;
+      return `${redactor.text(keyName(tampering.key))} was ${tampering.kind}`;
   }
 };
 
-const shorten = (title: string) => (title.length > 80 ? `${title.slice(0, 79)}…` : title);
+const maxTitleLength = 80;
 
 const differencesFrom = (
   { expected, expectedTasks }: Memory,

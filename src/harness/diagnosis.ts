@@ -1,18 +1,29 @@
 import type { AgentError, AgentEvent, Denial, TurnEnd } from '../ralph/agent-events.ts';
+import { longestSecret, type Redactor } from '../secrets/redact.ts';
 import { findErrorLine } from './error-line.ts';
 import type { Harness } from './harness.ts';
-import { notAllowed, problemEvent } from './problem.ts';
+import { longestMessage, notAllowed, problemEvent } from './problem.ts';
 
 /** How many of the last lines are searched for the reason if the events do not report an error. */
 const keptLines = 20;
 const keptLength = 4000;
 const longestLine = 500;
 
+interface DiagnosisOptions {
+  readonly allowAll: boolean;
+  readonly redactor: Redactor;
+}
+
 /**
  * Passes on the events of one process, adds an error if the process failed and no event says why, and adds advice to every
  * error. Agents that are not signed in, or that do not trust the folder, often report it only on stderr and by exit code.
  */
-export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event: AgentEvent) => void) => {
+export const createDiagnosis = (
+  harness: Harness,
+  { allowAll, redactor }: DiagnosisOptions,
+  see: (event: AgentEvent) => void,
+) => {
+  /** Longer than they are shown: they are redacted before they are shortened. */
   const stderr: string[] = [];
   const denials = createDenials(harness, allowAll);
   let explained = false;
@@ -24,10 +35,10 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
 
   return {
     see(event: AgentEvent): void {
-      if (event.type === 'stderr' && event.text.trim() !== '') stderr.push(event.text.trim().slice(0, longestLine));
+      if (event.type === 'stderr' && event.text.trim() !== '')
+        stderr.push(event.text.trim().slice(0, longestLine + longestSecret));
       if (stderr.length > keptLines) stderr.shift();
-      if (event.type === 'text' && event.plain)
-        stdoutEnd = (event.text.length < keptLength ? stdoutEnd + event.text : event.text).slice(-keptLength);
+      if (event.type === 'text' && event.plain) stdoutEnd = lastPart(stdoutEnd, event.text);
       if (event.type === 'denied') return see({ ...event, ...denials.add(event) });
       if (event.type === 'tool' || (event.type === 'text' && !event.plain)) hasEvents = true;
       if (event.type !== 'error') return see(event);
@@ -37,27 +48,35 @@ export const createDiagnosis = (harness: Harness, allowAll: boolean, see: (event
         return;
       }
       explained = true;
-      see(withAdvice(event, harness, allowAll));
+      const message = redactor.beginningOf(event.message, longestMessage);
+      see(withAdvice({ ...event, message }, harness, allowAll));
     },
     end({ end, exitCode }: TurnEnd): void {
       if (explained) return;
-      if (end === 'exited' && exitCode !== 0)
-        return see(
-          withAdvice(
-            exitProblem(harness, exitCode!, { stdout: linesOf(stdoutEnd), stderr, hasEvents }),
-            harness,
-            allowAll,
-          ),
-        );
+      if (end === 'exited' && exitCode !== 0) {
+        const stdout = linesOf(redactor.endOf(stdoutEnd, keptLength));
+        const lines = (all: readonly string[]) => all.map((line) => redactor.beginningOf(line, longestLine));
+        const last = { stdout: lines(stdout), stderr: lines(stderr), hasEvents };
+        return see(withAdvice(exitProblem(harness, exitCode!, last), harness, allowAll));
+      }
       if (truncated) see(truncated);
     },
   };
 };
 
+/** Joins two texts and returns at least what is searched of the end, and as much more as a secret is long. */
+const lastPart = (before: string, text: string): string => {
+  const length = keptLength + longestSecret;
+  if (text.length >= length) return text.slice(-length);
+  const all = before + text;
+  // Not at every event: each time, the end is copied.
+  return all.length < 2 * length ? all : all.slice(-length);
+};
+
 const linesOf = (text: string): string[] =>
   text
     .split('\n')
-    .map((line) => line.trim().slice(0, longestLine))
+    .map((line) => line.trim())
     .filter(Boolean)
     .slice(-keptLines);
 

@@ -9,23 +9,28 @@ export interface Problem {
   readonly kind?: AgentErrorKind | undefined;
 }
 
-/** In characters. The response of a provider can be a whole page. */
-const longestMessage = 2000;
-
 type ErrorEvent = AgentEvent & { readonly type: 'error' };
 
-/** Creates an error event. Its kind is the one reported by the agent, or follows from the status or the message. */
+/**
+ * Creates an error event. Its kind is the one reported by the agent, or follows from the status or the message. The
+ * diagnosis shortens the message.
+ */
 export const problemEvent = ({ message, status = null, ...said }: Problem): ErrorEvent => {
   const kind = said.kind ?? (status === null ? kindOfWords(message) : kindOfStatus(status, message));
-  const code = status === null || message.includes(String(status)) ? '' : ` (HTTP ${status})`;
   const resetsAtMs = kind === 'rate-limit' ? resetTime(message, new Date()) : null;
   return {
     type: 'error',
     kind,
-    message: `${message.slice(0, longestMessage)}${code}`,
+    message: status === null || message.includes(String(status)) ? message : withStatus(message, status),
     ...(resetsAtMs === null ? {} : { resetsAtMs }),
   };
 };
+
+/** In characters. The response of a provider can be a whole page. */
+export const longestMessage = 2000;
+
+const withStatus = (message: string, status: number): string =>
+  message.length > longestMessage ? `HTTP ${status}: ${message}` : `${message} (HTTP ${status})`;
 
 export const truncated = (agent: string, why: string): AgentEvent => ({
   type: 'error',

@@ -36,7 +36,9 @@ const runTurn = async (run: Turn, observer: TurnObserver): Promise<TurnEnd> => {
   const abort = (why: AbortReason | null) => {
     if (why) aborting.abort(why);
   };
-  const diagnosis = createDiagnosis(harness, job.allowAll, (event) => abort(observer.onEvent(event)));
+  const diagnosis = createDiagnosis(harness, { allowAll: job.allowAll, redactor: run.redactor }, (event) =>
+    abort(observer.onEvent(event)),
+  );
   const events = createEventStream(harness.output.decoder(harness.title), (event) => diagnosis.see(event));
   const watchdog = createWatchdog(run.deadlines, abort);
   const launch = {

@@ -15,7 +15,7 @@ import { recordedBase, userRecordFolder } from '../store/user-record.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
-import { pluralise, oneLine } from '../text/format.ts';
+import { joinLines, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { deletionNotices, resultsIn, keptNotice } from '../run/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
@@ -133,7 +133,7 @@ const whyDirty = async ({ project, change, branch, prefix }: Landing, worktree: 
   if (dirty === null) return 'git status failed in it';
   const copies = planningPaths(project, change).map((path) => `${prefix}${path}`);
   const file = dirty.map(toUtf8).find((path) => !isAmong(copies, path));
-  return file === undefined ? null : `${oneLine(file)} is not committed`;
+  return file === undefined ? null : `${joinLines(file)} is not committed`;
 };
 
 /**

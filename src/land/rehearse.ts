@@ -12,8 +12,8 @@ import { setLandingNote } from '../store/added-context.ts';
 import { mergeCopies } from '../changes/copies.ts';
 import { changeOf } from '../changes/sources.ts';
 import { hideWorktreesFromGit, makeRalphFolder } from '../store/folders.ts';
-import { createRedactor } from '../secrets/redact.ts';
-import { oneLine } from '../text/format.ts';
+import { createRedactor, type Redactor } from '../secrets/redact.ts';
+import { joinLines } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { changedFiles, deciderHashes } from '../trust/command-files.ts';
 import { visible } from '../text/visible.ts';
@@ -67,17 +67,16 @@ const maxNameLength = 200;
 const maxNames = 20;
 
 /** Agents choose the names of files. The names are quoted so that they are not read as instructions of the user. */
-const quotedNames = (names: readonly string[]): string => {
-  const shown = names.slice(0, maxNames).map((name) => visible(JSON.stringify(oneLine(name, maxNameLength))));
+const quotedNames = (names: readonly string[], redactor: Redactor): string => {
+  const shown = names.slice(0, maxNames).map((name) => visible(JSON.stringify(redactor.oneLine(name, maxNameLength))));
   const more = names.length - shown.length;
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 };
 
 /** Leaves a note in the context of the next run. */
 const reportConflict = ({ project, change, branch, base, env, settings }: Landing, files: readonly string[]): never => {
-  const note = oneLine(
-    `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files)}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
-    Infinity,
+  const note = joinLines(
+    `Landing on ${base} failed: the work conflicts with it in ${quotedNames(files, createRedactor(env))}. Rebase ${branch} on ${base} (${commandLine('git', 'rebase', base)}), resolve the conflicts, and verify the work again.`,
   );
   setLandingNote({ project, change, env }, note);
   const flags = ['--worktree', ...(settings.sandbox ? ['--sandbox'] : [])];

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { childEnvironment } from './environment.ts';
+import { longestSecret, type Redactor } from '../secrets/redact.ts';
 import { type Launch, runProcess, type ProcessControl } from './run.ts';
 import { maxTimerMs } from './timers.ts';
 
@@ -30,11 +31,14 @@ const tailLength = 4000;
 export const runShell = async (run: ShellRun): Promise<ShellResult> => {
   const timeout = AbortSignal.timeout(Math.min(run.timeoutMs, maxTimerMs));
   let tail = Buffer.alloc(0);
+  let isCut = false;
   const ended = await runProcess(
     { ...run, ...shellOf(run.command), env: childEnvironment(run.env), stdin: run.input ?? '' },
     {
       output: (_, chunk) => {
-        tail = Buffer.concat([tail, chunk]).subarray(-tailBytes);
+        const all = Buffer.concat([tail, chunk]);
+        isCut ||= all.length > tailBytes;
+        tail = all.subarray(-tailBytes);
         return null;
       },
       stop: AbortSignal.any([run.stopSignals.stop, timeout]),
@@ -50,7 +54,7 @@ export const runShell = async (run: ShellRun): Promise<ShellResult> => {
           ? 'interrupted'
           : 'timed-out';
   const printed = ended.problem ?? tail.toString('utf8');
-  return { outcome, exitCode: ended.exitCode, tail: lastLines(run.redactor.text(printed)) };
+  return { outcome, exitCode: ended.exitCode, tail: lastLines(printed, { isCut, redactor: run.redactor }) };
 };
 
 const shellOf = (command: string) =>
@@ -58,11 +62,9 @@ const shellOf = (command: string) =>
     ? { binary: process.env.ComSpec ?? 'cmd.exe', args: ['/d', '/s', '/c', command] }
     : { binary: '/bin/sh', args: ['-c', command] };
 
-const lastLines = (text: string): string =>
-  stripVTControlCharacters(text)
-    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '')
-    .trimEnd()
-    .split('\n')
-    .slice(-tailLines)
-    .join('\n')
-    .slice(-tailLength);
+/** If the beginning of the text was cut off, it may begin in the middle of a secret. */
+const lastLines = (text: string, { isCut, redactor }: { isCut: boolean; redactor: Redactor }): string => {
+  const clean = redactor.endOf(text, isCut ? Math.max(0, text.length - longestSecret) : text.length);
+  const plain = stripVTControlCharacters(clean).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');
+  return redactor.text(plain).trimEnd().split('\n').slice(-tailLines).join('\n').slice(-tailLength);
+};

@@ -1,5 +1,4 @@
-import type { AgentError } from './agent-events.ts';
-import type { GateReport, GateRun, GitSummary, DeferredAttempt, IterationRecord } from './record.ts';
+import type { GateReport, GitSummary, DeferredAttempt, IterationRecord } from './record.ts';
 
 const maxNamed = 200;
 const maxTools = 100;
@@ -7,30 +6,49 @@ const maxMentions = 10;
 const maxRuns = 100;
 const maxTextLength = 8000;
 const maxNameLength = 1000;
+/** What is stored of the words before a promise, the output of a failed commit, a reason to give up, and a call. */
+const maxWordsLength = 300;
+const maxCommitProblemLength = 2000;
+const maxReasonLength = 4000;
+const maxTitleLength = 200;
+
+/** Shortens texts so that no part of a secret is left. */
+interface RecordRedactor {
+  data<Data>(data: Data): Data;
+  beginningOf(text: string, maxLength: number): string;
+  endOf(text: string, maxLength: number): string;
+}
 
 /** Counts the calls of all tools beyond `maxTools`. */
 const otherTools = '(others)';
 
-/** Limits the size of a record, which is one line of the history. */
-export const boundRecord = (record: IterationRecord): IterationRecord => ({
-  ...boundAttempt(record),
-  deferred: record.deferred.map(boundAttempt),
-});
+/** Redacts a record and limits its size, since it is one line of the history. Lists are shortened first: it is faster. */
+export const boundRecord = (record: IterationRecord, redactor: RecordRedactor): IterationRecord =>
+  redactor.data({
+    ...boundAttempt(record, redactor),
+    deferred: record.deferred.map((attempt) => boundAttempt(attempt, redactor)),
+  });
 
-const boundAttempt = <Attempt extends DeferredAttempt>(attempt: Attempt): Attempt => ({
-  ...attempt,
-  evidence: attempt.evidence && lastPart(attempt.evidence),
-  rejected: attempt.rejected && firstPart(attempt.rejected),
-  mentions: attempt.mentions
-    .slice(-maxMentions)
-    .map(({ words, why }) => ({ words: lastPart(words), why: firstPart(why) })),
-  git: attempt.git && boundGit(attempt.git),
-  commitProblem: attempt.commitProblem && lastPart(attempt.commitProblem),
-  tools: attempt.tools && boundTools(attempt.tools),
-  error: attempt.error && boundError(attempt.error),
-  blocked: attempt.blocked && firstPart(attempt.blocked),
-  gate: attempt.gate && boundGate(attempt.gate),
-});
+const boundAttempt = <Attempt extends DeferredAttempt>(attempt: Attempt, redactor: RecordRedactor): Attempt => {
+  const { evidence, rejected, commitProblem, tools, repeated, error, blocked } = attempt;
+  const { beginningOf, endOf } = redactor;
+  return {
+    ...attempt,
+    evidence: evidence && endOf(evidence, maxWordsLength),
+    rejected: rejected && beginningOf(rejected, maxTextLength),
+    mentions: attempt.mentions
+      .slice(-maxMentions)
+      .map(({ words, why }) => ({ words: endOf(words, maxWordsLength), why: beginningOf(why, maxTextLength) })),
+    git: attempt.git && boundGit(attempt.git),
+    commitProblem: commitProblem && endOf(commitProblem, maxCommitProblemLength),
+    tools: tools && boundTools(tools, redactor),
+    ...(repeated && { repeated: { ...repeated, title: beginningOf(repeated.title, maxTitleLength) } }),
+    error: error && { ...error, message: beginningOf(error.message, maxTextLength) },
+    // Only a reason before the promise can be longer. Its end is next to the promise.
+    blocked: blocked && endOf(blocked, maxReasonLength),
+    gate: attempt.gate && boundGate(attempt.gate, redactor),
+  };
+};
 
 const boundGit = (git: GitSummary): GitSummary => {
   const filesLeftOut = Math.max(0, git.filesChanged - maxNamed);
@@ -46,21 +64,18 @@ const boundGit = (git: GitSummary): GitSummary => {
 };
 
 /** Returns the tools that were called most, and all others as one entry. */
-const boundTools = (tools: Readonly<Record<string, number>>): Readonly<Record<string, number>> => {
-  const all = Object.entries(tools).map(([name, calls]) => [firstPart(name, maxNameLength), calls] as const);
+const boundTools = (
+  tools: Readonly<Record<string, number>>,
+  { beginningOf }: RecordRedactor,
+): Readonly<Record<string, number>> => {
+  const all = Object.entries(tools).map(([name, calls]) => [beginningOf(name, maxNameLength), calls] as const);
   if (all.length <= maxTools) return Object.fromEntries(all);
   const sorted = all.toSorted(([, a], [, b]) => b - a);
   const others = sorted.slice(maxTools - 1).reduce((sum, [, calls]) => sum + calls, 0);
   return Object.fromEntries([...sorted.slice(0, maxTools - 1), [otherTools, others]]);
 };
 
-const boundError = (error: AgentError): AgentError => ({ ...error, message: firstPart(error.message) });
-
-const boundGate = (gate: GateReport): GateReport => ({ ...gate, runs: gate.runs.slice(0, maxRuns).map(boundRun) });
-
-const boundRun = (run: GateRun): GateRun => ({ ...run, tail: lastPart(run.tail) });
-
-const firstPart = (text: string, longest = maxTextLength): string =>
-  text.length > longest ? `${text.slice(0, longest)}…` : text;
-
-const lastPart = (text: string): string => (text.length > maxTextLength ? `…${text.slice(-maxTextLength)}` : text);
+const boundGate = (gate: GateReport, redactor: RecordRedactor): GateReport => ({
+  ...gate,
+  runs: gate.runs.slice(0, maxRuns).map((run) => ({ ...run, tail: redactor.endOf(run.tail, maxTextLength) })),
+});

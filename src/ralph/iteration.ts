@@ -164,8 +164,7 @@ const createCallCounter = () => {
       const call = `${tool} ${title}`;
       inARow = call === last ? inARow + 1 : 1;
       last = call;
-      if (inARow >= minRepeats && inARow > (most?.times ?? 0))
-        most = { tool, title: title.slice(0, 200), times: inARow };
+      if (inARow >= minRepeats && inARow > (most?.times ?? 0)) most = { tool, title, times: inARow };
     },
     repeated: () => most,
   };

@@ -3,7 +3,6 @@ import { type AgentEvent, type TurnEnd, type AbortReason, type Usage } from './a
 import { type Emit, type Stop, stopCauses, type StopReason, type Uncommitted } from './events.ts';
 import type { TaskCount, GateReport, IterationRecord } from './record.ts';
 import { addUsage, totalUsage } from './usage.ts';
-import { boundRecord } from './bounds.ts';
 import { applyGate, runsCommands } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
 import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
@@ -45,6 +44,7 @@ export interface LoopHost {
   gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
+  /** Redacts the texts of a record and limits its size. */
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
@@ -160,7 +160,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
     tasks: null,
     deferred,
   };
-  return host.withoutSecrets(boundRecord(record));
+  return host.withoutSecrets(record);
 };
 
 interface Gating {
@@ -179,7 +179,7 @@ const passGate = async (plan: RunPlan, { ended, again }: Gating, host: LoopHost)
   const interrupted = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
   if (interrupted && host.stopSignal() !== null) return null;
   const tasks = await host.tasks();
-  return host.withoutSecrets(boundRecord({ ...ended, ...applyGate(ended, gate), gate, tasks }));
+  return host.withoutSecrets({ ...ended, ...applyGate(ended, gate), gate, tasks });
 };
 
 const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop => ({

@@ -4,7 +4,8 @@ import { failed, type IterationRecord } from '../ralph/record.ts';
 import { type RunEvent, type StopReason } from '../ralph/events.ts';
 import { refusalOf } from '../ralph/gate-result.ts';
 import type { RunView } from '../ralph/view.ts';
-import { lineChanges, truncate, duration, localTime, oneLine, someOf } from '../text/format.ts';
+import { lineChanges, duration, localTime, someOf } from '../text/format.ts';
+import { oneLine, truncate } from './shorten.ts';
 import { filesChangedText, usageText } from './figures.ts';
 import { withoutControls } from '../text/controls.ts';
 import { limitsText } from './limits.ts';
@@ -215,7 +216,8 @@ const sandboxText = ({ sandboxAllow, sandboxWrite }: LiveOptions): string => {
 
 const maxGuardedShown = 6;
 
-const guardedText = (names: readonly string[], all: boolean): string => {
+const guardedText = (guarded: readonly string[], all: boolean): string => {
+  const names = guarded.map((name) => oneLine(name, 200));
   if (all || names.length <= maxGuardedShown) return someOf(names, names.length, names.length);
   return `${someOf(names, names.length, maxGuardedShown)} (--verbose to show all)`;
 };

@@ -1,5 +1,5 @@
 import { confirm as askYesOrNo, isCancel, multiselect, select, text } from '@clack/prompts';
-import { oneLine } from '../text/format.ts';
+import { oneLine } from './shorten.ts';
 
 export interface Choice {
   readonly value: string;

@@ -1,4 +1,5 @@
-import { truncate, duration } from '../text/format.ts';
+import { duration } from '../text/format.ts';
+import { truncate } from './shorten.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Draws a last line that counts seconds up, or down to a time. Does nothing unless the terminal is interactive. */

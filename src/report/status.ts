@@ -4,7 +4,8 @@ import type { ChangeOverview } from './overview.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { summarise } from './summary.ts';
-import { type Column, lineChanges, duration, localTime, oneLine, titledTable } from '../text/format.ts';
+import { type Column, lineChanges, duration, localTime, titledTable } from '../text/format.ts';
+import { oneLine } from './shorten.ts';
 import { costOf, outcome, tokensOf, usageText } from './figures.ts';
 
 /** Renders the output of `--status`: the run and its latest iterations. */

@@ -2,7 +2,8 @@ import { agentKey } from '../ralph/plan.ts';
 import { type Uncommitted } from '../ralph/events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { pluralise, duration, oneLine, someOf } from '../text/format.ts';
+import { pluralise, duration, someOf } from '../text/format.ts';
+import { oneLine } from './shorten.ts';
 import { usageText } from './figures.ts';
 import { commandLine } from '../text/shell-words.ts';
 
@@ -27,7 +28,10 @@ const filesText = ({ files, filesLeftOut }: RunView): string =>
     : `${pluralise(files.length, 'file')} and up to ${filesLeftOut} more`;
 
 const uncommittedText = ({ why, files, count }: Uncommitted): string =>
-  `${pluralise(count, 'file')}: ${someOf(files, count)} (${oneLine(why, 200)})`;
+  `${pluralise(count, 'file')}: ${someOf(
+    files.map((name) => oneLine(name, 200)),
+    count,
+  )} (${oneLine(why, 200)})`;
 
 const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string => {
   if (passed + flaky + failed === 0) return '';

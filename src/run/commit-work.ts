@@ -1,13 +1,13 @@
 import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
-import { type CommitResult, commitFiles, findErrorLine } from '../git/commit.ts';
+import { type CommitResult, commitFiles, findErrorLine, maxReasonLength } from '../git/commit.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import { findExcluded } from '../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { IterationChanges } from '../ralph/loop.ts';
-import { lineChanges, pluralise, oneLine, someOf } from '../text/format.ts';
+import { lineChanges, pluralise, someOf } from '../text/format.ts';
 
 import type { RunContext } from './context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
@@ -142,7 +142,7 @@ const afterCommit = async (
 ): Promise<CommitOutcome> => {
   const { emit, ledger, redactor, snapshots } = work;
   if (result.kind === 'refused') {
-    const why = redactor.text(oneLine(findErrorLine(result.why)));
+    const why = redactor.oneLine(findErrorLine(redactor.endOf(result.why, maxReasonLength)));
     emit({ type: 'notice', text: `No commit: ${why}` });
     ledger.add(names, { why, owed: true });
     return { commit: null, commitProblem: result.why };

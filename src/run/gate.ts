@@ -65,10 +65,15 @@ const unique = (moved: readonly Tampering[]): Tampering[] => [
 ];
 
 /** Describes what was changed in the goal, and how to restore or accept it. */
-const tamperingOf = async (context: RestoreContext, moved: readonly Tampering[], byAgent: readonly Tampering[]) => {
-  const isAgents = new Set(byAgent.map(describeTampering));
+const tamperingOf = async (
+  context: RestoreContext & Pick<RunContext, 'redactor'>,
+  moved: readonly Tampering[],
+  byAgent: readonly Tampering[],
+) => {
+  const describe = (each: Tampering) => describeTampering(each, context.redactor);
+  const isAgents = new Set(byAgent.map(describe));
   const sentence = (each: Tampering) => {
-    const text = describeTampering(each);
+    const text = describe(each);
     if (each.kind === 'task') return text;
     return `${text} while ${isAgents.has(text) ? 'the agent was running' : 'the work was verified'}`;
   };
@@ -84,16 +89,15 @@ const openTasksOf = async ({
   project,
   workProject,
   plan,
-}: Pick<RunContext, 'project' | 'workProject' | 'plan'>): Promise<string[]> => {
+  redactor,
+}: Pick<RunContext, 'project' | 'workProject' | 'plan' | 'redactor'>): Promise<string[]> => {
   const change = changeOf(project, plan.change);
   const name = basename(change.tasksFile);
   const tasks = await readTasks(change, workProject.root).catch(() => 'unreadable' as const);
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
-  return findOpenTasks(tasks).map(({ title }) =>
-    title.length > maxTitleLength ? `${title.slice(0, maxTitleLength)}…` : title,
-  );
+  return findOpenTasks(tasks).map(({ title }) => redactor.beginningOf(title, maxTitleLength));
 };
 
 const maxTitleLength = 200;

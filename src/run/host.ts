@@ -6,6 +6,7 @@ import { adoptContext, loadContext } from '../store/added-context.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
 import { countTasks } from '../changes/tasks.ts';
+import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
@@ -60,7 +61,7 @@ export const createLoopHost = (context: RunContext): LoopHost => {
       if (report !== null) work.invalidate();
       return report;
     },
-    withoutSecrets: (record) => context.redactor.data(record),
+    withoutSecrets: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);
       appendRecord(context.project, context.plan.change, record);

@@ -7,7 +7,7 @@ import { toUtf8, statsOf } from '../git/call/git.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import { lastRecords } from '../store/history.ts';
-import { oneLine, someOf } from '../text/format.ts';
+import { someOf } from '../text/format.ts';
 import { isNewNested } from './commit-work.ts';
 import { type RunContext } from './context.ts';
 import type { Ledger } from './ledger.ts';
@@ -18,7 +18,7 @@ import { iterationLog } from '../store/paths.ts';
  * ledger is lost.
  */
 export const recallUncommitted = async (
-  { project, plan, emit }: Pick<RunContext, 'project' | 'plan' | 'emit'>,
+  { project, plan, emit, redactor }: Pick<RunContext, 'project' | 'plan' | 'emit' | 'redactor'>,
   tree: WorkTree,
   ledger: Ledger,
 ): Promise<void> => {
@@ -29,7 +29,7 @@ export const recallUncommitted = async (
     const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
     const known = new Set(ledger.all());
     const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
-    const why = oneLine(findErrorLine(commitProblem));
+    const why = redactor.oneLine(findErrorLine(commitProblem));
     ledger.add(
       names.filter((name) => !known.has(name)),
       { why, owed: true },

@@ -14,7 +14,8 @@ import {
 import { createNestedWatch, type NestedFiles } from '../git/snapshot/nested.ts';
 import { createTreeSnapshotter, type SnapshotterOptions } from '../git/snapshot/trees.ts';
 import { createHeadWatch, type WorkTree } from '../git/work-tree.ts';
-import { pluralise, oneLine, someOf } from '../text/format.ts';
+import type { Redactor } from '../secrets/redact.ts';
+import { joinLines, pluralise, someOf } from '../text/format.ts';
 import { createOwnOutput } from './own-output.ts';
 import { ensureRunState, type RunContext } from './context.ts';
 
@@ -85,7 +86,8 @@ export const createSnapshots = (
     const fresh = list.filter(({ name }) => !announced.has(name));
     for (const { name } of fresh) announced.add(name);
     const isCommitted = (name: string) => context.plan.commit && !skippedAtStart?.has(name);
-    for (const text of noticesFor(fresh, isCommitted)) context.emit({ type: 'notice', text });
+    for (const text of noticesFor(fresh, { isCommitted, redactor: context.redactor }))
+      context.emit({ type: 'notice', text });
   };
 
   /** Announces new files in folders that are skipped as a whole. */
@@ -120,8 +122,13 @@ export const createSnapshots = (
 
 const maxNames = 10;
 
-/** `isCommitted` returns whether a path would be committed if it were not skipped. */
-const noticesFor = (fresh: readonly SkippedPath[], isCommitted: (name: string) => boolean): string[] => {
+interface NoticeOptions {
+  /** Whether a path would be committed if it were not skipped. */
+  readonly isCommitted: (name: string) => boolean;
+  readonly redactor: Redactor;
+}
+
+const noticesFor = (fresh: readonly SkippedPath[], { isCommitted, redactor }: NoticeOptions): string[] => {
   const of = (kind: SkipReason) => fresh.filter((each) => each.kind === kind);
   const together = (['ignored', 'output'] as const).map(of).filter(({ length }) => length > 0);
   const refused = of('refused');
@@ -135,11 +142,13 @@ const noticesFor = (fresh: readonly SkippedPath[], isCommitted: (name: string) =
       ({ name, why }) => `Not ${isCommitted(name) ? 'committed' : 'in checkpoints'}: ${nameOf(name)} (${why}).`,
     ),
     ...of('large').map(({ name, why }) => `Not in checkpoints: ${nameOf(name)} (${why}).`),
-    ...refused.slice(0, maxNames).map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${oneLine(why)}`),
+    ...refused
+      .slice(0, maxNames)
+      .map(({ name, why }) => `Skipped ${nameOf(name)}: git add failed: ${redactor.oneLine(why)}`),
     ...more,
   ];
 };
 
 const namesOf = (names: readonly string[]): string => someOf(names.map(toUtf8), names.length, maxNames);
 
-const nameOf = (name: string) => oneLine(toUtf8(name));
+const nameOf = (name: string) => joinLines(toUtf8(name));

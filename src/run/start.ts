@@ -48,7 +48,7 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
 const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
   const { plan, workspace, emit, view, trusted, options } = context;
   const notify = createNotify(context);
-  const guarded = plan.gate.allowTampering ? [] : context.guard.names().slice(0, maxGuarded);
+  const guarded = plan.gate.allowTampering ? [] : context.guard.names(context.redactor).slice(0, maxGuarded);
   const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
   emit({ type: 'run-started', plan, workspace, commands, guarded, at: new Date().toISOString() });
   if (!plan.gate.allowTampering) await announceUnsettled(context);

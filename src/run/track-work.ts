@@ -9,7 +9,7 @@ import { rawDiff } from '../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { Uncommitted } from '../ralph/events.ts';
 import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
-import { oneLine } from '../text/format.ts';
+import type { Redactor } from '../secrets/redact.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
 import { recordLeftBehind, recallUncommitted } from './interrupted-work.ts';
@@ -18,10 +18,10 @@ import { createIndexRefresher } from './index-refresher.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
 import { openLedger } from './ledger.ts';
 
-const unreadable = (snapshots: Snapshots): string => {
+const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
   const why = snapshots.problem();
   const text = 'git cannot read the work tree: no checkpoint or commit for this iteration.';
-  return why === null ? text : `${text} git says: ${oneLine(why)}`;
+  return why === null ? text : `${text} git says: ${redactor.oneLine(why)}`;
 };
 const nothing: IterationChanges = { git: null, commit: null, commitProblem: null, checkpoint: null };
 
@@ -45,7 +45,7 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
   const announced = new Set<string>();
   const index = createIndexRefresher(tree, emit);
   const ledger = openLedger(context.notes);
-  const reportProblem = createProblemReporter(tree, emit);
+  const reportProblem = createProblemReporter(tree, context);
   const touched = new Set<string>();
   const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
@@ -96,7 +96,7 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
       await index.atEnd();
       if (!context.plan.commit || opened === null) return [];
       const { snapshots } = opened;
-      const skipped = uncommittedOf(snapshots.skipped());
+      const skipped = uncommittedOf(snapshots.skipped(), context.redactor);
       if (ledger.all().length + touched.size === 0) return skipped;
       const now = await snapshots.take();
       const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
@@ -122,14 +122,14 @@ const uncommittedIn = async (tree: WorkTree, { head, id }: Snapshot): Promise<Re
 /**
  * Files that git cannot add, that are too large for a checkpoint, or that look like secrets are not committed either.
  */
-const uncommittedOf = (skipped: readonly SkippedPath[]): Uncommitted[] => {
+const uncommittedOf = (skipped: readonly SkippedPath[], redactor: Redactor): Uncommitted[] => {
   const of = (kind: SkippedPath['kind']) => skipped.filter((each) => each.kind === kind);
   const secrets = of('secret');
   const reasons = [...new Set(secrets.map(({ why }) => why))];
   return [of('refused'), of('large'), ...reasons.map((why) => secrets.filter((each) => each.why === why))]
     .filter(([first]) => first !== undefined)
     .map((list) => ({
-      why: oneLine(list[0]!.why, 200),
+      why: redactor.oneLine(list[0]!.why, 200),
       files: list.slice(0, 20).map(({ name }) => toUtf8(name)),
       count: list.length,
     }));
@@ -153,19 +153,22 @@ const commitsOnNoBranch = async (
 const isGone = (tree: WorkTree) => !isIntact(tree) || !existsSync(tree.gitDir);
 
 /** Returns a function that reports why git failed. A permanent problem is reported once. */
-const createProblemReporter = (tree: WorkTree, emit: RunContext['emit']): ((snapshots: Snapshots) => Promise<void>) => {
+const createProblemReporter = (
+  tree: WorkTree,
+  { emit, redactor }: Pick<RunContext, 'emit' | 'redactor'>,
+): ((snapshots: Snapshots) => Promise<void>) => {
   let isAnnounced = false;
   return async (snapshots) => {
     const why = await whyNoGit(tree.root);
-    const last = isGone(tree) ? gone : why && refused(why);
-    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots) });
+    const last = isGone(tree) ? gone : why && refused(redactor.oneLine(why));
+    if (last === null) return emit({ type: 'notice', text: unreadable(snapshots, redactor) });
     if (!isAnnounced) emit({ type: 'notice', text: last });
     isAnnounced = true;
   };
 };
 
 const refused = (why: string): string =>
-  `${oneLine(why)}: changes are no longer tracked or committed. Look at it, then start again.`;
+  `${why}: changes are no longer tracked or committed. Look at it, then start again.`;
 
 const gone = '.git was deleted: changes are no longer tracked or committed.';
 

@@ -37,12 +37,14 @@ export const commitsSince =
     wasCommittedSince(tree, pathIn(tree, join(work.root, path)), lastActivityMs);
 
 /** Announces changes to the goal that are neither restored nor accepted, before the first agent starts. */
-export const announceUnsettled = async (context: RestoreContext & Pick<RunContext, 'emit'>): Promise<void> => {
-  const { guard, plan, emit } = context;
+export const announceUnsettled = async (
+  context: RestoreContext & Pick<RunContext, 'emit' | 'redactor'>,
+): Promise<void> => {
+  const { guard, plan, emit, redactor } = context;
   const [first, ...more] = guard.unsettled;
   if (first === undefined) return;
   const [instruction] = await restoreInstructions(context, [first]);
   const others = more.length === 0 ? '' : ` (and ${pluralise(more.length, 'more change')})`;
-  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeTampering(first)}${others}. To restore it: ${instruction}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
+  const text = `Promises are rejected until the changed goal is restored or accepted: ${describeTampering(first, redactor)}${others}. To restore it: ${instruction}. To accept it: ${commandLine('spool', 'accept', plan.change)}`;
   emit({ type: 'notice', text });
 };

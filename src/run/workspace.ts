@@ -34,7 +34,7 @@ import { recordBase, recordedBase, userRecordFolder } from '../store/user-record
 import type { Emit } from '../ralph/events.ts';
 import type { Workspace } from '../ralph/plan.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { oneLine } from '../text/format.ts';
+import { joinLines } from '../text/format.ts';
 import type { Sandbox } from '../process/sandbox.ts';
 import { commandLine } from '../text/shell-words.ts';
 import {
@@ -91,7 +91,7 @@ const recordBranchBase = async (
   recordBase(folder, branch, await baseOf(project.root, branch));
 };
 
-const reportCheckout = ({ emit }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
+const reportCheckout = ({ emit, redactor }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
   if (!checkout.ok) throw userError('bad-branch', branch, checkout.why);
   if (checkout.otherHooks !== null) {
     const look = commandLine('git', 'diff', branch, '--', checkout.otherHooks);
@@ -99,7 +99,7 @@ const reportCheckout = ({ emit }: WorkspaceRequest, branch: string, checkout: Ch
     emit({ type: 'notice', text });
   }
   if (checkout.hookProblem === null) return;
-  const text = `${branch} is checked out, but the post-checkout hook failed: ${oneLine(checkout.hookProblem)}`;
+  const text = `${branch} is checked out, but the post-checkout hook failed: ${redactor.oneLine(checkout.hookProblem)}`;
   emit({ type: 'notice', text });
 };
 
@@ -259,7 +259,7 @@ interface Finished extends Omit<ReleaseRequest, 'done'> {
 const reasonToKeep = async ({ project, change, workspace, isEmpty }: Finished): Promise<string | null> => {
   const { root, branch, worktree } = workspace;
   const found = await findWorkTree(worktree, join(worktree, '.git', 'unused'));
-  if (found.kind === 'refused') return oneLine(found.why);
+  if (found.kind === 'refused') return joinLines(found.why);
   if (found.kind !== 'found' || !isIntact(found.tree) || !existsSync(join(worktree, '.git')))
     return 'git no longer knows it';
   const busy = operationInProgress(found.tree);

@@ -191,7 +191,7 @@ const testWrite = async (worker: RuntimeWorker, { path, cwd, env, stop }: WriteT
     await Promise.race([closed, delay(pipeGraceMs, undefined, { ref: false })]);
     if (isCancelled) throw new Error('a test command in the sandbox did not finish');
     if (code === cannotWrite) return false;
-    if (code !== 0) throw new Error(output.trim().split('\n')[0]?.slice(0, 300) || `exit code ${code}`);
+    if (code !== 0) throw new Error(output.trim().split('\n')[0] || `exit code ${code}`);
     return true;
   } finally {
     release();

@@ -1,10 +1,20 @@
 import { createLiterals, maxIndent, type Literals, minLiteralLength, type Span } from './literals.ts';
 import { hasShape, shapeSpansIn } from './shapes.ts';
+import { withoutControls } from '../text/controls.ts';
 import { secretLiterals } from './values.ts';
 
 /** Removes secrets from everything that is written to disk or shown. The promise is searched in the original output. */
 export interface Redactor {
   text(text: string): string;
+  /**
+   * Redacts a text and shortens it to its first `maxLength` characters. A text from outside is shortened only like this:
+   * if it were cut before it is redacted, the part of a secret before the cut would not be recognised.
+   */
+  beginningOf(text: string, maxLength: number): string;
+  /** Redacts a text and shortens it to its last `maxLength` characters. */
+  endOf(text: string, maxLength: number): string;
+  /** Redacts a text, joins its lines and shortens it. */
+  oneLine(text: string, maxLength?: number): string;
   /** Redacts every string in plain data. Returns a copy, or the same object if nothing changed. */
   data<Data>(data: Data): Data;
   /** Redacts after applying `transform`, since removing characters can join the parts of a secret. */
@@ -30,6 +40,26 @@ export const createRedactor = (env: NodeJS.ProcessEnv): Redactor => {
   const mapTexts = createMapper(clean);
   return {
     text: clean,
+    beginningOf(text, maxLength) {
+      if (text.length <= maxLength) return clean(text);
+      const words = text.slice(0, maxLength + longestSecret);
+      const secrets = secretsIn(words, inTexts).filter(({ start }) => start < maxLength);
+      const end = Math.max(maxLength, secrets.at(-1)?.end ?? 0);
+      return `${masked(words.slice(0, end), secrets).slice(0, maxLength)}…`;
+    },
+    endOf(text, maxLength) {
+      if (text.length <= maxLength) return clean(text);
+      const words = text.slice(-maxLength - longestSecret);
+      const cut = words.length - maxLength;
+      const secrets = secretsIn(words, inTexts).filter(({ end }) => end > cut);
+      const start = Math.min(cut, secrets[0]?.start ?? cut);
+      const shifted = secrets.map((each) => ({ ...each, start: each.start - start, end: each.end - start }));
+      return `…${lastOf(masked(words.slice(start), shifted), maxLength)}`;
+    },
+    oneLine(text, maxLength = 500) {
+      const line = clean(withoutControls(text)).replaceAll(/\s+/g, ' ');
+      return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+    },
     data: (data) => mapTexts(data) as typeof data,
     after: (transform) => {
       const mapAfter = createMapper((text) => clean(transform(text)));
@@ -187,9 +217,16 @@ const masked = (text: string, secrets: readonly Secret[]): string => {
   return parts.join('') + text.slice(from);
 };
 
+const lastOf = (text: string, length: number): string => text.slice(Math.max(0, text.length - length));
+
 /** Does not apply to private keys. */
 const maxSecretLength = 16 * 1024;
 const maxKeyLength = 20_000;
+
+/**
+ * In characters. Whoever has no redactor, and cannot keep a whole text, keeps this much more of it than is shown.
+ */
+export const longestSecret = maxKeyLength;
 
 const createByteRedactor = (literals: Literals): ByteRedactor => {
   // Holds the bytes that were not written yet, then the next chunk. A new buffer per chunk would fill the memory.

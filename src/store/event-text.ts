@@ -5,9 +5,6 @@ import type { Redactor } from '../secrets/redact.ts';
 /** Characters of one text in the journal. */
 const maxText = 16 * 1024;
 
-/** Longer than any secret. A text is cut behind its masked secrets, so that no part of one is left. */
-const secretMargin = 32 * 1024;
-
 /** What an agent prints without structure, or on stderr. It comes in pieces, and a secret may lie across two of them. */
 type OutputEvent = Extract<AgentEvent, { readonly type: 'text' | 'stderr' }>;
 
@@ -22,11 +19,14 @@ export const withBoundedTexts = <Event extends AgentEvent>(event: Event, redacto
 
 const boundedText = (value: unknown, redactor: Redactor): unknown =>
   typeof value === 'string' && value.length > maxText
-    ? cut(redactor.text(value.slice(0, maxText + secretMargin)), value.length)
+    ? `${redactor.beginningOf(value, maxText)} ${wholeLength(value)}`
     : redactor.data(value);
 
-const cut = (text: string, length: number): string =>
-  length <= maxText ? text : `${text.slice(0, maxText)} … (${length} characters; the log has all of them)`;
+const wholeLength = ({ length }: string): string => `(${length} characters; the log has all of them)`;
+
+/** Shortens a line that contains no secrets. */
+const shortLine = (line: string): string =>
+  line.length <= maxText ? line : `${line.slice(0, maxText)}… ${wholeLength(line)}`;
 
 /** Joins and redacts pieces of output, and hands them out as few events. */
 interface OutputText {
@@ -57,7 +57,7 @@ export const createOutputText = (redactor: Redactor): OutputText => {
     if (text === '') return;
     size += text.length;
     if (type === 'text') return addText(text);
-    for (const line of text.replace(/\n$/, '').split('\n')) ready.push({ type, text: cut(line, line.length) });
+    for (const line of text.replace(/\n$/, '').split('\n')) ready.push({ type, text: shortLine(line) });
   };
 
   return {

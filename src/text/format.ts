@@ -42,15 +42,12 @@ export const lineChanges = ({
   readonly deletions: number;
 }): string => `+${insertions} -${deletions}`;
 
-/** Joins the lines of a text and shortens it to `maxLength` characters. */
-export const oneLine = (text: string, maxLength = 500): string => {
-  const line = withoutControls(text).replaceAll(/\s+/g, ' ');
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
-};
+/** Does not shorten the text: it may contain a secret, which must be redacted first. */
+export const joinLines = (text: string): string => withoutControls(text).replaceAll(/\s+/g, ' ');
 
 /** `a, b, c, d, e and 3 more`. `total` may be larger than the number of `names`. */
 export const someOf = (names: readonly string[], total = names.length, maxNames = 5): string => {
-  const first = names.slice(0, maxNames).map((name) => oneLine(name, 200));
+  const first = names.slice(0, maxNames).map(joinLines);
   return `${first.join(', ')}${total > first.length ? ` and ${total - first.length} more` : ''}`;
 };
 
@@ -59,13 +56,6 @@ export const widthOf = (text: string): number => (isPlain.test(text) ? text.leng
 
 /** True for most texts; the patterns for wide characters are slow to compile. */
 const isPlain = /^[\u0020-\u007e]*$/;
-
-/** Shortens a text to `columns`; `end` is appended when something was cut off. */
-export const truncate = (text: string, columns: number, end = ''): string => {
-  const { index, ellipsed, truncated } = truncatedWidth(text, { limit: columns, ellipsis: end });
-  if (!truncated) return text;
-  return ellipsed || end === '' ? text.slice(0, index) + end : '';
-};
 
 /** Aligns the cells of each column; those in `numeric` to the right. */
 export const table = (rows: readonly (readonly string[])[], numeric: readonly number[] = []): string[] => {

@@ -16,7 +16,8 @@ import { judgeEnding, nothing } from '../../src/ralph/promise/judge-ending.ts';
 import { createSearch } from '../../src/ralph/promise/search.ts';
 import { isTrailer } from '../../src/ralph/promise/trailer.ts';
 import { createRedactor } from '../../src/secrets/redact.ts';
-import { truncate, oneLine, table } from '../../src/text/format.ts';
+import { oneLine, truncate } from '../../src/report/shorten.ts';
+import { table } from '../../src/text/format.ts';
 
 /** Repeated texts: what files and agent output consist of, and what makes a search restart at every position. */
 const pumps = [

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { root } from '../support/project.ts';
@@ -32,4 +32,26 @@ test('functions that read a file by path cannot be imported, even where git writ
 test('all groups allow the same imports, except files that write the work tree', () => {
   const [first, ...others] = allowed.filter(({ files }) => !files.includes('src/git/rewind.ts'));
   for (const { names } of others) expect(names).toEqual(first!.names);
+});
+
+/** Files that shorten texts themselves, and why no part of a secret remains of them. */
+const shortening: Readonly<Record<string, string>> = {
+  'errors.ts': 'cuts between words',
+  'harness/version.ts': 'keeps more than is shown',
+  'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
+  'ralph/prompt.ts': 'the records are redacted',
+  'store/event-text.ts': 'the line is redacted',
+  'trust/words.ts': 'the command is only searched',
+};
+
+/** A text that is cut at a maximum length, or before or after an ellipsis. */
+const cuts =
+  /\.slice\((?:0, |-)(?:max|longest|tail)\w*(?:Length|Text|Line|Message|Answer)\b(?! [-+] longestSecret)|\.slice\([^`]*\)\}\s?…|…\$\{[^}]*\.slice\(/;
+
+test('only a redactor and the reporters, which get redacted texts, shorten texts', () => {
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts') && !/^(?:secrets|report)\//.test(name));
+  const found = files.filter((name) => cuts.test(readFileSync(join(root, 'src', name), 'utf8')));
+  expect(found.toSorted()).toEqual(Object.keys(shortening));
 });

@@ -7,7 +7,7 @@ import type { Harness } from '../../harness/harness.ts';
 import { agentProgram, askingEnvironment, passedOver } from '../../harness/program.ts';
 import { queryBinary, type Question, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../files/read.ts';
-import { oneLine } from '../../text/format.ts';
+import { createRedactor } from '../../secrets/redact.ts';
 import { visible } from '../../text/visible.ts';
 import { removeFolder } from '../../sandbox/remove-folder.ts';
 import { type Check, fail, ok, warn } from './check.ts';
@@ -42,7 +42,7 @@ export const checkAgent = async (question: AgentQuestion): Promise<Check[]> => {
   if (version === null)
     return [fail(harness.name, `${binary} does not respond to --version`, `reinstall it: ${harness.install}`)];
   return [
-    ok(harness.name, `${oneLine(version, 60)}, ${binary}`),
+    ok(harness.name, `${createRedactor(env).oneLine(version, 60)}, ${binary}`),
     await checkSignIn(question, { binary, env: asking }),
     ...checkGrants(question),
   ];

@@ -8,7 +8,6 @@ import type { Harness } from '../../harness/harness.ts';
 import { allowedEnvironment } from '../../process/scope.ts';
 import { observeIteration } from '../../ralph/iteration.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import { oneLine } from '../../text/format.ts';
 import type { StopSignals } from '../../process/signals.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 
@@ -27,6 +26,7 @@ export interface Probe {
 
 /** Runs the agent twice in a temporary folder: once as a loop would, once on a task it must not be allowed to do. */
 export const probeAgent = async (probe: Probe): Promise<Check[]> => {
+  const { oneLine } = createRedactor(probe.env);
   const base = mkdtempSync(join(tmpdir(), 'spool-probe-'));
   const project = join(base, 'project');
   mkdirSync(project);
@@ -61,6 +61,7 @@ const judgeFirst = ({ harness }: Probe, project: string, { completionFound, ende
 ];
 
 const probeDenial = async (probe: Probe, base: string): Promise<Check[]> => {
+  const { oneLine } = createRedactor(probe.env);
   const outside = join(base, 'outside.txt');
   const { error, ended } = await run(probe, base, {
     allowAll: false,

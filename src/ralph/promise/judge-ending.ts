@@ -2,6 +2,7 @@ import { somethingOpen, whyAnnounced, whyOpen } from './lines-above.ts';
 import { decorationBehind, positionInLine, saysNothing, undone, unwrapped } from './tag-position.ts';
 import { fenceIn, openFences } from './fences.ts';
 import { lastNearMiss, lastTag, type Tag } from './promise.ts';
+import { maxWordsLength } from './tail.ts';
 
 /** What may surround a tag, besides decoration and lines without meaning. */
 export interface Allowed {
@@ -38,11 +39,9 @@ export const judgeEnding = (text: string, promise: string, allowed: Allowed): En
   return { counts: why === null, tag, evidence: wordsUpTo(text, tag), why, nearMiss };
 };
 
-const evidenceLength = 300;
-
-/** Returns the last characters of the text up to and including the tag. */
-export const wordsUpTo = (text: string, { end }: Tag): string =>
-  text.slice(Math.max(0, end - evidenceLength), end).trim();
+/** Returns the end of the text up to and including the tag. The record has less of it: it is redacted before it is cut. */
+export const wordsUpTo = (text: string, { end }: Pick<Tag, 'end'>): string =>
+  text.slice(Math.max(0, end - maxWordsLength), end).trim();
 
 /** Returns why a tag only mentions the promise; null if it is the promise. */
 export const whyNot = (text: string, tag: Tag, allowed: Allowed): string | null => {

@@ -106,11 +106,12 @@ const tagsFrom = (text: string, start: number, { completionPromise, blockedPromi
     end: start + index + tag.length,
   }));
 
-const mentionBefore = ({ text, start, end }: Tail['earlier'][number], reading: Reading): Mention[] => {
+const mentionBefore = ({ text, words, start, end }: Tail['earlier'][number], reading: Reading): Mention[] => {
   const before = cleanText(text.slice(0, start));
   const upTo = before + cleanText(text.slice(start, end));
   const whole = upTo + cleanText(text.slice(end));
-  return mentionOf(whole, { start: before.length, end: upTo.length }, { reading, why: null });
+  const mentions = mentionOf(whole, { start: before.length, end: upTo.length }, { reading, why: null });
+  return mentions.map((mention) => ({ ...mention, words: cleanText(words).trim() }));
 };
 
 /** An echo of the prompt at the start of the output is not a mention. */

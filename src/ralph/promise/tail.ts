@@ -14,12 +14,16 @@ export interface Tail {
 /** A tag with the text around it. */
 interface TagInText extends Tag {
   readonly text: string;
+  /** More of the text before the tag, and the tag. */
+  readonly words: string;
 }
 
 /** The text is scanned in blocks at multiples of this length, so that chunk boundaries do not matter. */
 const blockLength = 8 * 1024;
 /** How many characters before and after an earlier tag are stored with it. */
 const around = 1000;
+/** How much of the text up to a tag is passed on: what is stored in the end, and what is needed to find secrets in it. */
+export const maxWordsLength = 8 * 1024;
 
 export const createTail = (promises: readonly string[], maxTags: number): Tail => {
   let text = '';
@@ -35,7 +39,12 @@ export const createTail = (promises: readonly string[], maxTags: number): Tail =
     const excerpts = tags.map(({ index, 0: tag }) => {
       const start = Math.max(0, scannedUpTo + index - around);
       const end = scannedUpTo + index + tag.length;
-      return { text: text.slice(start, end + around), start: scannedUpTo + index - start, end: end - start };
+      return {
+        text: text.slice(start, end + around),
+        words: text.slice(Math.max(0, end - maxWordsLength), end),
+        start: scannedUpTo + index - start,
+        end: end - start,
+      };
     });
     earlier = [...earlier, ...excerpts].slice(-maxTags);
   };

@@ -4,12 +4,13 @@ import { createEventStream } from '../../../src/harness/decode.ts';
 import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { opencode } from '../../../src/harness/adapters/opencode.ts';
 import { type AgentEvent, unknownUsage, type Usage } from '../../../src/ralph/agent-events.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
 import { chunksOf, chunkSizes } from '../chunks.ts';
 
 /** The events in OpenCode's output. Adjacent plain text is joined. */
 const decode = (stdout: string | readonly Uint8Array[], stderr = ''): AgentEvent[] => {
   const events: AgentEvent[] = [];
-  const diagnosis = createDiagnosis(opencode, false, (event) => {
+  const diagnosis = createDiagnosis(opencode, { allowAll: false, redactor: createRedactor({}) }, (event) => {
     const last = events.at(-1);
     const joins = last?.type === 'text' && last.plain && event.type === 'text' && event.plain;
     if (joins) events[events.length - 1] = plain(last.text + event.text);

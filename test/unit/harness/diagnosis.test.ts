@@ -3,13 +3,16 @@ import { createDiagnosis } from '../../../src/harness/diagnosis.ts';
 import { harnesses } from '../../../src/harness/registry.ts';
 import { denied } from '../../../src/harness/problem.ts';
 import type { AgentEvent, TurnEnd } from '../../../src/ralph/agent-events.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
+
+const redactor = createRedactor({});
 
 /** The errors that follow from these events when the process ends. */
 const diagnose = (agent: string, events: readonly AgentEvent[], ended: Partial<TurnEnd> = {}, allowAll = false) => {
   const seen: AgentEvent[] = [];
   const diagnosis = createDiagnosis(
     harnesses.find(({ name }) => name === agent)!,
-    allowAll,
+    { allowAll, redactor },
     (event) => seen.push(event),
   );
   events.forEach(diagnosis.see);
@@ -67,7 +70,7 @@ test('truncated output is reported only if no other error is', () => {
 const denialMessage = (agent: string, tools: readonly string[], allowAll = false): string => {
   const harness = harnesses.find(({ name }) => name === agent)!;
   let said = '';
-  const diagnosis = createDiagnosis(harness, allowAll, (event) => {
+  const diagnosis = createDiagnosis(harness, { allowAll, redactor }, (event) => {
     if (event.type === 'denied') said = event.message;
   });
   for (const tool of tools) diagnosis.see(denied(harness.title, tool));

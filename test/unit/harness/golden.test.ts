@@ -8,6 +8,7 @@ import { harnesses } from '../../../src/harness/registry.ts';
 import type { AgentEvent, TurnEnd } from '../../../src/ralph/agent-events.ts';
 import type { IterationRecord } from '../../../src/ralph/record.ts';
 import { observeIteration } from '../../../src/ralph/iteration.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
 import { agents } from '../../model/agents.mjs';
 import { scenarios } from '../../model/scenarios.mjs';
 import { chunksOf, chunkSizes } from '../chunks.ts';
@@ -30,7 +31,9 @@ const recorded = readdirSync(folder).toSorted();
 const decode = (agent: string, stdout: readonly Uint8Array[], { stderr = '', exitCode = 0 } = {}) => {
   const events: AgentEvent[] = [];
   const harness = harnesses.find(({ name }) => name === agent)!;
-  const diagnosis = createDiagnosis(harness, false, (event) => events.push(event));
+  const diagnosis = createDiagnosis(harness, { allowAll: false, redactor: createRedactor({}) }, (event) =>
+    events.push(event),
+  );
   const stream = createEventStream(harness.output.decoder(harness.title), diagnosis.see);
   for (const chunk of stdout) stream.write('stdout', chunk);
   stream.write('stderr', bytes(stderr));

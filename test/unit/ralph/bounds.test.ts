@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { boundRecord } from '../../../src/ralph/bounds.ts';
+import { boundRecord as boundWith } from '../../../src/ralph/bounds.ts';
+import type { IterationRecord } from '../../../src/ralph/record.ts';
 import { describeResult } from '../../../src/ralph/prompt.ts';
 import { addRecord, emptyTotals } from '../../../src/ralph/totals.ts';
+import { createRedactor } from '../../../src/secrets/redact.ts';
 import { recordWith } from './records.ts';
+
+const redactor = createRedactor({});
+const boundRecord = (record: IterationRecord) => boundWith(record, redactor);
 
 const long = 'long words '.repeat(200_000);
 const many = <Item>(item: (index: number) => Item): Item[] => Array.from({ length: 5000 }, (_, index) => item(index));
@@ -42,7 +47,7 @@ test('a record is bounded for any iteration, and its counts stay correct', () =>
     Object.values(tools).reduce((sum, times) => sum + times, 0);
   expect(calls(bounded.tools!)).toBe(calls(huge.tools!));
   expect(bounded.tools).toMatchObject({ 'tool-4999': 4999 });
-  expect(bounded.evidence).toMatch(/the end$/);
+  expect(bounded.evidence).toMatch(/^….{293}the end$/);
   expect(bounded.commitProblem).toMatch(/the hook failed$/);
   expect(bounded.rejected).toMatch(/^because/);
   expect(bounded.gate!.runs[0]!.tail).toMatch(/1 failed$/);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { truncate, duration, widthOf } from '../../../src/text/format.ts';
+import { truncate } from '../../../src/report/shorten.ts';
+import { duration, widthOf } from '../../../src/text/format.ts';
 import { withoutControls } from '../../../src/text/controls.ts';
 
 test.each([
