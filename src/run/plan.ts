@@ -3,7 +3,7 @@ import type { FlagName, Options } from '../config/flags.ts';
 import type { FileSettings } from '../config/resolve.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
-import { historySize, lastRecords } from '../store/history.ts';
+import { cutHistory, historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
 import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
 import { readRun, stateStamp } from '../store/state.ts';
@@ -53,6 +53,8 @@ interface Previous {
   /** The view that was read from state.json, with secrets redacted. */
   readonly saved: RunView;
   readonly last: IterationRecord | null;
+  /** Records before its last one may be missing. */
+  readonly isCut: boolean;
 }
 
 /** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
@@ -63,7 +65,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
   const folder = userRecordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
   const view = written && withSecrets(folder, written);
-  const last = view && (await lastInterrupted(request, view, written));
+  const last = view && lastInterrupted(request, view, written);
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
   const changed = then ? changedSince(then, file, request.explicit) : [];
@@ -79,6 +81,7 @@ export const planRun = async (request: PlanRequest): Promise<Planned> => {
     settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
     notices: [
       ...(resumable ? [resumeNotice(resumable.view, resumable !== previous)] : []),
+      ...(resumable?.isCut && damage === null ? [cutHistory(project, change)] : []),
       ...(announced.length === 0 ? [] : [describeChanged(announced, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
@@ -97,16 +100,13 @@ export const planAgain = async (planned: Planned, request: PlanRequest): Promise
 const basisOf = ({ project, change }: PlanRequest): string =>
   `${stateStamp(project, change)} ${historySize(project, change)}`;
 
-const lastInterrupted = async (
-  { project, change }: PlanRequest,
-  view: RunView,
-  saved: RunView,
-): Promise<Previous | null> => {
+const lastInterrupted = ({ project, change }: PlanRequest, view: RunView, saved: RunView): Previous | null => {
   // The owner of the lock knows that the process of a run that says "running" is gone.
   if (view.status !== 'running' && view.status !== 'interrupted') return null;
   // The process may have been killed between saving a record and saving the state.
-  const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
-  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null };
+  const { records: all, isCut } = lastRecords(project, change, 2);
+  const records = all.filter((record) => record.run === view.run);
+  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, isCut };
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */
