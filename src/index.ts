@@ -139,7 +139,7 @@ export const readRun = async (
     const { view: saved } = await readSaved(project, id);
     if (saved === null) return null;
     const view = asRecorded(userRecordFolder(project, id, env), saved);
-    const records = await lastRecords(project, id, iterations);
+    const { records } = lastRecords(project, id, iterations);
     return {
       status: currentStatus(view, loopOwner(project, id) !== null),
       view,

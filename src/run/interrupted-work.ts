@@ -22,7 +22,7 @@ export const recallUncommitted = async (
   tree: WorkTree,
   ledger: Ledger,
 ): Promise<void> => {
-  const records = plan.firstIteration === 1 ? [] : await lastRecords(project, plan.change, maxRecalled);
+  const records = plan.firstIteration === 1 ? [] : lastRecords(project, plan.change, maxRecalled).records;
   const done = records.findLastIndex(({ run, git, commitProblem }) => run !== plan.run || (git && !commitProblem));
   for (const { checkpoint, git, commitProblem } of records.slice(done + 1)) {
     if (checkpoint === null || !git?.filesChanged || commitProblem === null) continue;

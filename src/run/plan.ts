@@ -2,7 +2,7 @@ import { userError } from '../errors.ts';
 import type { FlagName, Options, FileSettings } from '../config/flags.ts';
 import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
-import { historySize, lastRecords } from '../store/history.ts';
+import { cutHistory, historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
 import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
 import { loopOwner, readRun, type SavedRun, stateStamp } from '../store/state.ts';
@@ -54,6 +54,8 @@ interface Previous {
   /** The view that was read from state.json, with secrets redacted. */
   readonly saved: RunView;
   readonly last: IterationRecord | null;
+  /** Records before its last one may be missing. */
+  readonly isCut: boolean;
 }
 
 /** The last run of a change, read once by everything that a start checks. */
@@ -78,7 +80,7 @@ export const planRun = async (request: PlanRequest, lastRun: LastRun): Promise<P
   const folder = userRecordFolder(project, change, request.env);
   const written = saved && asRecorded(folder, saved);
   const view = written && withSecrets(folder, written);
-  const last = view && (await lastInterrupted(request, view, written));
+  const last = view && lastInterrupted(request, view, written);
   const previous = options.fresh || !isWhole ? null : last;
   const then = previous?.view.settings ?? null;
   const changed = then ? changedSince(then, file, request.explicit) : [];
@@ -94,6 +96,7 @@ export const planRun = async (request: PlanRequest, lastRun: LastRun): Promise<P
     settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
     notices: [
       ...(resumable ? [resumeNotice(resumable.view, resumable !== previous)] : []),
+      ...(resumable?.isCut && damage === null ? [cutHistory(project, change)] : []),
       ...(announced.length === 0 ? [] : [describeChanged(announced, then!.file, file)]),
     ],
     damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
@@ -112,16 +115,13 @@ export const planAgain = async (planned: Planned, request: PlanRequest): Promise
 const basisOf = ({ project, change }: Pick<PlanRequest, 'project' | 'change'>): string =>
   `${stateStamp(project, change)} ${historySize(project, change)}`;
 
-const lastInterrupted = async (
-  { project, change }: PlanRequest,
-  view: RunView,
-  saved: RunView,
-): Promise<Previous | null> => {
+const lastInterrupted = ({ project, change }: PlanRequest, view: RunView, saved: RunView): Previous | null => {
   // The owner of the lock knows that the process of a run that says "running" is gone.
   if (view.status !== 'running' && view.status !== 'interrupted') return null;
   // The process may have been killed between saving a record and saving the state.
-  const records = (await lastRecords(project, change, 2)).filter((record) => record.run === view.run);
-  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null };
+  const { records: all, isCut } = lastRecords(project, change, 2);
+  const records = all.filter((record) => record.run === view.run);
+  return { view: catchUp(view, records), saved, last: records.at(-1) ?? null, isCut };
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */

@@ -1,20 +1,22 @@
-import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
-import { StringDecoder } from 'node:string_decoder';
-import { setTimeout as delay } from 'node:timers/promises';
-import { openSafely } from '../files/safe.ts';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { RunEvent } from '../ralph/events.ts';
 import { reduceView } from '../ralph/reduce-view.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import { parseJournalLine } from './event-format.ts';
+import type { JournalLine } from './journal-lines.ts';
+import { openJournalTail } from './journal-tail.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
 import { journalFile } from './paths.ts';
+import { asRecorded, recordedEnds, userRecordFolder } from './user-record.ts';
 
 export interface FollowOptions {
   /** The run to follow; the current one, or the last one, when it is not given. */
   readonly run?: string;
   /** Aborted to stop following. */
   readonly signal?: AbortSignal;
+  /** Says where the user's state folder is. Defaults to process.env. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface FollowedEvent {
@@ -25,132 +27,95 @@ export interface FollowedEvent {
 }
 
 const pollMs = 100;
-/** How often the owner of the lock is looked for while nothing is written. */
+/** How often the owner of the lock is looked for. */
 const aliveMs = 1000;
+/** How long other tasks of the process may have to wait. */
+const busyMs = 10;
 
 /**
  * Yields the events of a run from its first one on, then those that follow while it runs. Ends after the end of the run,
- * or when its process is gone: then the last view is that of an interrupted run. What it needs of memory does not depend
- * on the length of the journal. Rejects when something that is not a file of the user is in place of the journal.
+ * or when its process is gone: then the last view is that of an interrupted run. Agents can write to the journal, so an
+ * end counts only if the record of the run has it. What it needs of memory does not depend on the length of the journal.
+ * Rejects when something that is not a file of the user is in place of the journal.
  */
 export async function* followRun(
   project: Project,
   change: string,
-  { run: wanted, signal }: FollowOptions = {},
+  { run: wanted, signal, env = process.env }: FollowOptions = {},
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const run = wanted ?? (await readState(project, change))?.run;
   if (run === undefined) return;
   const isRunning = async () =>
     loopOwner(project, change) !== null && (await readState(project, change).catch(() => null))?.run === run;
-  const journal = openTail(journalFile(project, change, run));
+  const record = userRecordFolder(project, change, env);
+  const isRecordedEnd = createEndCheck(record, run);
+  const journal = openJournalTail(journalFile(project, change, run));
   let view: RunView | null = null;
   let lastSeq = 0;
-  let sinceAliveMs = aliveMs;
+  let lookedMs = -Infinity;
   /** The process of the run is gone, so this is the last look. */
   let isLast = false;
   try {
     while (!signal?.aborted) {
-      let hasGrown = false;
-      for (const text of journal.newLines()) {
-        hasGrown = true;
+      for await (const text of inTurns(journal.newLines(), signal)) {
         const line = parseJournalLine(text);
         if (line === undefined || (journal.isRepeated() && line.seq <= lastSeq)) continue;
-        lastSeq = line.seq;
-        const { event, elapsedMs } = line;
-        if (line.view) view = inOwnWorkspace(project, change, line.view);
-        else if (view !== null) view = { ...reduceView(view, event), elapsedMs };
-        if (view?.run === run) yield { event, view };
-        if (signal?.aborted) return;
+        const next = viewAfter(line, view);
+        if (next?.run !== run || (endsWith(next, view) && !isRecordedEnd(next.status))) continue;
+        view = inOwnWorkspace(project, change, next);
+        // Only the next number counts: a forged one must not hide the lines after it.
+        if (line.seq === lastSeq + 1) lastSeq = line.seq;
+        journal.accept();
+        yield { event: line.event, view };
       }
       if (view !== null && view.status !== 'running') return;
       if (isLast) break;
-      if (hasGrown) sinceAliveMs = 0;
-      if (sinceAliveMs >= aliveMs) {
+      if (performance.now() - lookedMs >= aliveMs) {
+        lookedMs = performance.now();
         isLast = !(await isRunning());
-        sinceAliveMs = 0;
         if (isLast) continue;
       }
       await delay(pollMs, undefined, { signal }).catch(() => {});
-      sinceAliveMs += pollMs;
     }
   } finally {
     journal.close();
   }
   if (!isLast || view === null) return;
   const saved = await readState(project, change).catch(() => null);
-  const last = saved?.run === run ? saved : view;
+  const last = saved?.run === run ? asRecorded(record, saved) : view;
   yield { event: null, view: { ...last, status: currentStatus(last, false) } };
 }
 
-const blockSize = 64 * 1024;
-/** No line of a journal is longer; others can write longer ones, which are passed over without being held. */
-const maxLine = 16 * 1024 * 1024;
+const viewAfter = ({ event, elapsedMs, view: carried }: JournalLine, view: RunView | null): RunView | null =>
+  carried ?? (view && { ...reduceView(view, event), elapsedMs });
 
-/** The whole lines of a file that grows, and that may be deleted and created again. */
-const openTail = (path: string) => {
-  let opened: { readonly file: number; readonly stats: Stats } | null = null;
-  let position = 0;
-  let isRepeated = false;
-  let open = createOpenLine();
-  const block = Buffer.alloc(blockSize);
+const endsWith = ({ status }: RunView, before: RunView | null): boolean =>
+  status !== 'running' && status !== before?.status;
 
-  const close = () => {
-    if (opened !== null) closeSync(opened.file);
-    opened = null;
+/** Returns whether the record has the ends that the journal has, in the same order. It has none of a run from elsewhere. */
+const createEndCheck = (record: string, run: string) => {
+  let seen = 0;
+  return (status: string): boolean => {
+    const ends = recordedEnds(record, run);
+    if (ends === null) return true;
+    // The journal lacks an end if an agent has deleted it meanwhile.
+    const at = ends.indexOf(status, seen);
+    if (at !== -1) seen = at + 1;
+    return at !== -1;
   };
-  /** The file under this name now; null when there is none. */
-  const ensureOpen = () => {
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    if (opened !== null && there?.ino === opened.stats.ino && there.dev === opened.stats.dev && there.size >= position)
-      return opened;
-    isRepeated ||= opened !== null;
-    close();
-    [position, open] = [0, createOpenLine()];
-    if (there === undefined) return null;
-    try {
-      const file = openSafely(path, 'read');
-      return (opened = { file, stats: fstatSync(file) });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw error;
+};
+
+/** Yields lines, and lets other tasks of the process run in between. Ends when it is aborted. */
+async function* inTurns(blocks: Iterable<readonly string[]>, signal?: AbortSignal): AsyncGenerator<string> {
+  let sinceMs = performance.now();
+  for (const lines of blocks)
+    // A block without lines takes time as well.
+    for (const line of lines.length === 0 ? [null] : lines) {
+      if (performance.now() - sinceMs > busyMs) {
+        await nextTurn();
+        sinceMs = performance.now();
+      }
+      if (signal?.aborted) return;
+      if (line !== null) yield line;
     }
-  };
-
-  return {
-    /** The file was replaced: what is in it may have been read before. */
-    isRepeated: () => isRepeated,
-    *newLines(): Generator<string> {
-      const current = ensureOpen();
-      if (current === null) return;
-      for (;;) {
-        const length = readSync(current.file, block, 0, blockSize, position);
-        if (length === 0) return;
-        position += length;
-        yield* open.add(block.subarray(0, length));
-      }
-    },
-    close,
-  };
-};
-
-/** Collects the parts of a line that has no end yet. */
-const createOpenLine = () => {
-  let decoder = new StringDecoder('utf8');
-  let held = '';
-  let isTooLong = false;
-  return {
-    *add(bytes: Buffer): Generator<string> {
-      const parts = decoder.write(bytes).split('\n');
-      for (const [index, part] of parts.entries()) {
-        held = isTooLong ? '' : held + part;
-        if (index < parts.length - 1) {
-          if (!isTooLong) yield held;
-          [held, isTooLong] = ['', false];
-        } else if (held.length > maxLine) {
-          [held, isTooLong] = ['', true];
-          decoder = new StringDecoder('utf8');
-        }
-      }
-    },
-  };
-};
+}

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
+import { relative } from 'node:path';
 import { atPath } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { statsOf } from '../files/read.ts';
@@ -29,32 +30,48 @@ export const appendRecord = (project: Project, changeId: string, record: Iterati
 export const historySize = (project: Project, changeId: string): number =>
   statsOf(historyFile(project, changeId))?.size ?? 0;
 
-/** Returns the last records, oldest first. It reads from the end of the file, so the length of the file does not matter. */
-export const lastRecords = async (project: Project, changeId: string, count: number): Promise<IterationRecord[]> => {
-  const records: IterationRecord[] = [];
-  for (const record of recordsFromEnd(project, changeId)) {
-    records.push(record);
-    if (records.length === count) break;
-  }
-  return records.toReversed();
-};
-
-/** Returns all records of the run with the last record, oldest first. */
-export const lastRunRecords = (project: Project, changeId: string): IterationRecord[] => {
-  const records: IterationRecord[] = [];
-  for (const record of recordsFromEnd(project, changeId)) {
-    if (records[0] && record.run !== records[0].run) break;
-    records.push(record);
-  }
-  return records.toReversed();
-};
-
-function* recordsFromEnd(project: Project, changeId: string): Generator<IterationRecord> {
-  for (const line of linesFromEnd(historyFile(project, changeId))) {
-    const record = parse(line);
-    if (record) yield record;
-  }
+/** Records at the end of a history, oldest first. */
+export interface HistoryEnd {
+  readonly records: readonly IterationRecord[];
+  /** Reading stopped before the wanted records were found: others have written too much that is not a record. */
+  readonly isCut: boolean;
 }
+
+/** Returns the last records. It reads from the end of the file, so the length of the file does not matter. */
+export const lastRecords = (project: Project, changeId: string, count: number): HistoryEnd =>
+  recordsFromEnd(project, changeId, { count });
+
+/** Returns all records of the run with the last record. */
+export const lastRunRecords = (project: Project, changeId: string): HistoryEnd =>
+  recordsFromEnd(project, changeId, { isOneRun: true });
+
+/** A line for the user about a history that was not read to its beginning. */
+export const cutHistory = (project: Project, changeId: string): string =>
+  `Only the end of ${relative(project.root, historyFile(project, changeId))} was read: the rest is damaged or too long.`;
+
+/** More than the records of 100,000 iterations need. */
+const maxBytes = 128 * 1024 * 1024;
+
+/** Lines that are not records. Crashes and merges leave a few. */
+const maxUnusable = 10_000;
+
+const recordsFromEnd = (
+  project: Project,
+  changeId: string,
+  { count = Infinity, isOneRun = false }: { readonly count?: number; readonly isOneRun?: boolean },
+): HistoryEnd => {
+  const found: IterationRecord[] = [];
+  const end = (isCut: boolean): HistoryEnd => ({ records: found.toReversed(), isCut });
+  let unusable = 0;
+  for (const line of linesFromEnd(historyFile(project, changeId), maxBytes)) {
+    if (line === null || unusable > maxUnusable) return end(true);
+    const record = parse(line);
+    if (record === null) unusable++;
+    else if (isOneRun && found[0] && record.run !== found[0].run) break;
+    else if (found.push(record) >= count) break;
+  }
+  return end(false);
+};
 
 const newline = 0x0a;
 const blockSize = 16 * 1024;
@@ -62,13 +79,21 @@ const blockSize = 16 * 1024;
 /** No record is longer. A longer line is skipped without being kept in memory. */
 const longestLine = 16 * 1024 * 1024;
 
-/** Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. */
-export function* linesFromEnd(path: string): Generator<string> {
+/**
+ * Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. Reads at most
+ * about `limit` bytes, as a sparse file can have any size; null at the end stands for the rest.
+ */
+export function* linesFromEnd(path: string, limit: number): Generator<string | null> {
   if (!existsSync(path)) return;
   const file = openSafely(path, 'read');
   try {
     let line = createLine();
-    for (let position = fstatSync(file).size; position > 0;) {
+    const { size } = fstatSync(file);
+    for (let position = size; position > 0;) {
+      if (size - position >= limit) {
+        yield null;
+        return;
+      }
       const block = Buffer.alloc(Math.min(blockSize, position));
       position -= block.length;
       let rest = block.subarray(0, readSync(file, block, 0, block.length, position));
@@ -104,6 +129,8 @@ const createLine = () => {
 
 /** Returns null for a line that is blank or cut off, or that Spool did not write. */
 const parse = (line: string): IterationRecord | null => {
+  // Much faster than an exception.
+  if (!line.startsWith('{')) return null;
   try {
     return parseRecord(upgradeRecord(parseJsonText(line))) ?? null;
   } catch {

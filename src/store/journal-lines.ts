@@ -3,7 +3,7 @@ import { systemProblem, UserError } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import type { RunEvent } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
-import { isObject, parseJson } from '../text/shape.ts';
+import { count, isObject, parseJson } from '../text/shape.ts';
 import { linesFromEnd } from './history.ts';
 
 /** One line of the journal. */
@@ -33,6 +33,10 @@ export interface JournalLines {
 
 /** How far back the last number of an older journal is looked for: others can write to it as well. */
 const maxLinesBack = 1000;
+const maxBytesBack = 1024 * 1024;
+
+/** A run never counts that far. A forged number must not leave too few numbers for the rest of the run. */
+const maxSeq = 2 ** 40;
 
 /** Opens the file again when it was deleted or replaced. While its folder is missing, lines stay in the buffer. */
 export const openJournalLines = (path: string, onProblem: (problem: string) => void): JournalLines => {
@@ -52,7 +56,8 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
     const file = openSafely(path, 'append');
     opened = { file, stats: fstatSync(file) };
     isTorn = endsMidLine(file, opened.stats.size);
-    seq = Math.max(seq, lastSeq(path));
+    // Once it has a number the run counts by itself, whatever others put in place of the file.
+    if (seq === 0) seq = lastSeq(path);
     hasView = false;
     return opened;
   };
@@ -114,12 +119,14 @@ const endsMidLine = (file: number, size: number): boolean => {
   return last[0] !== newline;
 };
 
+/** Returns 0 if there is none that can be continued. */
 const lastSeq = (path: string): number => {
   let left = maxLinesBack;
-  for (const line of linesFromEnd(path)) {
-    const value = parseJson(line);
-    if (isObject(value) && Number.isSafeInteger(value.seq)) return value.seq as number;
-    if (left-- === 0) break;
+  for (const line of linesFromEnd(path, maxBytesBack)) {
+    if (line === null || left-- === 0) break;
+    const value = line.startsWith('{') ? parseJson(line) : undefined;
+    const seq = isObject(value) ? count(value.seq) : undefined;
+    if (seq !== undefined && seq < maxSeq) return seq;
   }
   return 0;
 };

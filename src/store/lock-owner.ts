@@ -1,14 +1,15 @@
-import { readlinkSync, statSync } from 'node:fs';
+import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readSafely } from '../files/safe.ts';
 import { parseJsonText } from '../text/json.ts';
-import { processStart } from '../process/start-time.ts';
-import { count, matching, object, orNull, required, type Shape, text, withFallback } from '../text/shape.ts';
+import { isAlive as isProcess, processStart } from '../process/start-time.ts';
+import { count, isoTime, matching, object, required, type Shape, text, withFallback } from '../text/shape.ts';
 
 export interface LockOwner {
   readonly id: string;
   readonly pid: number;
-  readonly start: string | null;
+  /** Empty if the start times of processes cannot be read. */
+  readonly start: string;
   readonly host: string;
   readonly since: string;
   /** The change, or the command, that it is held for. */
@@ -22,12 +23,18 @@ export const lockOwner = (path: string): LockOwner | null => {
   return owner && isAlive(path, owner) ? owner : null;
 };
 
-/** The id for a lock file that names no owner. */
-export const unreadable = 'unreadable';
+/** Whether the lock file names no owner. */
+export const isUnreadable = ({ id }: LockOwner): boolean => id.startsWith(unreadable);
+
+const unreadable = 'unreadable-';
 
 /** A process on another host, or in another container, cannot be inspected: it counts as alive while it renews its lock. */
 export const isAlive = (path: string, owner: LockOwner): boolean =>
-  isHere(owner) ? processStart(owner.pid) === owner.start : ageOf(path) < silenceMs;
+  isHere(owner) ? isRunning(owner) : ageOf(path) < silenceMs;
+
+/** An owner without a start time counts only where no process has one: a process id alone is reused. */
+const isRunning = ({ pid, start }: LockOwner): boolean =>
+  start === '' ? processStart(process.pid) === null && isProcess(pid) : processStart(pid) === start;
 
 const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname();
 
@@ -64,15 +71,20 @@ export const readOwner = (path: string): LockOwner | null => {
   } catch {
     // Spool did not write it.
   }
-  return { id: unreadable, pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
+  return { id: unreadable + versionOf(path), pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
+};
+
+/** Another file under this name has another version, which whoever prepares a clone cannot know. */
+const versionOf = (path: string): string => {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return `${stats?.ino}-${stats?.ctimeNs}`;
 };
 
 const ownerIn: Shape<LockOwner> = object<LockOwner>({
   id: required(matching(/^[\da-f-]{36}$/)),
   pid: required(count),
-  // Not null: a process that is gone has null.
-  start: withFallback('', orNull(text)),
+  start: withFallback('', text),
   host: required(text),
-  since: withFallback('', text),
+  since: withFallback('', isoTime),
   purpose: withFallback('', text),
 });

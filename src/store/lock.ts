@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { userError } from '../errors.ts';
 import { linkSafely, removeSafely, renameSafely, touchSafely, writeSafely } from '../files/safe.ts';
 import { processStart } from '../process/start-time.ts';
-import { hostName, isAlive, type LockOwner, readOwner, unreadable } from './lock-owner.ts';
+import { hostName, isAlive, isUnreadable, type LockOwner, readOwner } from './lock-owner.ts';
 
 export type Locking =
   | ({
@@ -24,16 +24,28 @@ export interface Lock {
  * Takes a lock that one live process can hold. The file appears complete or not at all (a hard link to a finished file).
  * Exactly one of several processes replaces the lock of a dead owner: the one that holds a lock on that lock file.
  */
-export const acquireLock = (path: string, purpose: string): Locking => {
-  const mine = newOwner(purpose);
-  for (;;) {
+export const acquireLock = (path: string, purpose: string): Locking => acquire(path, newOwner(purpose), 0);
+
+/** How often the lock may change hands meanwhile. */
+const maxTries = 1000;
+
+/** A process that is killed while it replaces a lock leaves a lock on that lock file. More than a few are forged. */
+const maxDepth = 3;
+
+const acquire = (path: string, mine: LockOwner, depth: number): Locking => {
+  for (let tries = 0; tries < maxTries; tries++) {
     if (link(path, mine)) return held(path, mine, null);
     const owner = readOwner(path);
     if (owner === null && isLink(path)) throw userError('io', path, 'it is a symbolic link');
     if (owner === null) continue;
     if (isAlive(path, owner)) return { kind: 'taken', by: owner };
-    if (replaceDead(path, owner, mine)) return held(path, mine, owner);
+    if (depth === maxDepth) throw userError('unsafe-file', path, 'is one of several leftover locks');
+    const turn = acquire(`${path}.${owner.id}`, mine, depth + 1);
+    // Another process is replacing the lock.
+    if (turn.kind === 'taken') return turn;
+    if (replaceDead(path, owner, { mine, turn })) return held(path, mine, owner);
   }
+  throw userError('io', path, 'other processes keep replacing it');
 };
 
 const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
@@ -54,8 +66,8 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
       if (isMine()) return null;
       const found = readOwner(path);
       // Not written by Spool.
-      if (found?.id === unreadable) removeSafely(path);
-      if (found === null || found.id === unreadable) link(path, mine);
+      if (found && isUnreadable(found)) removeSafely(path);
+      if (found === null || isUnreadable(found)) link(path, mine);
       const owner = readOwner(path);
       return owner?.id === mine.id ? null : owner;
     },
@@ -99,10 +111,12 @@ const link = (path: string, mine: LockOwner): boolean => {
 
 const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
 
-/** Returns false when another process was faster; then the lock has to be read again. */
-const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean => {
-  const turn = acquireLock(`${path}.${dead.id}`, mine.purpose);
-  if (turn.kind === 'taken') return false;
+/** Returns false when another process was faster; then the lock has to be read again. Ends the turn. */
+const replaceDead = (
+  path: string,
+  dead: LockOwner,
+  { mine, turn }: { readonly mine: LockOwner; readonly turn: Lock },
+): boolean => {
   try {
     if (readOwner(path)?.id !== dead.id) return false;
     const draft = draftOf(path, mine);
@@ -117,7 +131,7 @@ const replaceDead = (path: string, dead: LockOwner, mine: LockOwner): boolean =>
 const newOwner = (purpose: string): LockOwner => ({
   id: crypto.randomUUID(),
   pid: process.pid,
-  start: processStart(process.pid),
+  start: processStart(process.pid) ?? '',
   host: hostName(),
   since: new Date().toISOString(),
   purpose,

@@ -2,25 +2,26 @@ import type { IterationRecord } from '../ralph/record.ts';
 import { rebuildView, viewOfRecords } from '../ralph/rebuild.ts';
 import { folderNames } from '../files/read.ts';
 import { type Project } from './project.ts';
-import { lastRunRecords } from './history.ts';
+import { cutHistory, lastRunRecords } from './history.ts';
 import { readStart, type SavedRun } from './state.ts';
 import { runsFolder } from './paths.ts';
 
 /** Rebuilds the last run of a change whose state.json is damaged, from start.json and the history. */
 export const rebuildRun = async (project: Project, change: string, file: string): Promise<SavedRun> => {
-  const inHistory = lastRunRecords(project, change);
+  const { records: inHistory, isCut } = lastRunRecords(project, change);
+  const cut = isCut ? ` ${cutHistory(project, change)}` : '';
   const run = await newestRun(project, change, inHistory);
   const [first, ...others] = inHistory.filter((record) => record.run === run);
   const start = run === null ? null : await readStart(project, change, run);
   const own = start && { ...start, change };
   if (!first) {
-    const damage = `${file} is damaged, and no iteration of its run is in the history: the next start is a new run.`;
+    const damage = `${file} is damaged, and no iteration of its run is in the history: the next start is a new run.${cut}`;
     return { view: own && rebuildView(own, []), damage, isWhole: false };
   }
   const records = [first, ...others] as const;
   const found = `${file} is damaged; rebuilt from the history (${iterations(records.length)})`;
-  if (own) return { view: rebuildView(own, records), damage: `${found}.`, isWhole: true };
-  const damage = `${found}, but its settings are not known: the next start is a new run.`;
+  if (own) return { view: rebuildView(own, records), damage: `${found}.${cut}`, isWhole: true };
+  const damage = `${found}, but its settings are not known: the next start is a new run.${cut}`;
   return { view: viewOfRecords(change, records), damage, isWhole: false };
 };
 

@@ -109,12 +109,15 @@ interface Step {
   readonly status: string;
 }
 
-/** The last step that is in state.json, and the run that may have been about to start after it. */
-const lastSteps = (folder: string): { readonly last: Step | null; readonly starting: string | null } => {
-  const steps = linesIn(stepsFile(folder)).map((line) => {
+const stepsIn = (folder: string): Step[] =>
+  linesIn(stepsFile(folder)).map((line) => {
     const [run = '', status = ''] = line.split(' ');
     return { run, status };
   });
+
+/** The last step that is in state.json, and the run that may have been about to start after it. */
+const lastSteps = (folder: string): { readonly last: Step | null; readonly starting: string | null } => {
+  const steps = stepsIn(folder);
   const newest = steps.at(-1);
   return {
     last: steps.findLast(({ status }) => status !== 'starting') ?? null,
@@ -163,12 +166,21 @@ export const isKnown = (folder: string, { run }: Pick<RunView, 'run'>): boolean 
 export const recordedWorkspace = (folder: string, run: string): string | null =>
   knownVersions(folder, run)[0]?.workspace?.root ?? null;
 
+/** How a run ended, once for each time; null for a run that was not started here. */
+export const recordedEnds = (folder: string, run: string): readonly string[] | null => {
+  if (!isKnown(folder, { run })) return null;
+  const steps = stepsIn(folder).filter((step) => step.run === run);
+  return steps.map(({ status }) => status).filter((status) => status !== 'starting' && status !== 'running');
+};
+
 /** A run that was started here has ended only if that is its last recorded step, regardless of state.json. */
 export const asRecorded = (folder: string, view: RunView): RunView => {
   const { status } = view;
   if (status === 'running' || status === 'interrupted' || !isKnown(folder, view)) return view;
   const { last } = lastSteps(folder);
-  return last?.run === view.run && last.status === status ? view : { ...view, status: 'interrupted', cause: null };
+  return last?.run === view.run && last.status === status
+    ? view
+    : { ...view, status: 'interrupted', cause: null, detail: null };
 };
 
 export type Recognised =

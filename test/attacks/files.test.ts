@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { promise, says } from '../support/agents.ts';
+import { endsSoon } from '../support/hanging-git.ts';
 import {
   createVictim,
   sampled,
@@ -204,6 +205,43 @@ test('a file that is too large for a text file is not read', async () => {
   execFileSync('truncate', ['--size', '200M', project.path(`.spool/changes/${change}/tasks.md`)]);
 
   expect(await project.spool('show', change)).toMatchObject({ code: 2, stderr: oneLine('is larger than 16 MB') });
+});
+
+const journal = '"$(echo .spool/.state/ralph/*/runs/*)/events.jsonl"';
+const blankLines = `head -c 20000000 /dev/zero | tr '\\0' '\\n'`;
+
+test.each([
+  ['a journal of 8 TB that has no lines', `rm ${journal}; truncate -s 8T ${journal}`],
+  ['a history of 8 TB that has no lines', `truncate -s 8T ${state}/history.jsonl`],
+  ['20 MB of blank lines in the history', `${blankLines} >> ${state}/history.jsonl`],
+  ['a damaged state and a history of 8 TB', `truncate -s 8T ${state}/history.jsonl; echo x > ${state}/state.json`],
+])('an agent that leaves %s delays neither the run nor queries', async (_, attack) => {
+  const project = createProject({ agent: [`echo a > a.txt; ${attack}`, promise] });
+
+  expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 0 });
+  const queries = [[...run.slice(0, 1), '--status', ...run.slice(2)], ['list'], ['show', change]];
+  for (const args of queries) expect(await endsSoon(project.spool(...args))).toMatchObject({ code: 0 });
+  expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 0 });
+});
+
+test('a history that has too much besides records is reported, and its last records are used', async () => {
+  const project = createProject({ agent: ['echo a > a.txt', 'kill -INT $PPID; sleep 5', promise] });
+  await project.spool(...run);
+  const [first, second] = readFileSync(project.stateFile('history.jsonl'), 'utf8').split('\n');
+  writeFileSync(project.stateFile('history.jsonl'), `${first}\n${'\n'.repeat(1_000_000)}${second}\n`);
+  const cut = `Only the end of ${state}/history.jsonl was read: the rest is damaged or too long.\n`;
+
+  const status = await endsSoon(project.spool('ralph', '--status', '--change', change, '--json'));
+  expect(status).toMatchObject({ code: 0, stderr: cut });
+  expect(JSON.parse(status.stdout)).toMatchObject({ iterations: [{ iteration: 2 }] });
+
+  const intact = readFileSync(project.stateFile('state.json'));
+  writeFileSync(project.stateFile('state.json'), 'x');
+  const rebuilt = `${state}/state.json is damaged; rebuilt from the history (1 iteration). ${cut}`;
+  expect(await endsSoon(project.spool('list'))).toMatchObject({ code: 0, stderr: rebuilt });
+
+  writeFileSync(project.stateFile('state.json'), intact);
+  expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 0, stderr: expect.stringContaining(cut) });
 });
 
 test('a config file that is too large is not read', async () => {

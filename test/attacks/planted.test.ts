@@ -9,9 +9,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { processStart } from '../../src/process/start-time.ts';
 import { promise } from '../support/agents.ts';
+import { endsSoon } from '../support/hanging-git.ts';
 import { change, createProject, inFolder, type TestProject } from '../support/project.ts';
 
 /** Attacks on Spool's own use of git, by an agent or by a folder that came with its `.git`. */
@@ -99,6 +102,54 @@ test('a forged lock with a date in the future is ignored', async () => {
   utimesSync(project.path('.git/spool.lock'), ahead, ahead);
 
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
+});
+
+const forgedHere = JSON.stringify({
+  ...(JSON.parse(forgedLock) as object),
+  id: '22222222-2222-2222-2222-222222222222',
+  pid: process.pid,
+  start: processStart(process.pid),
+  host: hostname(),
+});
+
+test.each([
+  ['another machine', forgedLock],
+  ['this machine', forgedHere],
+])('a damaged lock and a forged second one of %s do not block Spool', async (_, second) => {
+  const project = createProject({ agent: [promise] });
+  for (const lock of [`.spool/.state/ralph/${change}/lock`, '.spool/.state/create.lock', '.git/spool.lock']) {
+    project.write(lock, 'x');
+    project.write(`${lock}.unreadable`, second);
+  }
+
+  expect(await endsSoon(project.spool('create', 'module', 'x'))).toMatchObject({ code: 0 });
+  expect(await endsSoon(project.spool(...run))).toMatchObject({ code: 0 });
+  expect(await endsSoon(project.spool('archive', change))).toMatchObject({ code: 0 });
+});
+
+test('a lock of a dead process that a live one is said to replace is reported', async () => {
+  const project = createProject({ agent: [promise] });
+  const dead = { ...(JSON.parse(forgedHere) as { id: string }), pid: 999_999_999 };
+  const lock = `.spool/.state/ralph/${change}/lock`;
+  project.write(lock, JSON.stringify(dead));
+  project.write(`${lock}.${dead.id}`, forgedHere);
+
+  expect(await endsSoon(project.spool(...run))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`is already running (PID ${process.pid} `) as string,
+  });
+});
+
+test('a chain of locks of dead processes is reported', async () => {
+  const project = createProject({ agent: [promise] });
+  const dead = { ...(JSON.parse(forgedHere) as { id: string }), pid: 999_999_999 };
+  for (let [lock, depth] = [`.spool/.state/ralph/${change}/lock`, 0]; depth < 6; lock += `.${dead.id}`, depth++)
+    project.write(lock, JSON.stringify(dead));
+
+  expect(await endsSoon(project.spool(...run))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is one of several leftover locks') as string,
+  });
 });
 
 test('a lock that an agent forges is reported', async () => {

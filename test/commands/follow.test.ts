@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, closeSync, openSync, readFileSync, rmSync, statSync, symlinkSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 import { expect, test } from 'vitest';
@@ -9,6 +22,7 @@ import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
 import type { JournalLine } from '../../src/store/journal-lines.ts';
 import { promise, says, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
+import { endsSoon } from '../support/hanging-git.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject, root, startProcess, type TestProject } from '../support/project.ts';
 
@@ -22,7 +36,7 @@ const of = (project: TestProject) => ({ root: project.folder });
 const follow = (project: TestProject) => {
   const seen: FollowedEvent[] = [];
   const ended = (async () => {
-    for await (const item of followRun(of(project), change)) seen.push(item);
+    for await (const item of followRun(of(project), change, { env: project.env })) seen.push(item);
     return seen;
   })();
   return { seen, ended };
@@ -131,17 +145,24 @@ const buildFollower = async (project: TestProject): Promise<string> => {
   return join(dir, 'follow.mjs');
 };
 
-const followInLittleMemory = async (project: TestProject) => {
+const followInLittleMemory = async (project: TestProject, { abortMs = 0 } = {}) => {
   const follower = await buildFollower(project);
+  const options = abortMs === 0 ? '{}' : `{ signal: AbortSignal.timeout(${abortMs}) }`;
   const script = `
     const { followRun } = await import(${JSON.stringify(follower)});
-    let [count, last] = [0, null];
-    for await (last of followRun({ root: process.cwd() }, '${change}')) count++;
-    console.log(JSON.stringify({ count, status: last.view.status }));`;
+    let [count, last, longestMs, turnMs] = [0, null, 0, performance.now()];
+    setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - turnMs);
+      turnMs = performance.now();
+    }, 10).unref();
+    for await (last of followRun({ root: process.cwd() }, '${change}', ${options})) if (count++ === 0) console.log('following');
+    console.log(JSON.stringify({ count, status: last.view.status, isBusy: longestMs > 2000 }));`;
   const flags = ['--max-old-space-size=24', '--input-type=module', '--eval', script];
   const { env, folder: cwd } = project;
   return startProcess(process.execPath, flags, { cwd, env });
 };
+
+const resultIn = (stdout: string) => JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as unknown;
 
 test('200 MB of output result in a small journal that reports the omission', async () => {
   const agent = [`${waitsFor('go-on')}; yes "$(printf '%099d' 7)" | head -c 200000000; ${promise}`];
@@ -153,7 +174,7 @@ test('200 MB of output result in a small journal that reports the omission', asy
 
   expect(await loop.result).toMatchObject({ code: 0 });
   const { stdout } = await follower.result;
-  expect(JSON.parse(stdout)).toMatchObject({ status: 'complete' });
+  expect(resultIn(stdout)).toMatchObject({ status: 'complete' });
   expect(statSync(journalOf(project)).size).toBeLessThan(2 * maxAgentText);
   const notices = linesOf(project).filter(({ event }) => event.type === 'notice');
   expect(notices).toMatchObject([{ event: { text: expect.stringContaining('leaves out the rest of this output') } }]);
@@ -173,7 +194,31 @@ test('followRun reads a journal of 200 MB with a small heap', async () => {
 
   const { stdout } = await (await followInLittleMemory(project)).result;
 
-  expect(JSON.parse(stdout)).toEqual({ count: 20_002, status: 'complete' });
+  expect(resultIn(stdout)).toEqual({ count: 20_002, status: 'complete', isBusy: false });
+});
+
+const floods: Record<string, (path: string) => void> = {
+  'a hole of 8 TB': (path) => truncateSync(path, 8 * 1024 ** 4),
+  '100 MB of blank lines': (path) => {
+    for (let block = 0; block < 10; block++) appendFileSync(path, '\n'.repeat(10_000_000));
+  },
+  '4 MB of lines that are cut off': (path) => appendFileSync(path, '{"v":1,\n'.repeat(500_000)),
+};
+
+test.each(Object.keys(floods))('a follower is neither held up nor misled by %s', async (name) => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  const follower = await followInLittleMemory(project);
+  await follower.printed('following');
+
+  floods[name]!(journalOf(project));
+  const aborted = await followInLittleMemory(project, { abortMs: 500 });
+  expect(resultIn((await endsSoon(aborted.result)).stdout)).toMatchObject({ status: 'running', isBusy: false });
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  expect(resultIn((await endsSoon(follower.result)).stdout)).toMatchObject({ status: 'complete', isBusy: false });
 });
 
 test('a request to stop ends the agent and the run', async () => {
@@ -279,4 +324,76 @@ test('a FIFO in place of the journal or the requests blocks neither the run nor 
   project.write('go-on', '');
 
   expect(await loop.result).toMatchObject({ code: 0 });
+});
+
+/** Appends a line as an agent would forge it. */
+const forge = (project: TestProject, line: object) => {
+  const { view: _, ...last } = linesOf(project).at(-1)!;
+  appendFileSync(journalOf(project), `${JSON.stringify({ ...last, ...line })}\n`);
+};
+
+const ended = (reason: string) => ({
+  type: 'run-ended',
+  reason,
+  cause: 'promise',
+  detail: 'forged',
+  tasks: null,
+  at: '2026-01-01',
+});
+
+test.each<[string, (view: object) => object]>([
+  ['is complete', () => ({ event: ended('complete') })],
+  ['was interrupted', () => ({ event: ended('interrupted') })],
+  ['is complete, in its view', (view) => ({ view: { ...view, status: 'complete' } })],
+  ['is another run', (view) => ({ view: { ...view, run: '20260101-000000-aaaaaaaa' } })],
+])('a line that an agent adds, which says that the run %s, is ignored', async (_, forged) => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}`] });
+  const loop = project.start([...run, '--max-iterations', '1']);
+  await loop.printed('waiting for go-on');
+  const follower = follow(project);
+  forge(project, forged(project.state()));
+  forge(project, { event: { type: 'notice', text: 'the next line' } });
+  await eventually(() => typesIn(follower.seen).includes('notice'), 'the line after the forged one');
+  expect(follower.seen.at(-1)).toMatchObject({ view: { status: 'running', run: project.state().run } });
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 3 });
+  for (const seen of [await follower.ended, await follow(project).ended]) {
+    expect(typesIn(seen).filter((type) => type === 'run-ended')).toEqual(['run-ended']);
+    expect(seen.at(-1)!.view).toEqual(project.state());
+  }
+});
+
+test('a run that only state.json calls complete ends as interrupted', async () => {
+  const project = createProject({ agent: [waitsFor('never')] });
+  const loop = project.start(run);
+  await loop.printed('waiting for never');
+  loop.kill('SIGKILL');
+  await loop.result;
+  writeFileSync(
+    project.stateFile('state.json'),
+    JSON.stringify({ ...project.state(), status: 'complete', detail: 'forged' }),
+  );
+
+  const seen = await follow(project).ended;
+
+  expect(seen.at(-1)).toMatchObject({ event: null, view: { status: 'interrupted', detail: null } });
+});
+
+test('a forged number hides no later lines, even in a journal that is replaced', async () => {
+  const project = createProject({ agent: [waitsFor('go-on'), waitsFor('then'), promise] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  const follower = follow(project);
+  forge(project, { seq: Number.MAX_SAFE_INTEGER, event: { type: 'notice', text: 'forged' } });
+  await eventually(() => typesIn(follower.seen).includes('notice'), 'the forged line');
+  copyFileSync(journalOf(project), `${journalOf(project)}.copy`);
+  renameSync(`${journalOf(project)}.copy`, journalOf(project));
+  project.write('go-on', '');
+  await eventually(() => textIn(follower.seen).includes('waiting for then'), 'output after the forged line');
+  project.write('then', '');
+
+  expect(await loop.result).toMatchObject({ code: 0 });
+  expect(typesIn(await follower.ended).at(-1)).toBe('run-ended');
+  expect(typesIn(await follow(project).ended).at(-1)).toBe('run-ended');
 });

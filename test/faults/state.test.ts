@@ -10,6 +10,14 @@ import { change, createProject, root, spoolProgram, startProcess } from '../supp
 
 const run = ['ralph', 'Build it.', '--change', change];
 
+const lockOf = (owner: object) =>
+  JSON.stringify({
+    id: '00000000-0000-4000-8000-000000000000',
+    host: hostname(),
+    since: '2026-01-01T00:00:00.000Z',
+    ...owner,
+  });
+
 test('thirty concurrent --add-context are all stored', async () => {
   const project = createProject();
   const texts = Array.from({ length: 30 }, (_, index) => `note ${index}: ${'long '.repeat(index * 20)}end`);
@@ -32,8 +40,13 @@ test('--add-context starts a new line in a file edited by hand', async () => {
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('by hand\nby command\n');
 });
 
-test('only one of eight loops started at once on a change runs', async () => {
+test.each([
+  ['', null],
+  [' with the lock of a dead process', lockOf({ pid: 999_999_999, start: 'long ago' })],
+  [' with a damaged lock', 'x'],
+])('only one of eight loops started at once on a change%s runs', async (_, lock) => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+  if (lock !== null) project.write(`.spool/.state/ralph/${change}/lock`, lock);
 
   const loops = Array.from({ length: 8 }, () => project.start(run));
   const losers = await Promise.all(
@@ -174,17 +187,11 @@ test('a new run after a finished one counts from 1', async () => {
   expect(first!.run).not.toBe(second!.run);
 });
 
-const lockOf = (owner: object) =>
-  JSON.stringify({
-    id: '00000000-0000-4000-8000-000000000000',
-    host: hostname(),
-    since: '2026-01-01T00:00:00.000Z',
-    ...owner,
-  });
-
 test.each([
   ['a reused process id', { pid: process.pid, start: 'long ago' }],
   ['a dead process', { pid: 999_999_999, start: 'long ago' }],
+  ['a dead process with an unknown start time', { pid: 999_999_999, start: null }],
+  ['a live process with an unknown start time', { pid: process.pid, start: null }],
 ])('a lock of %s is ignored', async (_, owner) => {
   const project = createProject({ agent: [promise] });
   project.write(`.spool/.state/ralph/${change}/lock`, lockOf(owner));
@@ -205,9 +212,9 @@ test('a lock of another machine is respected, and the message says how to delete
   expect(create.stderr).toContain('is locked by PID 1 on elsewhere.');
 });
 
-test('a lock without a start time is reported without it', async () => {
+test.each([undefined, 'long ago'])('a lock that was taken at %s is reported without that time', async (since) => {
   const project = createProject({ agent: [promise] });
-  const lock = { id: '00000000-0000-4000-8000-000000000000', pid: 1, host: 'elsewhere' };
+  const lock = { id: '00000000-0000-4000-8000-000000000000', pid: 1, host: 'elsewhere', since };
   project.write(`.spool/.state/ralph/${change}/lock`, JSON.stringify(lock));
 
   expect((await project.spool(...run)).stderr).toContain('(PID 1 on elsewhere; if that machine is gone');

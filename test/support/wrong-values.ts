@@ -86,7 +86,7 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
   const project = { root: folder };
   try {
     const { view } = await readRun(project, change);
-    const records = await lastRecords(project, change, 10);
+    const { records } = lastRecords(project, change, 10);
     if (view) renderStatus(view, records, false);
     if (view) renderStatus(view, records, true);
     describeLastRun((await overview(project, change, env)).lastRun);

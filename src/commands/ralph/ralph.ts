@@ -7,7 +7,7 @@ import { flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
 import { findProject, type Project } from '../../store/project.ts';
-import { lastRecords } from '../../store/history.ts';
+import { cutHistory, lastRecords } from '../../store/history.ts';
 import { loopOwner, readRun } from '../../store/state.ts';
 import { currentStatus, type RunView } from '../../ralph/view.ts';
 import { renderStatus } from '../../report/status.ts';
@@ -133,8 +133,9 @@ const showStatus = async (
   if (damage !== null) terminal.log(`${damage}\n`);
   const alive = loopOwner(project, change) !== null;
   const view = saved && !isOpen(saved) ? await confirmed(project, change, { saved, terminal, env }) : saved;
-  const records =
-    view && (await lastRecords(project, change, shownIterations)).filter((record) => record.run === view.run);
+  const history = view && lastRecords(project, change, shownIterations);
+  if (history?.isCut && damage === null) terminal.log(`${cutHistory(project, change)}\n`);
+  const records = history && history.records.filter((record) => record.run === view.run);
   const status = view && currentStatus(view, alive);
   if (json) terminal.printResult(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
   else if (view && records) terminal.printResult(`${renderStatus(view, records, alive).join('\n')}\n`);
