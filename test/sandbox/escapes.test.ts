@@ -118,6 +118,23 @@ describe.each(testUsers)('as $title', (user: User) => {
     expect(execFileSync('sh', ['-c', left], { cwd: project.folder, encoding: 'utf8' })).toBe('');
   });
 
+  test('an agent cannot change what OpenCode installs and loads at its next start', async () => {
+    const project = createSandboxedProject(user);
+    const folder = join(project.home, '.config', 'opencode');
+    const names = ['package.json', 'package-lock.json', '.npmrc', 'tui.json', 'opencode.json'];
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{}');
+    const attack = names.map((name) => `echo evil > ~/.config/opencode/${name}`).join('; ');
+    writeAgent(project, `echo one > one.txt; ${attack}; ${promise}`);
+
+    const result = await run(project, '--change', change);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(names.filter((name) => existsSync(join(folder, name)))).toEqual(['package.json']);
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe('{}');
+    expect(result.stderr).toContain(`The sandbox protects ${join(folder, '.npmrc')}: what was created there is now `);
+  });
+
   test('a worktree of the user inside the project cannot be redirected', async () => {
     const project = createSandboxedProject(user, { files: { '.gitignore': '/mine/\n' } });
     project.git('worktree', 'add', '--quiet', 'mine');
