@@ -8,6 +8,7 @@ import { isMissing } from '../../files/checks.ts';
 import { longestText } from '../../files/safe.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
+import { isWithin, realPath } from '../../process/which.ts';
 import { visible } from '../../text/visible.ts';
 
 /*
@@ -35,11 +36,31 @@ interface Obstacle {
  */
 const obstacles = new Map<string, Obstacle>();
 
-/** Returns the reason why git would block in this folder; null if none is known. */
+/** Git folders that must not be used, with the reason. */
+const refused = new Map<string, string>();
+/** The reason that was last given. */
+let lastRefusal: string | null = null;
+
+/** From now on, this process runs no git that uses one of these folders. */
+export const refuseGit = (folders: readonly string[], why: string): void => {
+  for (const folder of folders) refused.set(realPath(folder), why);
+};
+
+/** Returns the reason why git would block or must not run in this folder; null if none is known. */
 export const whyBlocked = (cwd: string): string | null => {
-  if (obstacles.size === 0) return null;
+  if (obstacles.size === 0 && refused.size === 0) return null;
   const top = topOf(cwd);
-  return top === null ? null : reasonAt(top);
+  return top === null ? null : (refusalAt(top) ?? reasonAt(top));
+};
+
+const refusalAt = (top: string): string | null => {
+  if (refused.size === 0) return null;
+  const dotGit = latin1Path(join(top, '.git'));
+  const used = [dotGit, ...gitFoldersOf(dotGit)].map((folder) => realPath(displayPath(folder)));
+  const found = [...refused].find(([folder]) => used.some((each) => isWithin(folder, each)));
+  if (found === undefined) return null;
+  lastRefusal = found[1];
+  return lastRefusal;
 };
 
 const reasonAt = (top: string): string | null => {
@@ -56,7 +77,7 @@ const reasonAt = (top: string): string | null => {
 
 /** Replaces an error with the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
-  const why = [...obstacles.keys()].map(reasonAt).find((reason) => reason !== null);
+  const why = lastRefusal ?? [...obstacles.keys()].map(reasonAt).find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
