@@ -15,7 +15,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
-import { change, spoolProgram, startProcess } from '../support/project.ts';
+import { change, root, spoolProgram, startProcess } from '../support/project.ts';
 import { createSandboxedProject, sandboxProblem, startAs, oneUser } from '../support/sandbox.ts';
 
 const problem = sandboxProblem();
@@ -266,5 +266,17 @@ describe.each(problem === null ? [oneUser()] : [])('as $title', (user) => {
     expect(readdirSync(project.outside)).toEqual([]);
     expect(readlinkSync(project.path('.git/mine'))).toBe('HEAD');
     expect(await project.spool('list')).toMatchObject({ stderr: '' });
+  });
+
+  test('a link that was created before Spool is killed is removed by the library', async () => {
+    const project = await createKilled();
+    const program = `const { openProject, startRun } = require(${JSON.stringify(join(root, 'dist', 'index.cjs'))});
+startRun({ project: openProject('.'), change: 'none', onWarning: console.log }).catch(() => {});`;
+    const [command = '', ...words] = [...user.prefix, process.execPath, '-e', program];
+
+    const { stdout } = await startProcess(command, words, { cwd: project.folder, env: project.env }).result;
+
+    expect(stdout).toMatch(wasRemoved);
+    expect(() => readlinkSync(project.path('.git/logs/HEAD'))).toThrow('ENOENT');
   });
 });
