@@ -322,8 +322,13 @@ const table = {
   },
   'planted-link': {
     exit: 1,
-    text: (path: string, target: string) =>
-      `${path} was replaced by a link to ${target} in the sandbox, so the run was stopped before git wrote to it. The link was removed. Check "git status" and what the agent did.`,
+    text: (path: string, target: string, outcome: string) =>
+      `${path} was replaced by a link to ${target} in the sandbox, so the run was stopped before git wrote to it. ${outcome} Check "git status" and what the agent did.`,
+  },
+  'unsearched-git': {
+    exit: 1,
+    text: (path: string, why: string) =>
+      `${path} cannot be searched for links (${why}). A link there could lead git out of the project, so the run was stopped. Delete it or make it readable, then try again.`,
   },
   'other-repository': {
     exit: 2,
@@ -395,6 +400,8 @@ export const systemProblem = (error: unknown): string => {
       return 'it is a folder';
     case 'ENOTDIR':
       return 'a part of the path is not a folder';
+    case 'ENAMETOOLONG':
+      return 'the path is too long';
     case 'ENOSPC':
     case 'EDQUOT':
       return 'the disk is full';

@@ -14,6 +14,7 @@ import { withoutSecrets } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
 import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';
+import { cleanUpSandboxes } from './sandbox/clean-up.ts';
 import { createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
@@ -81,6 +82,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
   // The timers of a run do not keep Node alive, and an agent that is a function may have nothing that does.
   const keepAlive = setInterval(() => {}, 2 ** 30);
   try {
+    for (const line of await cleanUpSandboxes(env)) warn(line);
     const change = await resolveChange(project, options.change);
     const settings = { ...firstAgent(agents), ...options.settings };
     const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });

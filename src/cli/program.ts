@@ -1,10 +1,9 @@
-import { existsSync, fstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { fstatSync } from 'node:fs';
 import type { Invocation } from '../commands/command.ts';
-import { userFolder } from '../files/home.ts';
 import type { Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
-import { createTerminal, type Terminal } from '../report/terminal.ts';
+import { createTerminal } from '../report/terminal.ts';
+import { cleanUpSandboxes } from '../sandbox/clean-up.ts';
 
 export interface ProgramIo extends Pick<Invocation, 'cwd' | 'env'> {
   readonly outputs: Outputs;
@@ -20,15 +19,8 @@ export const runCommandLine = async (argv: readonly string[], { cwd, env, output
   }
   const { run } = await parsed.command.load();
   const terminal = createTerminal(env, outputs);
-  await cleanUpSandboxes(env, terminal);
+  for (const line of await cleanUpSandboxes(env)) terminal.log(`${line}\n`);
   return run({ cwd, env, ...parsed.given, terminal });
-};
-
-/** Cleans up after sandboxes that crashed, before git could use a repository planted in one. Imported only if there are any. */
-const cleanUpSandboxes = async (env: NodeJS.ProcessEnv, terminal: Terminal): Promise<void> => {
-  if (!existsSync(join(userFolder(env), 'sandbox'))) return;
-  const { quarantineLeftovers } = await import('../sandbox/leftover.ts');
-  for (const line of quarantineLeftovers(env)) terminal.log(`${line}\n`);
 };
 
 /** Creates the stdout stream only if it can be a terminal: that takes time. */

@@ -1,35 +1,73 @@
 import { join } from 'node:path';
+import { displayPath } from '../files/bytes.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder, entriesOf } from '../files/folders.ts';
 import { readSafely, removeSafely, replaceSafely } from '../files/safe.ts';
 import { systemProblem } from '../errors.ts';
+import { refuseGit } from '../git/call/blocked.ts';
 import { processStart } from '../process/start-time.ts';
-import { count, listOf, object, orNull, parseJson, required, type Shape, text } from '../text/shape.ts';
+import {
+  count,
+  listOf,
+  object,
+  orNull,
+  pairOf,
+  parseJson,
+  required,
+  type Shape,
+  text,
+  withDefault,
+} from '../text/shape.ts';
+import { commandLine } from '../text/shell-words.ts';
+import type { LinkArea } from './links.ts';
 import { type AbsentPath, quarantinePlanted } from './planted.ts';
+import { isSettled, type KnownLinks, type PlantedLink, removeNewLinks } from './planted-links.ts';
 
 /**
- * Paths that must not be created while a process is in the sandbox. Written for the next Spool, in case this one is
- * killed before it checks them.
+ * Paths and links that must not be created while a process is in the sandbox. Written for the next Spool, in case this
+ * one is killed before it checks them, or cannot remove them.
  */
 interface Note {
   readonly pid: number;
+  /** The start of that process, or a word that no process has. */
   readonly start: string | null;
   readonly absent: readonly AbsentPath[];
+  /** The only links that may exist; null without git. */
+  readonly links: SavedLinks | null;
 }
 
-/** Writes a note, until the returned function is called. */
-export const saveAbsent = (env: NodeJS.ProcessEnv, absent: readonly AbsentPath[]): (() => void) => {
+interface SavedLinks {
+  readonly area: LinkArea;
+  /** Paths and targets. */
+  readonly known: readonly (readonly [string, string])[];
+}
+
+export interface SavedNote {
+  /** Call when everything was checked and nothing is left. */
+  forget(): void;
+  /** Call when something is left: from now on, every Spool checks again. */
+  handOver(): void;
+}
+
+export const saveForbidden = (
+  env: NodeJS.ProcessEnv,
+  { absent, known }: { absent: readonly AbsentPath[]; known: KnownLinks | null },
+): SavedNote => {
   const folder = folderOf(env);
   const file = join(folder, `${crypto.randomUUID()}.json`);
-  const note: Note = { pid: process.pid, start: processStart(process.pid), absent };
+  const links = known && { area: known.area, known: [...known.links] };
+  const note: Note = { pid: process.pid, start: processStart(process.pid), absent, links };
   createFolder(folder);
   replaceSafely(file, JSON.stringify(note));
-  return () => removeSafely(file);
+  return {
+    forget: () => removeSafely(file),
+    handOver: () => replaceSafely(file, JSON.stringify({ ...note, start: 'ended' })),
+  };
 };
 
 /**
- * Moves away protected paths that were created in sandboxes whose Spool was killed. Returns a line for each, and for
- * each unreadable note, as after a full disk.
+ * Moves away protected paths and removes links that were created in sandboxes whose Spool was killed. Returns a line for
+ * each, and for each unreadable note, as after a full disk. git is not run where a link may be left.
  */
 export const quarantineLeftovers = (env: NodeJS.ProcessEnv): string[] => {
   const folder = folderOf(env);
@@ -47,16 +85,59 @@ const quarantine = (file: string): string[] => {
   const note = noteShape(parseJson(content));
   if (note === undefined) return [failed(file, 'its record is damaged')];
   if (processStart(note.pid) === note.start) return [];
-  const lines = quarantinePlanted(note.absent);
-  removeSafely(file);
-  return lines;
+  const { moved, left } = quarantinePlanted(note.absent);
+  const links = note.links === null ? { lines: [], areGone: true } : removeLinks(note.links);
+  if (left.length === 0 && links.areGone) removeSafely(file);
+  return [...moved, ...links.lines, ...left.map(({ path, why }) => failed(file, `${path}: ${why}`))];
 };
 
 const noteShape: Shape<Note> = object<Note>({
   pid: required(count),
   start: required(orNull(text)),
   absent: required(listOf(object<AbsentPath>({ path: required(text), way: required(listOf(text)) }))),
+  links: withDefault(
+    null,
+    orNull(
+      object<SavedLinks>({
+        area: required(
+          object<LinkArea>({
+            folders: required(listOf(text)),
+            objects: required(text),
+            writable: required(listOf(text)),
+          }),
+        ),
+        known: required(listOf(pairOf(text, text))),
+      }),
+    ),
+  ),
 });
+
+const removeLinks = ({ area, known }: SavedLinks): { lines: string[]; areGone: boolean } => {
+  const removed = removeNewLinks({ area, links: new Map(known) }, () => {});
+  const { planted, unsearched } = removed;
+  const left = [
+    ...unsearched.map(([path, why]) => `${path} cannot be searched for links (${why}): delete it or make it readable`),
+    ...planted.flatMap(({ path, problem }) =>
+      problem === null ? [] : [`${path} is a link from a sandbox and cannot be removed (${problem}): delete it`],
+    ),
+  ];
+  const [first] = left;
+  if (first !== undefined) refuseGit(area.folders.map(displayPath), first);
+  const lines = [
+    ...left.map((line) => `${line}. git is not used there until then.`),
+    ...planted.filter(({ problem }) => problem === null).map(lineAbout),
+  ];
+  const more = lines.length - maxLines;
+  return { lines: more > 0 ? [...lines.slice(0, maxLines), `(and ${more} more)`] : lines, areGone: isSettled(removed) };
+};
+
+const maxLines = 20;
+
+const lineAbout = ({ path, target, before }: PlantedLink): string => {
+  const back = commandLine('ln', before === null ? '-s' : '-sfn', target, path);
+  const now = before === null ? 'It was removed.' : `It leads to ${before} again.`;
+  return `${path} was a link to ${target}, created in the sandbox of an earlier run. ${now} If it is your own: ${back}`;
+};
 
 /** Returns a line instead of throwing: no command may fail because of leftovers of another one. */
 const attempt = <Result>(path: string, work: (path: string) => Result[]): (Result | string)[] => {
@@ -68,4 +149,4 @@ const attempt = <Result>(path: string, work: (path: string) => Result[]): (Resul
 };
 
 const failed = (path: string, why: string): string =>
-  `Cannot clean up after a sandbox that was killed (${why}). Look for new .git folders, hooks and settings in the project, then delete ${path}.`;
+  `Cannot clean up after a sandbox that was killed (${why}). Look for new .git folders, hooks, settings and links in the project, then delete ${path}.`;

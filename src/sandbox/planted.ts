@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, renameSync, type Stats } from 'node:fs';
+import { lstatSync, renameSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { foldersUp } from '../process/trusted-path.ts';
+import { systemProblem } from '../errors.ts';
+import { isMissing } from '../files/checks.ts';
 import { isWithin } from '../process/which.ts';
 import { commandLine } from '../text/shell-words.ts';
+import { grantReach, withGrants } from './permissions.ts';
 
 /** Returns the inodes of files by path, to detect replaced ones later. */
 export const identitiesOf = (paths: readonly string[]): ReadonlyMap<string, number> =>
@@ -45,21 +47,46 @@ const foldersBetween = (folder: string, path: string): string[] => {
   return parent === folder || parent === path ? [] : [...foldersBetween(folder, parent), parent];
 };
 
-/** Moves away protected paths that were created in the sandbox. Returns a line for each. */
-export const quarantinePlanted = (absent: readonly AbsentPath[]): string[] =>
-  absent.flatMap(({ path, way }) => {
-    // What is behind a link is not in the sandbox: the link itself was planted.
-    const planted = way.find(isLink) ?? path;
-    if (!isThere(planted)) return [];
-    const quarantined = `${planted}.from-sandbox-${randomBytes(4).toString('hex')}`;
-    rename(planted, quarantined);
-    const back = commandLine('mv', quarantined, planted);
-    return [`The sandbox protects ${path}: what was created there is now ${quarantined}. If it is your own: ${back}`];
-  });
+export interface Quarantined {
+  /** A line for each path that was moved away. */
+  readonly moved: readonly string[];
+  /** Paths that must not be used, because they could not be moved away. */
+  readonly left: readonly { readonly path: string; readonly why: string }[];
+}
+
+/** Moves away protected paths that were created in the sandbox. */
+export const quarantinePlanted = (absent: readonly AbsentPath[]): Quarantined => {
+  const moved: string[] = [];
+  const left: { path: string; why: string }[] = [];
+  for (const each of absent) {
+    try {
+      const line = quarantine(each);
+      if (line !== null) moved.push(line);
+    } catch (error) {
+      left.push({ path: each.path, why: systemProblem(error) });
+    }
+  }
+  return { moved, left };
+};
+
+/** Returns null if nothing was created. */
+const quarantine = ({ path, way }: AbsentPath): string | null => {
+  // What is behind a link is not in the sandbox: the link itself was planted.
+  const planted = way.find(isLink) ?? path;
+  if (!isThere(planted)) return null;
+  const quarantined = `${planted}.from-sandbox-${randomBytes(4).toString('hex')}`;
+  rename(planted, quarantined);
+  const back = commandLine('mv', quarantined, planted);
+  return `The sandbox protects ${path}: what was created there is now ${quarantined}. If it is your own: ${back}`;
+};
 
 /** Works even if permissions of folders were removed. */
 const rename = (from: string, to: string): void =>
-  withReachable(from, () => withPermissions(dirname(from), 0o300, () => renameSync(from, to)));
+  withGrants((grant) => {
+    grantReach(from, grant);
+    grant(dirname(from), 0o300);
+    renameSync(from, to);
+  });
 
 const isLink = (path: string): boolean => statOf(path)?.isSymbolicLink() ?? false;
 
@@ -70,24 +97,13 @@ const statOf = (path: string): Stats | null => {
   try {
     return lstatSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return null;
-    return withReachable(path, () => lstatSync(path, { throwIfNoEntry: false }) ?? null);
+    if (isMissing(error) || unreachable.has((error as NodeJS.ErrnoException).code ?? '')) return null;
+    return withGrants((grant) => {
+      grantReach(path, grant);
+      return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+    });
   }
 };
 
-/** Grants search permission on all parent folders of the current user during `work`. */
-const withReachable = <Result>(path: string, work: () => Result): Result =>
-  foldersUp(dirname(path)).reduce((inner, folder) => () => withPermissions(folder, 0o100, inner), work)();
-
-/** Grants a folder these permissions for its owner during `work`. Links are left alone. */
-const withPermissions = <Result>(folder: string, permissions: number, work: () => Result): Result => {
-  const stats = lstatSync(folder);
-  const { mode } = stats;
-  if ((mode & permissions) === permissions || !stats.isDirectory() || stats.uid !== process.getuid?.()) return work();
-  chmodSync(folder, mode | permissions);
-  try {
-    return work();
-  } finally {
-    chmodSync(folder, mode);
-  }
-};
+/** Errors about a path that no other process can open either. */
+const unreachable = new Set(['ELOOP', 'ENAMETOOLONG']);

@@ -1,19 +1,17 @@
-import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, rmSync } from 'node:fs';
+import { byteEntries, latin1Path, pathBytes } from '../files/bytes.ts';
 
 /** Deletes a folder, even if a process removed permissions. What cannot be deleted stays. */
 export const removeFolder = (folder: string): void => {
   if (tryTo(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))) return;
-  tryTo(() => restorePermissions(folder));
+  tryTo(() => restorePermissions(latin1Path(folder)));
   tryTo(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 };
 
+/** `folder` is in latin1, like the names in it. */
 const restorePermissions = (folder: string): void => {
-  chmodSync(folder, 0o700);
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    if (lstatSync(path).isDirectory()) tryTo(() => restorePermissions(path));
-  }
+  chmodSync(pathBytes(folder), 0o700);
+  for (const { kind, path } of byteEntries(folder)) if (kind === 'folder') tryTo(() => restorePermissions(path));
 };
 
 const tryTo = (work: () => void): boolean => {

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, statSync } from 'node
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { userError } from '../errors.ts';
+import { type UserError, userError } from '../errors.ts';
 import { userFolder } from '../files/home.ts';
 import { createFolder } from '../files/folders.ts';
+import { guardGit } from '../git/call/git.ts';
 import { distrust } from '../git/call/program.ts';
 import { trustedPath, untrustedAround } from '../process/trusted-path.ts';
 import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
@@ -14,10 +15,10 @@ import { killNamespace, findNamespaceInit, type NamespaceInit } from './namespac
 import { findRuntime, type Runtime, type Unusable } from './find-runtime.ts';
 import { watchLinks } from './planted-links.ts';
 import { type RuntimeWorker, startWorker } from './worker-process.ts';
-import { absentPath, existing, identitiesOf, replacedSince, quarantinePlanted } from './planted.ts';
+import { absentPath, existing, identitiesOf, type Quarantined, quarantinePlanted, replacedSince } from './planted.ts';
 import { hostsOf, isHost, type Policy, policyOf } from './policy.ts';
 import { shellLine } from './shell-line.ts';
-import { saveAbsent } from './leftover.ts';
+import { saveForbidden } from './leftover.ts';
 import { removeFolder } from './remove-folder.ts';
 import { findWorkTreePaths, type WorkTreePaths } from './work-tree-paths.ts';
 
@@ -141,7 +142,7 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
     if (brokenReason !== null) throw new Error(brokenReason);
     const tmp = mkdtempSync(join(base, 'tmp-'));
     const tree = await treeAt(command.cwd);
-    const links = watchLinks(tree.gitFolders);
+    const links = watchLinks(tree.gitFolders, [tree.root, ...untrusted]);
     const own = agent === null ? [tmp, shared] : [tmp];
     const policy = policyOf({
       ...request,
@@ -164,7 +165,7 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
     const line = shellLine(command, { ...policy.variables, [tagVariable]: command.tag });
     const wrapped = await current.wrap({ line, id: command.tag, ...rules });
     const identities = identitiesOf(rules.readOnly);
-    const forget = saveAbsent(env, rules.absent);
+    const note = saveForbidden(env, { absent: rules.absent, known: links.known });
     let init: Promise<NamespaceInit | null> = Promise.resolve(null);
     return {
       // bubblewrap replaces the shell: to end with its parent, it must be a child of Spool.
@@ -184,12 +185,17 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
             'A process in the sandbox does not exit. Nothing else is run there, and its further changes are not checked.',
           );
         }
-        for (const text of [...replacedSince(identities), ...quarantinePlanted(rules.absent)]) notify(text);
+        // First of all, because git must not run if one of them is left.
+        const refused = links.refuseNew();
+        const { moved, left } = quarantinePlanted(rules.absent);
+        for (const text of [...replacedSince(identities), ...moved]) notify(text);
+        if (left.length > 0 || refused?.areGone === false) note.handOver();
         // Otherwise the next Spool checks again.
-        if (hasEnded) forget();
+        else if (hasEnded) note.forget();
         current.cleanUp();
         removeFolder(tmp);
-        links.refuseNew();
+        if (refused !== null) throw refused.error;
+        if (left[0] !== undefined) throw refuseLeft(left[0]);
       },
     };
   };
@@ -213,6 +219,12 @@ const createSandbox = (request: SandboxRequest, { runtime, base, untrusted }: Pa
       return current.canWrite(folder, stop);
     },
   };
+};
+
+/** The path may make git run programs, so git is not run any more. */
+const refuseLeft = ({ path, why }: Quarantined['left'][number]): UserError => {
+  guardGit(() => Promise.resolve(`${path} may have been created in the sandbox, and cannot be moved away (${why})`));
+  return userError('io', path, why);
 };
 
 /** Returns `dist/`: an agent that works where Spool is installed must not change it. */

@@ -1,5 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { byteEntries, displayPath, latin1Path } from '../files/bytes.ts';
+import { isMissing } from '../files/checks.ts';
 import { git, toUtf8 } from '../git/call/git.ts';
 import { hookFolders, hooksInTree } from '../git/hooks.ts';
 import { expandPath, possibleSettings } from '../git/call/includes.ts';
@@ -34,7 +36,7 @@ export const findWorkTreePaths = async (cwd: string, project: string): Promise<W
   const gitFolders = own === common ? [common] : [own, ...shared];
   const guarded = [
     ...[common, own].flatMap(decidingFiles),
-    ...modulesOf(join(common, 'modules')).flatMap(decidingFiles),
+    ...modulePaths(join(common, 'modules')),
     join(common, 'refs', 'spool'),
     join(own, 'spool.lock'),
     ...(own === common ? [join(common, 'worktrees')] : []),
@@ -83,17 +85,24 @@ const linkedWorktrees = async (root: string): Promise<string[]> => {
 const decidingFiles = (folder: string): string[] =>
   ['config', 'config.worktree', 'hooks', 'commondir', 'gitdir'].map((name) => join(folder, name));
 
-/** Returns the git folders of submodules. Their names may contain slashes. */
-const modulesOf = (folder: string, depth = 0): string[] => {
-  if (depth > maxDepth || !existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(folder, entry.name))
-    .flatMap((path) =>
-      existsSync(join(path, 'HEAD'))
-        ? [path, ...modulesOf(join(path, 'modules'), depth + 1)]
-        : modulesOf(path, depth + 1),
-    );
+/**
+ * Returns what decides the settings of submodules, whose names may contain slashes. A folder that cannot be searched is
+ * guarded as a whole, and so is one with a name that is not UTF-8, which the sandbox runtime cannot be given.
+ */
+const modulePaths = (folder: string, depth = 0): string[] => {
+  if (depth > maxDepth) return [];
+  try {
+    const modules = byteEntries(latin1Path(folder)).filter(({ kind }) => kind === 'folder');
+    if (modules.some(({ name }) => latin1Path(displayPath(name)) !== name)) return [folder];
+    return modules.flatMap(({ path }) => {
+      const module = displayPath(path);
+      return isThere(join(module, 'HEAD'))
+        ? [...decidingFiles(module), ...modulePaths(join(module, 'modules'), depth + 1)]
+        : modulePaths(module, depth + 1);
+    });
+  } catch (error) {
+    return isMissing(error) ? [] : [folder];
+  }
 };
 
 const maxDepth = 5;

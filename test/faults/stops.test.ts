@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { promise } from '../support/agents.ts';
 import { forEachConcurrent } from '../support/concurrency.ts';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../support/hanging-git.ts';
 import { processesWith } from '../support/processes.ts';
 import { change, createProject } from '../support/project.ts';
+import { startAs, users } from '../support/sandbox.ts';
 
 // test/trials/hangs.trial.ts tries more calls of each.
 
@@ -160,6 +161,60 @@ test.each(blocking)('a FIFO at %s is reported within seconds', async (_, script,
     expect(`${name}: ${stdout}${stderr}`).toContain(`${project.path(path)} is a named pipe`);
   }
 });
+
+const notUtf8 = `d=$(printf 'd\\377'); mkdir "$d"; touch "$d/x"; git add "$d/x"; mkfifo "$d/.gitattributes"`;
+
+test('a FIFO in a folder whose name is not UTF-8 is reported, and the run continues', async () => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${notUtf8}`, promise] });
+
+  const { code, stderr } = await endsSoon(project.spool(...run));
+
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(isNamedPipe(project.path('d\uFFFD/.gitattributes')));
+});
+
+test('a FIFO that a setting with a name that is not UTF-8 leads to is reported', async () => {
+  const project = createProject({ agent: [promise] });
+  const script = `p="$PWD/$(printf 'pipe\\377')"; mkfifo "$p"; git config include.path "$p"`;
+  execFileSync('sh', ['-c', script], { cwd: project.folder, env: project.env });
+
+  const { stderr } = await endsSoon(project.spool(...run));
+
+  expect(stderr).toContain(`${project.path('pipe\uFFFD')} is a named pipe`);
+});
+
+const object = 'o=$(git rev-parse HEAD^{tree}); f=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)';
+const unsearched = (path: string) => `${path} cannot be searched for a named pipe that blocks it (make it readable)`;
+
+/** What an agent does, and what is reported. */
+const hidden: [string, string, string][] = [
+  ['packed-refs', 'mkfifo .git/packed-refs; chmod 300 .git', unsearched('/.git')],
+  ['a loose object', `${object}; rm -f $f; mkfifo $f; chmod 300 $(dirname $f)`, unsearched('')],
+  [
+    '.gitattributes',
+    'mkdir d; touch d/x; git add d/x; mkfifo d/.gitattributes; chmod 300 d',
+    isNamedPipe('/d/.gitattributes'),
+  ],
+  [
+    '.gitattributes in a subfolder',
+    'mkdir -p d/e; touch d/e/x; git add d/e/x; mkfifo d/e/.gitattributes; chmod 300 d',
+    unsearched('/d'),
+  ],
+];
+
+// The superuser can read every folder.
+test.each(hidden)(
+  'a FIFO in place of %s in an unreadable folder is reported within seconds',
+  async (_, plant, said) => {
+    const project = createProject({ agent: [`echo 1 > 1.txt; ${plant}`, promise] });
+    onTestFinished(() => void execFileSync('chmod', ['-R', 'u+rwX', project.folder]));
+
+    const { code, stderr } = await endsSoon(startAs(users().at(-1)!, project, { args: run, env: {} }).result);
+
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain(said);
+  },
+);
 
 test('a FIFO at .worktreeinclude is reported', async () => {
   const project = createProject({ agent });

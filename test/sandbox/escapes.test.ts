@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { promise, waitsFor } from '../support/agents.ts';
 import { eventually } from '../support/eventually.ts';
 import { processesWith } from '../support/processes.ts';
@@ -97,6 +97,42 @@ describe.each(testUsers)('as $title', (user: User) => {
     expect(attacked.stderr).toMatch(/Read-only file system|Device or resource busy/);
     expect(project.victims.planted()).toEqual([]);
     expect(project.git('show', `ralph/${other}:three.txt`)).toBe('three');
+  });
+
+  test.each([
+    ['whose name is not UTF-8', `"$(printf '.git/modules/s\\377')"`, 'true'],
+    ['in an unreadable folder', '.git/modules/sub', 'chmod 300 .git/modules'],
+  ])('an agent cannot change the settings of a submodule %s', async (_, module, hide) => {
+    const project = createSandboxedProject(user);
+    const create = `mkdir -p ${module}/hooks; echo 'ref: refs/heads/main' > ${module}/HEAD; touch ${module}/config; ${hide}`;
+    execFileSync('sh', ['-c', create], { cwd: project.folder });
+    onTestFinished(() => void execFileSync('chmod', ['-R', 'u+rwX', project.folder]));
+    const attack = `chmod 700 .git/modules; echo '[core]' > ${module}/config; mkdir ${module}/hooks/x`;
+    writeAgent(project, `echo one > one.txt; ${attack}; ${promise}`);
+
+    const result = await run(project, '--change', change);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('Read-only file system');
+    const left = `chmod -R u+rwX .git/modules; find .git/modules -name x -o -name config -size +0`;
+    expect(execFileSync('sh', ['-c', left], { cwd: project.folder, encoding: 'utf8' })).toBe('');
+  });
+
+  test('an agent cannot change what OpenCode installs and loads at its next start', async () => {
+    const project = createSandboxedProject(user);
+    const folder = join(project.home, '.config', 'opencode');
+    const names = ['package.json', 'package-lock.json', '.npmrc', 'tui.json', 'opencode.json'];
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{}');
+    const attack = names.map((name) => `echo evil > ~/.config/opencode/${name}`).join('; ');
+    writeAgent(project, `echo one > one.txt; ${attack}; ${promise}`);
+
+    const result = await run(project, '--change', change);
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(names.filter((name) => existsSync(join(folder, name)))).toEqual(['package.json']);
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe('{}');
+    expect(result.stderr).toContain(`The sandbox protects ${join(folder, '.npmrc')}: what was created there is now `);
   });
 
   test('a worktree of the user inside the project cannot be redirected', async () => {

@@ -1,17 +1,20 @@
-import { type Dirent, existsSync, lstatSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { userError } from '../../errors.ts';
-import { entriesOf } from '../../files/folders.ts';
+import { type ByteEntry, byteEntries, displayPath, latin1Path, pathBytes } from '../../files/bytes.ts';
+import { isMissing } from '../../files/checks.ts';
 import { longestText } from '../../files/safe.ts';
 import { readRegular } from '../../files/regular.ts';
 import { currentScope } from '../../process/scope.ts';
+import { isWithin, realPath } from '../../process/which.ts';
 import { visible } from '../../text/visible.ts';
 
 /*
  * git reads some files of a work tree whatever their type, and blocks forever if one of them is a named pipe. The work
- * tree is searched for such pipes only if a command takes long.
+ * tree is searched for such pipes only if a command takes long. Paths below it are in latin1, which preserves the bytes
+ * of names that are not UTF-8.
  */
 
 /** How long a command may take before the search for a pipe starts. */
@@ -19,48 +22,78 @@ const searchAfterMs = 2000;
 const searchAgainMs = 60_000;
 
 /** Names that git reads in every folder of a work tree, or at the top. */
-const readByGit = new Set(['.gitignore', '.gitattributes', '.gitmodules', '.mailmap']);
+const readByGit = ['.gitignore', '.gitattributes', '.gitmodules', '.mailmap'];
+
+/** What blocked git: a named pipe, or a folder of the user that git can use but that cannot be searched for one. */
+interface Obstacle {
+  readonly kind: 'pipe' | 'unreadable';
+  readonly path: string;
+}
 
 /**
- * The named pipe that blocked git, by the top folder of the work tree. Per process, because it is a fact about the
- * disk. Checked again at each use.
+ * What blocked git, by the top folder of the work tree. Per process, because it is a fact about the disk. Checked again
+ * at each use.
  */
-const pipes = new Map<string, string>();
+const obstacles = new Map<string, Obstacle>();
 
-/** Returns the reason why git would block in this folder; null if none is known. */
+/** Git folders that must not be used, with the reason. */
+const refused = new Map<string, string>();
+/** The reason that was last given. */
+let lastRefusal: string | null = null;
+
+/** From now on, this process runs no git that uses one of these folders. */
+export const refuseGit = (folders: readonly string[], why: string): void => {
+  for (const folder of folders) refused.set(realPath(folder), why);
+};
+
+/** Returns the reason why git would block or must not run in this folder; null if none is known. */
 export const whyBlocked = (cwd: string): string | null => {
-  if (pipes.size === 0) return null;
+  if (obstacles.size === 0 && refused.size === 0) return null;
   const top = topOf(cwd);
-  return top === null ? null : reasonAt(top);
+  return top === null ? null : (refusalAt(top) ?? reasonAt(top));
+};
+
+const refusalAt = (top: string): string | null => {
+  if (refused.size === 0) return null;
+  const dotGit = latin1Path(join(top, '.git'));
+  const used = [dotGit, ...gitFoldersOf(dotGit)].map((folder) => realPath(displayPath(folder)));
+  const found = [...refused].find(([folder]) => used.some((each) => isWithin(folder, each)));
+  if (found === undefined) return null;
+  lastRefusal = found[1];
+  return lastRefusal;
 };
 
 const reasonAt = (top: string): string | null => {
-  const pipe = pipes.get(top);
-  if (pipe === undefined) return null;
-  if (isPipe(pipe)) return `${visible(pipe)} is a named pipe, which blocks git (delete it)`;
-  pipes.delete(top);
+  const obstacle = obstacles.get(top);
+  if (obstacle === undefined) return null;
+  const { kind, path } = obstacle;
+  const name = visible(displayPath(path));
+  if (kind === 'pipe' && isPipe(path)) return `${name} is a named pipe, which blocks git (delete it)`;
+  if (kind === 'unreadable' && listOf(path) === null)
+    return `git does not respond, and ${name} cannot be searched for a named pipe that blocks it (make it readable)`;
+  obstacles.delete(top);
   return null;
 };
 
 /** Replaces an error with the reason that git was blocked, if it was. */
 export const blockedOr = (error: unknown): unknown => {
-  const why = [...pipes.keys()].map(reasonAt).find((reason) => reason !== null);
+  const why = lastRefusal ?? [...obstacles.keys()].map(reasonAt).find((reason) => reason !== null);
   return why === undefined || why === null ? error : userError('git-blocked', why);
 };
 
-/** Calls `end` if a pipe blocks git. Call the returned function when git has exited. */
+/** Calls `end` if something blocks git. Call the returned function when git has exited. */
 export const watchBlocked = (cwd: string, end: () => void): (() => void) => {
   const ended = new AbortController();
   let timer = setTimeout(() => void search(), searchAfterMs);
   const search = async () => {
     const top = topOf(cwd);
-    const pipe = top === null ? null : await findPipe(top, ended.signal);
+    const obstacle = top === null ? null : await findObstacle(latin1Path(top), ended.signal);
     if (ended.signal.aborted) return;
-    if (top === null || pipe === null) {
+    if (top === null || obstacle === null) {
       timer = setTimeout(() => void search(), searchAgainMs);
       return;
     }
-    pipes.set(top, pipe);
+    obstacles.set(top, obstacle);
     end();
   };
   return () => {
@@ -76,15 +109,20 @@ const topOf = (cwd: string): string | null => {
   }
 };
 
-const findPipe = async (top: string, signal: AbortSignal): Promise<string | null> => {
+/** Prefers a pipe to a folder that cannot be searched. */
+const findObstacle = async (top: string, signal: AbortSignal): Promise<Obstacle | null> => {
   const folders = gitFoldersOf(join(top, '.git'));
   const named = pipeNamedBySettings([join(top, '.git'), ...folders], top);
-  if (named !== null) return named;
+  if (named !== null) return { kind: 'pipe', path: named };
+  const walk: Walk = { signal, unreadable: [] };
   for (const folder of [...folders, ...alternatesOf([join(top, '.git'), ...folders])]) {
-    const pipe = await pipeBelow(folder, { signal, inGit: true });
-    if (pipe !== null) return pipe;
+    const pipe = await pipeBelow(folder, walk, true);
+    if (pipe !== null) return { kind: 'pipe', path: pipe };
   }
-  return pipeBelow(top, { signal, inGit: false });
+  const pipe = await pipeBelow(top, walk, false);
+  if (pipe !== null) return { kind: 'pipe', path: pipe };
+  const [path] = walk.unreadable;
+  return path === undefined ? null : { kind: 'unreadable', path };
 };
 
 /**
@@ -93,13 +131,19 @@ const findPipe = async (top: string, signal: AbortSignal): Promise<string | null
  * nothing that blocks is read.
  */
 const pipeNamedBySettings = (gitFolders: readonly string[], top: string): string | null => {
-  const { HOME: home = homedir(), XDG_CONFIG_HOME: config = join(home, '.config') } = currentScope().env;
+  const { HOME = homedir(), XDG_CONFIG_HOME = join(HOME, '.config') } = currentScope().env;
+  const [home, config] = [latin1Path(HOME), latin1Path(XDG_CONFIG_HOME)];
   const own = gitFolders.flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')]);
   const waiting = [...own, join(home, '.gitconfig'), join(config, 'git', 'config'), '/etc/gitconfig'];
   for (const file of waiting) {
     if (waiting.length > maxSettingsFiles) return null;
     for (const { key, value } of settingsIn(textOf(file))) {
-      const paths = [dirname(file), top].map((folder) => resolve(folder, value.replace(/^~(?=\/)/, home)));
+      const paths = [dirname(file), top].map((folder) =>
+        resolve(
+          folder,
+          value.replace(/^~(?=\/)/, () => home),
+        ),
+      );
       const pipe = paths.find(isPipe);
       if (pipe !== undefined) return pipe;
       if (key === 'path') waiting.push(...paths.filter((path) => !waiting.includes(path)));
@@ -147,7 +191,7 @@ const gitFoldersOf = (dotGit: string): string[] => {
 
 const textOf = (file: string): string => {
   try {
-    return readRegular(file, { limit: longestText })?.toString('utf8') ?? '';
+    return readRegular(pathBytes(file), { limit: longestText })?.toString('latin1') ?? '';
   } catch {
     return '';
   }
@@ -155,36 +199,54 @@ const textOf = (file: string): string => {
 
 interface Walk {
   readonly signal: AbortSignal;
-  /** Inside a git folder, where git may read any file. */
-  readonly inGit: boolean;
+  /** Folders that git can use but that cannot be searched. */
+  readonly unreadable: string[];
 }
 
-const pipeBelow = async (folder: string, { signal, inGit }: Walk): Promise<string | null> => {
+/** `inGit` is true inside a git folder, where git may read any file. */
+const pipeBelow = async (folder: string, walk: Walk, inGit: boolean): Promise<string | null> => {
   // Lets other work of the process run.
   await setImmediate();
-  for (const entry of signal.aborted ? [] : entriesIn(folder)) {
-    const path = join(folder, entry.name);
-    if ((inGit || readByGit.has(entry.name)) && !entry.isFile() && isPipe(path)) return path;
-    if (!entry.isDirectory()) continue;
-    const pipe = await pipeBelow(path, { signal, inGit: inGit || entry.name === '.git' });
+  if (walk.signal.aborted) return null;
+  const entries = listOf(folder);
+  if (entries === null) {
+    walk.unreadable.push(folder);
+    return readByGit.map((name) => join(folder, name)).find(isPipe) ?? null;
+  }
+  for (const { name, path, kind } of entries) {
+    if ((inGit || readByGit.includes(name)) && kind !== 'file' && isPipe(path)) return path;
+    if (kind !== 'folder') continue;
+    const pipe = await pipeBelow(path, walk, inGit || name === '.git');
     if (pipe !== null) return pipe;
   }
   return null;
 };
 
-/** Returns an empty list if the folder is gone or unreadable. */
-const entriesIn = (folder: string): readonly Dirent[] => {
+/**
+ * Returns the entries of a folder; null if its owner, the current user, may open files in it but not list them. No file
+ * in another unreadable folder can block git, unless somebody else has put it there.
+ */
+const listOf = (folder: string): readonly ByteEntry[] | null => {
   try {
-    return entriesOf(folder);
+    return byteEntries(folder);
+  } catch (error) {
+    return !isMissing(error) && isEntered(folder) ? null : [];
+  }
+};
+
+const isEntered = (folder: string): boolean => {
+  try {
+    const { uid, mode } = statSync(pathBytes(folder));
+    return uid === process.getuid?.() && (mode & 0o100) !== 0;
   } catch {
-    return [];
+    return false;
   }
 };
 
 /** Follows symbolic links. */
 const isPipe = (path: string): boolean => {
   try {
-    return lstatSync(path).isFIFO() || statSync(path).isFIFO();
+    return lstatSync(pathBytes(path)).isFIFO() || statSync(pathBytes(path)).isFIFO();
   } catch {
     return false;
   }

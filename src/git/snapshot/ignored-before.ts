@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { type ByteEntry, byteEntries } from '../../files/bytes.ts';
 import { listOf, object, required, text } from '../../text/shape.ts';
 import { git, type GitArguments, pathOf } from '../call/git.ts';
 import { createRulesReader } from './outside-rules.ts';
@@ -74,18 +74,19 @@ const filesBelow = (root: string, folder: string): string[] => {
   const open = [folder];
   let seen = 0;
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const entry of entriesOf(root, at)) {
+    for (const { kind, name } of entriesOf(root, at)) {
       if (++seen > maxInFolder) return [];
-      if (entry.isDirectory()) open.push(`${at}${entry.name}/`);
-      else files.push(`${at}${entry.name}`);
+      if (kind === 'folder') open.push(`${at}${name}/`);
+      else files.push(`${at}${name}`);
     }
   }
   return files;
 };
 
-const entriesOf = (root: string, folder: string) => {
+/** Returns an empty list for an unreadable folder, of which git can add nothing either. */
+const entriesOf = (root: string, folder: string): ByteEntry[] => {
   try {
-    return readdirSync(pathOf(root, folder), { withFileTypes: true, encoding: 'latin1' });
+    return byteEntries(pathOf(root, folder).toString('latin1'));
   } catch {
     return [];
   }

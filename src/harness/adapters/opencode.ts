@@ -63,8 +63,18 @@ const runAtStart = [
   'opencode.json',
   'opencode.jsonc',
   'config.json',
+  'tui.json',
+  'tui.jsonc',
   'AGENTS.md',
+  // It installs packages here at every start, and plugins import them.
   'node_modules',
+  'package.json',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+  '.npmrc',
   ...['agent', 'command', 'mode', 'plugin', 'skill', 'tool'].flatMap((name) => [name, `${name}s`]),
 ];
 
