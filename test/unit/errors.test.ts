@@ -78,6 +78,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'redacted-run': ['001-01_x', '--verify'],
   'planted-link': [text, text],
   'other-repository': [text, text, text, text],
+  'foreign-repository': [text, text, text],
+  'foreign-work-tree': [text, text, text],
   'replaced-git': [text],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],
