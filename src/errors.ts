@@ -335,6 +335,16 @@ const table = {
     text: (root: string, then: string, now: string, accept: string) =>
       `git finds another repository for ${root} than in the last run: it was ${then}, and is now ${now}. Nothing was run. If you moved it yourself, accept it with: ${accept}`,
   },
+  'foreign-repository': {
+    exit: 2,
+    text: (root: string, now: string, accept: string) =>
+      `${root} uses a git repository that is not its own: ${now}. Nothing was run. If you set it up like that, accept it with: ${accept}`,
+  },
+  'foreign-work-tree': {
+    exit: 2,
+    text: (root: string, workTree: string, gitFolder: string) =>
+      `git uses ${workTree} as the work tree of ${root}, which does not contain it, because of core.worktree in ${gitFolder}. Nothing was run. Remove that setting, or delete the repository if it is not yours.`,
+  },
   'replaced-git': {
     exit: 1,
     text: (path: string) =>

@@ -5,6 +5,7 @@ import { whyBlocked } from '../git/call/blocked.ts';
 import { type Checkpoint, dropCheckpoints, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
 import { folderNames } from '../files/read.ts';
+import { checkRepository } from '../run/repository.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';
@@ -28,6 +29,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     terminal.print(`Nothing to prune (keeping the last ${pluralise(keep, 'run')} per change).\n`);
     return 0;
   }
+  await checkRepository({ project, change: old[0]!.change, env });
   const what = describe(old);
   const confirm = confirmOn(terminal);
   if (!rawFlags.yes && confirm === null) throw userError('yes-required', `would delete ${what}`);

@@ -9,7 +9,7 @@ import { atPath, systemProblem, userError } from '../errors.ts';
 /** Missing on Windows, where creating a link needs a privilege that agents rarely have. */
 export const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
-/** Folders that were checked from `.spool` down, with their identity at that time. */
+/** Folders that were checked from `.spool` down, with their identity (`identityOf`) at that time. */
 const checked = new Map<string, string>();
 
 /** Returns false if a folder below `.spool` does not exist. Throws if it or a parent is not a folder of the user. */
@@ -33,16 +33,35 @@ export const checkFolder = (folder: string): boolean => {
 export const isChecked = (folder: string, identity: string | null): boolean =>
   identity !== null && checked.get(folder) === identity;
 
+/**
+ * Identifies a folder, and the folder around its `.spool`, found by going up from it: if a parent was moved elsewhere and
+ * replaced with a link, the way up leads elsewhere. Returns null if the folder does not exist.
+ */
 export const identityOf = (folder: string): string | null => {
   try {
     const stats = statSync(folder, { throwIfNoEntry: false });
-    return stats ? `${stats.dev}/${stats.ino}` : null;
+    if (stats === undefined) return null;
+    const above = aboveSpool(folder);
+    const around = above === null ? undefined : statSync(above, { throwIfNoEntry: false });
+    return `${stats.dev}/${stats.ino} in ${around?.dev}/${around?.ino}`;
   } catch (error) {
     if (isMissing(error)) return null;
     if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw unsafe(folder, 'is a symbolic link');
     return atPath(folder)(error);
   }
 };
+
+/** Returns the way up to the folder around `.spool`, as in `.spool/.state/../..`; null for a path outside of `.spool`. */
+const aboveSpool = (folder: string): string | null => {
+  const known = waysUp.get(folder);
+  if (known !== undefined) return known;
+  const parts = partsOf(folder);
+  const up = parts.length === 0 ? null : parts.at(-1)! + `${sep}..`.repeat(parts.length);
+  waysUp.set(folder, up);
+  return up;
+};
+
+const waysUp = new Map<string, string | null>();
 
 export const checkOneFolder = (path: string, stats: Stats): void => {
   if (stats.isSymbolicLink()) throw unsafe(path, 'is a symbolic link');

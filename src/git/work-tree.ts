@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { copyFile, rm, stat, utimes } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { longestText } from '../files/safe.ts';
 import { readRegular } from '../files/regular.ts';
+import { foldersUp } from '../process/trusted-path.ts';
 import { realPath } from '../process/which.ts';
 import { whyBlocked } from './call/blocked.ts';
 import { git, toUtf8 } from './call/git.ts';
@@ -25,11 +26,16 @@ export type Found =
   | { readonly kind: 'none' }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Returns `none` if there is no repository or no git, `refused` if git refuses to use the repository. */
+/**
+ * Returns `none` if there is no repository or no git, `refused` if git refuses to use the repository or its work tree is
+ * another folder.
+ */
 export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
   const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
+  if (code === 0 && root && !isInWorkTree(cwd, root))
+    return { kind: 'refused', why: `the work tree is ${root}, which does not contain ${cwd} (core.worktree)` };
   if (code === 0 && root && index && gitFolder && exclude)
     return {
       kind: 'found',
@@ -69,6 +75,45 @@ export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
   const [own, shared] = [gitFolder, sharedFolder].map((folder) => realPath(resolve(cwd, folder)));
   return { gitFolder: own!, sharedFolder: shared!, root: realPath(root) };
 };
+
+/** Returns false if `core.worktree` leads git to a folder that does not contain `cwd`. */
+export const isInWorkTree = (cwd: string, root: string): boolean =>
+  foldersUp(realPath(cwd)).some((folder) => folder === realPath(root) || isSameFolder(folder, root));
+
+/** On a file system that ignores case, one folder has several real paths. */
+const isSameFolder = (one: string, other: string): boolean => {
+  const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
+};
+
+/**
+ * Returns true if the repository belongs to its work tree: the `.git` there leads to it, and no other work tree has it.
+ * A linked work tree must be registered in its main repository. Returns false for a work tree that was chosen by
+ * `core.worktree`, except in a submodule, and for a `commondir` or a `.git` file that names the repository of another
+ * folder.
+ */
+export const isOwnRepository = ({ gitFolder, sharedFolder, root }: Repository): boolean => {
+  const dotGit = join(root, '.git');
+  if (gitFolderAt(dotGit) !== gitFolder) return false;
+  if (gitFolder === sharedFolder) return basename(gitFolder) !== '.git' || dirname(gitFolder) === root;
+  const registered = firstLine(join(gitFolder, 'gitdir'));
+  return (
+    dirname(gitFolder) === join(sharedFolder, 'worktrees') &&
+    registered !== null &&
+    realPath(resolve(gitFolder, registered)) === dotGit
+  );
+};
+
+/** Returns the git folder that a `.git` is or leads to; null if it leads nowhere. */
+const gitFolderAt = (dotGit: string): string | null => {
+  const stats = statSync(dotGit, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) return realPath(dotGit);
+  const named = /^gitdir: (.+)$/.exec(firstLine(dotGit) ?? '')?.[1];
+  return named === undefined ? null : realPath(resolve(dirname(dotGit), named));
+};
+
+const firstLine = (path: string): string | null =>
+  readRegular(path, { limit: longestText })?.toString('utf8').split('\n')[0] ?? null;
 
 /** Changes if the file is replaced or written to. */
 export const fingerprint = (file: string | Buffer): string => {

@@ -129,9 +129,13 @@ const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string |
   } catch (error) {
     // A file that became unreadable counts as changed.
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `unreadable: ${code}`;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `${unreadable}${code}`;
   }
 };
+
+const unreadable = 'unreadable: ';
+
+export const isUnreadable = (hashOfKey: string): boolean => hashOfKey.startsWith(unreadable);
 
 /** A path that may not be accessed exists. */
 const pathExists = (path: string): boolean => {

@@ -1,11 +1,26 @@
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { systemProblem } from '../errors.ts';
-import { outsideEnvironment } from '../git/call/program.ts';
+import { createFolder, filesBelow } from '../files/folders.ts';
+import { userFolder } from '../files/home.ts';
+import { removeSafely } from '../files/safe.ts';
+import { outsideEnvironment, writableFrom } from '../git/call/program.ts';
 import { runShell } from '../process/shell.ts';
 import { allowedEnvironment } from '../process/scope.ts';
+import { untrustedAround } from '../process/trusted-path.ts';
+import { realPath } from '../process/which.ts';
 import { publicView, type RunView } from '../ralph/view.ts';
+import { newPrivateFolder } from '../store/folders.ts';
 import { visible } from '../text/visible.ts';
-import { changedBetween, isWrittenSince, type CommandFiles, commandFilesOf } from '../trust/command-files.ts';
+import {
+  changedBetween,
+  type CommandFiles,
+  commandFilesOf,
+  copyCommandFiles,
+  isWrittenSince,
+} from '../trust/command-files.ts';
+import { containsPath } from '../trust/outside.ts';
 import type { RunContext } from './context.ts';
 import { notifyLog } from '../store/paths.ts';
 
@@ -21,13 +36,13 @@ type NotifyContext = Pick<
 
 /**
  * Called before an agent starts. The command runs outside the sandbox, so an agent must not be able to change what it
- * does. It is not run if one of its files has changed since, or, if not all of its files are known, any file.
+ * does. It is not run if one of its files has changed since, or, if not all of its files are known, any file. If all are
+ * known, it runs in a temporary folder with copies of them, where it finds nothing else of the project.
  */
 export const createNotify = (context: NotifyContext): Notify => {
-  const { project, options } = context;
-  const command = options.notify;
+  const command = context.options.notify;
   if (command === null) return async () => {};
-  const before = commandFilesOf(project, command, { all: context.plan.sandbox });
+  const before = filesOf(command, context);
   const sinceMs = Date.now();
   return async (view) => notify(command, { ...context, view, before, sinceMs });
 };
@@ -38,18 +53,32 @@ interface Notifying extends NotifyContext {
   readonly sinceMs: number;
 }
 
+const filesOf = (command: string, { project, plan, env }: NotifyContext): CommandFiles => {
+  if (!plan.sandbox) return commandFilesOf(project, command, null);
+  const path = environmentOf({ project, plan, env }).PATH ?? '';
+  const [writable, home] = [writableAround(project.root), homedir()];
+  return commandFilesOf(project, command, { writable, home, folders: [home, userFolder(env)], path });
+};
+
+/** Returns the folders that agents can write to, as given and as real paths. */
+const writableAround = (root: string): string[] => {
+  const folders = [root, ...writableFrom(root)];
+  return [...new Set([...folders, ...folders.map(realPath)])];
+};
+
 const notify = async (command: string, context: Notifying): Promise<void> => {
-  const { project, env, reporter, plan, folder, stopSignals, redactor } = context;
+  const { project, reporter, plan, folder, stopSignals, redactor } = context;
   const view = publicView(context.view, redactor.data);
-  const refusal = whyRefused(command, context);
+  const now = filesOf(command, context);
+  const refusal = whyRefused(command, context, now);
   if (refusal !== null) return reporter.warn(`spool: notify was not run: ${refusal}`);
+  const copies = plan.sandbox && unclearIn(context, now).length === 0 ? copyFiles(context, now) : null;
   const result = await runShell({
     command,
     input: `${JSON.stringify(view)}\n`,
-    cwd: project.root,
+    cwd: copies?.cwd ?? project.root,
     env: {
-      // A sandboxed agent may have put a program in the project that shadows one that the command uses.
-      ...(plan.sandbox ? outsideEnvironment(allowedEnvironment(env), project.root) : allowedEnvironment(env)),
+      ...environmentOf(context),
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
       SPOOL_CAUSE: view.cause ?? '',
@@ -63,23 +92,74 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     stopSignals: { stop: stopSignals.kill, kill: stopSignals.kill },
     redactor,
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
+  const written = copies?.remove() ?? [];
+  if (written.length > 0)
+    reporter.warn(
+      `spool: notify wrote ${visible(written.join(', '))} to a temporary folder, which was deleted. With --sandbox, let it write to an absolute path outside the project.`,
+    );
   if (result.outcome === 'passed') return;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
-  reporter.warn(`spool: the --notify command failed (${why}); see ${notifyLog(folder)}`);
+  const where = copies === null ? '' : `. With --sandbox it runs in a temporary folder with ${copies.description}`;
+  reporter.warn(`spool: the --notify command failed (${why}); see ${notifyLog(folder)}${where}`);
 };
 
-const whyRefused = (command: string, { project, plan, trusted, view, before, sinceMs }: Notifying): string | null => {
+/**
+ * An agent in a sandbox may have put a program, or a file that a program loads, into a folder that a variable names:
+ * `PATH`, `PYTHONPATH`, `NODE_OPTIONS`.
+ */
+const environmentOf = ({ project, plan, env }: Pick<NotifyContext, 'project' | 'plan' | 'env'>): NodeJS.ProcessEnv => {
+  const allowed = allowedEnvironment(env);
+  if (!plan.sandbox) return allowed;
+  const writable = writableAround(project.root);
+  const leadsBack = (value = '') => writable.some((folder) => containsPath(value, folder));
+  const variables = Object.entries(outsideEnvironment(allowed, project.root));
+  return Object.fromEntries(variables.filter(([name, value]) => /^(?:HOME|PATH)$/.test(name) || !leadsBack(value)));
+};
+
+interface Copies {
+  readonly cwd: string;
+  /** For example `copies of tools/tell.sh`. */
+  readonly description: string;
+  /** Deletes the folder. Returns the files that were added. */
+  remove(): readonly string[];
+}
+
+/** The path of the project is repeated in the folder, so that paths with `..` work. */
+const copyFiles = ({ project, env }: NotifyContext, files: CommandFiles): Copies => {
+  const folder = newPrivateFolder(env);
+  const cwd = join(folder, realPath(project.root));
+  createFolder(cwd);
+  copyCommandFiles(project, files, cwd);
+  const before = new Set(filesBelow(cwd));
+  const names = [...before].map(visible).join(', ');
+  return {
+    cwd,
+    description: before.size === 0 ? 'no files' : `copies of the files that it names: ${names}`,
+    remove: () => {
+      const added = filesBelow(cwd).filter((name) => !before.has(name) && !name.includes('__pycache__/'));
+      removeSafely(folder);
+      return added;
+    },
+  };
+};
+
+const unclearIn = ({ before }: Notifying, now: CommandFiles): string[] => [
+  ...new Set([...before.unclear, ...now.unclear]),
+];
+
+const whyRefused = (command: string, context: Notifying, now: CommandFiles): string | null => {
+  const { project, plan, trusted, view, before, sinceMs } = context;
   const untrusted = trusted.changedScripts(view.change, 'notify');
-  const now = commandFilesOf(project, command, { all: plan.sandbox });
   const changed = [...new Set([...untrusted, ...changedBetween(before.hashes, now.hashes)])];
   if (changed.length > 0) {
     const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';
     const [names, were] = [changed.map(visible).join(', '), changed.length === 1 ? 'was' : 'were'];
     return `${names} ${were} changed during the run.${advice}`;
   }
-  const unclear = [...new Set([...before.unclear, ...now.unclear])];
+  const unclear = unclearIn(context, now);
   if (!plan.sandbox || unclear.length === 0) return null;
+  const folders = [project.root, ...untrustedAround(project.root), ...before.folders, ...now.folders];
   // The repository may have changed without a change to the work tree.
-  if (!/\bgit\b/.test(command) && !isWrittenSince(project, sinceMs)) return null;
-  return `it runs outside the sandbox, Spool cannot see all files that it runs (${visible(unclear.join(', '))}), and files of the project were changed during the run.`;
+  if (!/\bgit\b/.test(command) && !isWrittenSince(project, folders, sinceMs)) return null;
+  return `it runs outside the sandbox, Spool cannot see all files that it runs (${visible(unclear.join(', '))}), and files that agents can write were changed during the run.`;
 };

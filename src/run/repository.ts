@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { userError } from '../errors.ts';
-import { type Repository, repositoryAt } from '../git/work-tree.ts';
+import { isInWorkTree, isOwnRepository, type Repository, repositoryAt } from '../git/work-tree.ts';
 import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
 import { recordedRepository, userRecordFolder, recordRepository } from '../store/user-record.ts';
@@ -14,14 +14,17 @@ interface ChangeRef {
 }
 
 /**
- * Throws if git finds another repository for the project than in the last run: an agent may have redirected it, and Spool
- * would commit into that repository.
+ * Throws if git finds another repository for the project than in the last run, or in the first run one that is not its
+ * own: an agent or the author of the project may have redirected it, and Spool would commit into that repository.
  */
 export const checkRepository = async (ref: ChangeRef): Promise<void> => {
   const { recorded, now } = await compare(ref);
-  if (now === null || !isOther(ref, recorded, now)) return;
+  if (now === null || isExpected(ref, recorded, now)) return;
+  const { root } = ref.project;
   const accept = commandLine('spool', 'accept', ref.change);
-  throw userError('other-repository', ref.project.root, folderOf(recorded), folderOf(now), accept);
+  throw recorded === undefined
+    ? userError('foreign-repository', root, folderOf(now), accept)
+    : userError('other-repository', root, folderOf(recorded), folderOf(now), accept);
 };
 
 /** Records the repository of the first run of a project. */
@@ -30,30 +33,41 @@ export const noteRepository = async (ref: ChangeRef): Promise<void> => {
   if (recorded === undefined || (recorded === null && now !== null)) recordRepository(folderFor(ref), now);
 };
 
-/** Accepts the current repository of the project. Returns its folder; null if it has not changed. */
+/** Accepts the current repository of the project. Returns its folder; null if it needs no consent. */
 export const acceptRepository = async (ref: ChangeRef): Promise<string | null> => {
   const { recorded, now } = await compare(ref);
-  if (now === null || !isOther(ref, recorded, now)) return null;
+  if (now === null || isExpected(ref, recorded, now)) return null;
   recordRepository(folderFor(ref), now);
   return folderOf(now);
 };
 
-const compare = async (ref: ChangeRef) => ({
-  recorded: recordedRepository(folderFor(ref)),
-  now: await repositoryAt(ref.project.root),
-});
+/** Throws if the work tree is a folder without the project: nothing that Spool does there could be meant. */
+const compare = async (ref: ChangeRef) => {
+  const { root } = ref.project;
+  const now = await repositoryAt(root);
+  if (now !== null && !isInWorkTree(root, now.root))
+    throw userError('foreign-work-tree', root, now.root, now.gitFolder);
+  return { recorded: recordedRepository(folderFor(ref)), now };
+};
 
-/** A project without a repository may get one with `git init`. */
-const isOther = ({ project }: ChangeRef, recorded: Repository | null | undefined, now: Repository): boolean => {
-  if (recorded === undefined) return false;
-  return recorded === null ? now.gitFolder !== join(realPath(project.root), '.git') : !isDeepStrictEqual(recorded, now);
+const isExpected = ({ project }: ChangeRef, recorded: Repository | null | undefined, now: Repository): boolean => {
+  if (recorded === undefined) return isOwnRepository(now);
+  return isDeepStrictEqual(now, recorded ?? newRepositoryIn(project));
+};
+
+/** What `git init` creates in a project without a repository. */
+const newRepositoryIn = (project: Project): Repository => {
+  const root = realPath(project.root);
+  const gitFolder = join(root, '.git');
+  return { gitFolder, sharedFolder: gitFolder, root };
 };
 
 const folderFor = ({ project, change, env }: ChangeRef): string => userRecordFolder(project, change, env);
 
-/** Adds the root of the work tree if it is not the folder of `.git`, because of `core.worktree`. */
+/** Adds what is unusual: the work tree, because of `core.worktree`, and the repository that has the branches. */
 const folderOf = (repository: Repository | null | undefined): string => {
   if (!repository) return 'none';
-  const { gitFolder, root } = repository;
-  return gitFolder === join(root, '.git') ? gitFolder : `${gitFolder} for ${root}`;
+  const { gitFolder, sharedFolder, root } = repository;
+  const workTree = gitFolder === join(root, '.git') ? '' : ` for ${root}`;
+  return `${gitFolder}${workTree}${sharedFolder === gitFolder ? '' : ` with the branches of ${sharedFolder}`}`;
 };

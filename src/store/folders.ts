@@ -46,15 +46,18 @@ export const makeRunFolder = (project: Project, changeId: string, run: string): 
   return folder;
 };
 
+/** The path for an index of our own, outside of the project: git follows a link in the place of an index. */
+export const newTempIndex = (env: NodeJS.ProcessEnv): string => join(newPrivateFolder(env), 'index');
+
 /**
- * The path for an index of our own, in a new private folder outside of the project: git follows a link in the place of
- * an index. The folder is deleted when Spool exits; those of killed processes are deleted by the next call.
+ * Creates a private folder outside of the project. It is deleted when Spool exits; those of killed processes are deleted
+ * by the next call.
  */
-export const newTempIndex = (env: NodeJS.ProcessEnv): string => {
+export const newPrivateFolder = (env: NodeJS.ProcessEnv): string => {
   const folder = newTempFolder(join(userFolder(env), 'tmp'));
   if (tempFolders.size === 0) process.on('exit', removeTempFolders);
   tempFolders.add(folder);
-  return join(folder, 'index');
+  return folder;
 };
 
 const tempFolders = new Set<string>();

@@ -1,12 +1,14 @@
 import { type Dirent, lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, posix } from 'node:path';
-import { entriesOf } from '../files/folders.ts';
+import { isAbsolute, join } from 'node:path';
+import { copySafely, entriesOf } from '../files/folders.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';
-import { filesAt, hashesIn, type Hashes } from '../guard/goal.ts';
+import { filesAt, hashesIn, type Hashes, isUnreadable } from '../guard/goal.ts';
+import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
+import { backReferences, type Outside } from './outside.ts';
 import { scriptsIn } from './scripts.ts';
 import { namedInScript } from './words.ts';
 
@@ -15,25 +17,38 @@ export interface CommandFiles {
   readonly hashes: Hashes;
   /** The reasons why files may be missing; empty if all are known. */
   readonly unclear: readonly string[];
+  /** Folders that agents can write to and in which such files may be. */
+  readonly folders: readonly string[];
 }
 
 /**
- * Returns the files of a project that a command would run. With `all`, includes every file that it leads to, also
- * outside of the project, and the files that those name: for a command that must not run anything that others could
+ * Returns the files of a project that a command would run. With `outside`, includes every file that it leads to, also
+ * outside of the project, and the files that those name: for a command that must not run anything that agents could
  * write.
  */
-export const commandFilesOf = (
-  { root }: Project,
-  command: string,
-  { all }: { readonly all: boolean },
-): CommandFiles => {
+export const commandFilesOf = ({ root }: Project, command: string, outside: Outside | null): CommandFiles => {
   const files = filesAt(root);
-  const scripts = scriptsIn(command, files, { project: root, home: homedir(), all });
-  const named = all ? withNamed(scripts.files, files) : { paths: scripts.files, isComplete: true };
+  const scripts = scriptsIn(command, files, { project: root, home: homedir(), all: outside !== null });
+  const deciders = decidersOf([command], files);
+  if (outside === null)
+    return { hashes: hashesIn(root, new Set([...scripts.files, ...deciders])), unclear: scripts.unclear, folders: [] };
+  const named = withNamed(scripts.files, files);
+  // Whole files, because they are copied.
+  const paths = new Set([...named.paths, ...deciders.map((key) => splitKey(key).path)]);
+  const texts = [...paths].flatMap((path) => files.read(path) ?? []);
+  const { reasons, folders } = backReferences(command, texts, outside);
   return {
-    hashes: hashesIn(root, new Set([...named.paths, ...decidersOf([command], files)])),
-    unclear: [...scripts.unclear, ...(named.isComplete ? [] : ['scripts that name many files'])],
+    hashes: hashesIn(root, paths),
+    unclear: [...scripts.unclear, ...reasons, ...(named.isComplete ? [] : ['scripts that name many files'])],
+    folders,
   };
+};
+
+/** Copies the files of a project that a command would run to the same paths in another folder, without links. */
+export const copyCommandFiles = ({ root }: Project, { hashes }: CommandFiles, target: string): void => {
+  for (const [path, hash] of Object.entries(hashes))
+    if (hash !== null && !isAbsolute(path) && !isUnreadable(hash))
+      copySafely(realPath(join(root, path)), join(target, path));
 };
 
 const maxScripts = 200;
@@ -67,30 +82,30 @@ export const changedBetween = (before: Hashes, now: Hashes): string[] =>
 
 const nameOf = (path: string) => (/^(?:\/|\.\.\/)/.test(path) ? path : `./${path}`);
 
-/** Created by Spool itself. Their contents count. */
-const ownFolders = new Set(['.spool', '.spool/worktrees']);
-
 /** Larger projects are not searched. */
 const maxEntries = 100_000;
 
 /**
- * Returns true if a file or folder of a project was written since, by the ctime, which no program can set; also if
- * there are too many to check. git's own files and the state of Spool, which a sandbox protects, do not count.
+ * Returns true if a file or folder below one of these folders was written since, by the ctime, which no program can set;
+ * also if there are too many to check. git's own files and the state of Spool, which a sandbox protects, do not count.
  */
-export const isWrittenSince = ({ root }: Project, sinceMs: number): boolean => {
-  const folders = ['.'];
+export const isWrittenSince = ({ root }: Project, within: readonly string[], sinceMs: number): boolean => {
+  const ownFolders = new Set(['.spool', '.spool/worktrees'].map((path) => join(realPath(root), path)));
+  const state = join(realPath(root), '.spool', '.state');
+  const folders = new Set(within.map(realPath));
   let seen = 0;
   for (const folder of folders) {
-    const entries = entriesIn(join(root, folder));
+    const entries = entriesIn(folder);
     if (entries === null) return true;
     for (const entry of entries) {
-      const path = posix.join(folder, entry.name);
-      if (entry.name === '.git' || path === '.spool/.state') continue;
+      const path = join(folder, entry.name);
+      if (entry.name === '.git' || path === state) continue;
       seen++;
-      const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
+      const stats = lstatSync(path, { throwIfNoEntry: false });
       const isWritten = stats === undefined || stats.ctimeMs > sinceMs;
+      // Spool itself creates these. Their contents count.
       if (seen > maxEntries || (isWritten && !ownFolders.has(path))) return true;
-      if (entry.isDirectory()) folders.push(path);
+      if (entry.isDirectory()) folders.add(path);
     }
   }
   return false;

@@ -127,7 +127,7 @@ const mayRun = (words: readonly string[], all: boolean): readonly string[] => {
 const maxDepth = 3;
 
 /** Returns all words, as a shell parses them and as written. */
-const allWords = (text: string): string[] => [
+export const allWords = (text: string): string[] => [
   ...new Set([...shellCommands(text).flat(), ...text.replaceAll('\\', '').split(separators)]),
 ];
 

@@ -62,6 +62,27 @@ test.each([
   expect(project.calls()).toEqual([]);
 });
 
+test.each([
+  ['the run', '"$d"/runs/*'],
+  ['the change', '"$d"'],
+  ['all changes', '.spool/.state/ralph'],
+  ['the project', '.spool/.state'],
+  ['Spool', '.spool'],
+])('Spool writes nothing to the folder of %s if an agent moves it away and leaves a link to it', async (_, path) => {
+  // Spool has the log and the journal open.
+  const list = `find . -type f ! -name '*.log' ! -name events.jsonl -exec cksum {} + | sort`;
+  const move = `d=$(echo .spool/.state/ralph/*); f=$(echo ${path}); mv "$f" "$HOME/moved"; ln -s "$HOME/moved" "$f"
+    (cd "$HOME/moved" && ${list}) > "$HOME/before"`;
+  const project = createProject({ git: false, agent: [`${move}; echo a > a.txt; ${promise}`] });
+
+  const { code, stderr } = await project.spool(...run);
+
+  const now = execFileSync('sh', ['-c', list], { cwd: join(project.home, 'moved'), encoding: 'utf8' });
+  expect(code).toBe(2);
+  expect(stderr).toContain('is a symbolic link, so Spool does not use it');
+  expect(now).toBe(readFileSync(join(project.home, 'before'), 'utf8'));
+});
+
 test('prune deletes nothing behind a link and nothing but runs', async () => {
   const project = createProject();
   const docs = join(project.home, 'docs');

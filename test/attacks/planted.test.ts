@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -15,7 +16,7 @@ import { expect, test } from 'vitest';
 import { processStart } from '../../src/process/start-time.ts';
 import { promise } from '../support/agents.ts';
 import { endsSoon } from '../support/hanging-git.ts';
-import { change, createProject, inFolder, type TestProject } from '../support/project.ts';
+import { change, createProject, inFolder, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 
 /** Attacks on Spool's own use of git, by an agent or by a folder that came with its `.git`. */
 
@@ -173,9 +174,12 @@ const createOther = (project: TestProject) => {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: other, env: project.env, encoding: 'utf8' });
   mkdirSync(other);
   git('init', '--quiet');
-  git('commit', '--quiet', '--allow-empty', '-m', 'theirs');
+  writeFileSync(join(other, 'theirs.txt'), 'theirs\n');
+  git('add', '--all');
+  git('commit', '--quiet', '-m', 'theirs');
+  writeFileSync(join(other, 'open.txt'), 'uncommitted\n');
   const look = () =>
-    `${git('log', '--all', '--format=%H %s')}${git('status', '--porcelain')}${readdirSync(other).join()}`;
+    `${git('for-each-ref')}${git('log', '--all', '--format=%H %s')}${git('status', '--porcelain')}${readdirSync(other).join()}`;
   return { look, before: look() };
 };
 
@@ -184,27 +188,128 @@ test.each(Object.entries(replacements))(
   async (kind, replace) => {
     const project = createProject({ agent: [`echo a > a.txt; ${replace}; ${promise}`, `echo b > b.txt; ${promise}`] });
     const other = createOther(project);
+    const isSetting = kind === 'a setting';
 
     const first = await project.spool(...run);
     const second = await project.spool(...run, '--fresh');
 
-    expect(first.stderr).toContain(
-      kind === 'a setting' ? 'was changed during the run' : '.git was replaced during the run',
-    );
-    expect(second).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('git finds another repository for') as string,
-    });
-    expect(second.stderr).toContain(`accept it with: spool accept ${change}`);
+    expect(first.stderr).toContain(isSetting ? 'was changed during the run' : '.git was replaced during the run');
+    expect(second).toMatchObject({ code: 2 });
+    expect(second.stderr).toContain(isSetting ? 'which does not contain it' : `accept it with: spool accept ${change}`);
     expect(project.calls()).toHaveLength(1);
     expect(other.look()).toBe(other.before);
-    expect(await project.spool('accept', change)).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('Accepted the git repository') as string,
-    });
-    expect(await project.spool(...run, '--fresh', '--no-commit')).toMatchObject({ code: 0 });
+    const accepted = await project.spool('accept', change);
+    const third = await project.spool(...run, '--fresh', '--no-commit');
+    expect([accepted.code, third.code]).toEqual(isSetting ? [2, 2] : [0, 0]);
+    if (isSetting) expect(other.look()).toBe(other.before);
   },
 );
+
+/** Shell commands that create a `.git` that leads git to another repository or folder. */
+const foreign = {
+  'core.worktree': 'git init -q; git config core.worktree "$HOME/other"',
+  'core.worktree with a folder around the project': 'git init -q; git config core.worktree "$(cd .. && pwd)"',
+  commondir: `mkdir .git; echo 'ref: refs/heads/main' > .git/HEAD; echo "$HOME/other/.git" > .git/commondir
+    echo "$PWD/.git" > .git/gitdir`,
+  'a file': 'echo "gitdir: $HOME/other/.git" > .git',
+  'a link': 'ln -s "$HOME/other/.git" .git',
+  'the folder of another worktree': `(cd "$HOME/other"; git worktree add -q ../tree)
+    echo "gitdir: $HOME/other/.git/worktrees/tree" > .git`,
+};
+
+const refused = /git finds another repository for|uses a git repository that is not its own|which does not contain it/;
+
+test.each(Object.entries(foreign))(
+  'a project without a repository does not use one that an agent creates with %s',
+  async (_, create) => {
+    const agent = [`echo a > a.txt; ${promise}`, `${create}; ${promise}`, `echo b > b.txt; ${promise}`];
+    const project = createProject({ git: false, agent });
+    const other = createOther(project);
+    await project.spool(...run);
+    await project.spool(...run, '--fresh');
+    const before = other.look();
+
+    for (const command of [
+      [...run, '--fresh'],
+      [...run, '--fresh', '--worktree'],
+    ])
+      expect(await project.spool(...command)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(refused) as string,
+      });
+    expect(await project.spool('rewind', change, '0')).toMatchObject({ code: 2 });
+
+    expect(project.calls()).toHaveLength(2);
+    expect(other.look()).toBe(before);
+  },
+);
+
+test.each(Object.entries(foreign))(
+  'a project that arrives with a .git with %s is not used without consent',
+  async (kind, create) => {
+    const project = createProject({ git: false, agent: [`echo b > b.txt; ${promise}`] });
+    const other = createOther(project);
+    execFileSync('sh', ['-c', create], { cwd: project.folder, env: project.env });
+    const before = other.look();
+
+    for (const command of [run, [...run, '--worktree']])
+      expect(await project.spool(...command)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(refused) as string,
+      });
+
+    expect(project.calls()).toHaveLength(0);
+    expect(other.look()).toBe(before);
+    const accepted = await project.spool('accept', change);
+    const next = await project.spool(...run, '--no-commit');
+    expect([accepted.code, next.code]).toEqual(kind === 'core.worktree' ? [2, 2] : [0, 0]);
+  },
+);
+
+test('prune deletes no checkpoints in another repository', async () => {
+  const project = createProject({ agent: [promise, `${replacements['a file']}; ${promise}`] });
+  const other = createOther(project);
+  for (const _ of [1, 2]) await project.spool(...run, '--fresh');
+
+  expect(await project.spool('prune', '--yes', '--keep', '1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(refused) as string,
+  });
+
+  expect(other.look()).toBe(other.before);
+});
+
+/** Repositories whose git folder is not in the project, which users create. */
+const usual = {
+  'a linked worktree':
+    'git init -q main; cd main; git commit -q --allow-empty -m start; git worktree add -q ../project',
+  'a linked worktree of a bare repository': `git init -q --bare main.git; cd main.git
+    git worktree add -q --orphan -b main ../project 2>/dev/null || {
+      git commit-tree -m start "$(git mktree </dev/null)" > start; git worktree add -q -b work ../project "$(cat start)"; }`,
+  'a submodule': `git init -q part; (cd part; git commit -q --allow-empty -m start); git init -q .
+    git -c protocol.file.allow=always submodule --quiet add "$PWD/part" project`,
+  'a separate git folder': 'git init -q --separate-git-dir folders/project project',
+  'a link to a separate git folder':
+    'git init -q --separate-git-dir folders/project.git project; rm project/.git; ln -s ../folders/project.git project/.git',
+};
+
+test.each(Object.entries(usual))('%s is used as usual', async (_, create) => {
+  const project = createProject({ git: false, agent: [`echo $PWD > b.txt; ${promise}`] });
+  const base = join(project.home, 'base');
+  mkdirSync(join(base, 'folders'), { recursive: true });
+  execFileSync('sh', ['-ec', create], { cwd: base, env: project.env });
+  const folder = join(base, 'project');
+  cpSync(project.path('.spool'), join(folder, '.spool'), { recursive: true });
+  const env = { ...project.env, PWD: folder };
+  const spool = (...args: string[]) =>
+    startProcess(process.execPath, [spoolProgram, ...args], { cwd: folder, env }).result;
+
+  expect(await spool(...run)).toMatchObject({ code: 0 });
+  expect(await spool(...run, '--fresh', '--max-iterations', '1')).toMatchObject({ code: 0 });
+  expect(await spool('rewind', change, '0')).toMatchObject({ code: 0 });
+
+  expect(execFileSync('git', ['log', '--format=%s'], { cwd: folder, env, encoding: 'utf8' })).toContain('iteration 1');
+});
 
 test('nothing is committed in another repository to which an agent leads git in a worktree', async () => {
   const replace = 'echo "gitdir: $HOME/other/.git" > .git';

@@ -192,6 +192,170 @@ describe.each(problem === null ? [oneUser()] : [])('notify, as $title', (user) =
     },
   );
 
+  const shell = (text: string) => `printf '%s\\n' '#!/bin/sh' '${text}'`;
+  const python = `printf 'import os\\nopen(os.environ["VICTIM"], "w")\\n'`;
+  const node = `echo 'require("fs").writeFileSync(process.env.VICTIM, "")'`;
+  const bin = 'node_modules/.bin/tell';
+
+  /** Files of the project, the command, and what an agent does so that the command runs code of the agent. */
+  const attacks: Readonly<Record<string, { files?: Record<string, string>; notify: string; agent: string }>> = {
+    'npx, with a changed program': {
+      files: { [bin]: '#!/bin/sh\ntrue\n' },
+      notify: 'npx --no-install tell',
+      agent: `${shell('touch "$VICTIM"')} > ${bin}`,
+    },
+    'npx, with a new program': {
+      notify: 'npx --no-install tell',
+      agent: `mkdir -p node_modules/.bin; ${shell('touch "$VICTIM"')} > ${bin}; chmod +x ${bin}`,
+    },
+    'a package.json script that runs a changed program': {
+      files: { 'package.json': '{"scripts":{"tell":"tell"}}', [bin]: '#!/bin/sh\ntrue\n' },
+      notify: 'npm run tell',
+      agent: `${shell('touch "$VICTIM"')} > ${bin}`,
+    },
+    'a script that runs npx': {
+      files: { 'tools/tell.sh': 'npx --no-install tell\n', [bin]: '#!/bin/sh\ntrue\n' },
+      notify: 'sh tools/tell.sh',
+      agent: `${shell('touch "$VICTIM"')} > ${bin}`,
+    },
+    'a changed Python module': {
+      files: { 'tools/tell.py': '' },
+      notify: 'python3 -m tools.tell',
+      agent: `${python} > tools/tell.py`,
+    },
+    'a package with the name of a standard module': {
+      notify: 'python3 -m json.tool',
+      agent: `mkdir json; ${python} > json/__init__.py; touch json/tool.py`,
+    },
+    'a module that a standard module imports': {
+      files: { 'tools/tell.py': 'import json\n' },
+      notify: 'python3 tools/tell.py',
+      agent: `${python} > tools/re.py`,
+    },
+    'a package that a script requires': {
+      files: { 'tools/tell.js': 'require("slack")\n', 'node_modules/slack/index.js': '' },
+      notify: 'node tools/tell.js',
+      agent: `${node} > node_modules/slack/index.js`,
+    },
+    'a file whose name a script computes': {
+      files: { 'tools/tell.js': 'require("./" + ["help", "er"].join(""))\n', 'tools/helper.js': '' },
+      notify: 'node tools/tell.js',
+      agent: `${node} > tools/helper.js`,
+    },
+    'another part of a Makefile': {
+      files: { Makefile: 'tell:\n\t@true\n' },
+      notify: 'make tell',
+      agent: `echo 'X := $(shell touch "$$VICTIM")' >> Makefile`,
+    },
+    'a makefile that replaces the one there is': {
+      files: { Makefile: 'tell:\n\t@true\n' },
+      notify: 'make tell',
+      agent: `printf 'tell:\\n\\ttouch "$$VICTIM"\\n' > GNUmakefile`,
+    },
+    'a folder that an environment variable names': {
+      files: { 'lib/sitecustomize.py': '' },
+      notify: 'python3 -m json.tool',
+      agent: `${python} > lib/sitecustomize.py`,
+    },
+    'a program on PATH that is linked to the project': {
+      files: { 'tools/tell.sh': '#!/bin/sh\n. "$(dirname "$(readlink -f "$0")")/lib$SUFFIX"\n', 'tools/lib': 'true\n' },
+      notify: 'linked',
+      agent: `echo 'touch "$VICTIM"' > tools/lib`,
+    },
+    'a script by its absolute path': {
+      files: { 'tools/tell.py': 'import json\n' },
+      notify: 'python3 "$PROJECT/tools/tell.py"',
+      agent: `${python} > tools/re.py`,
+    },
+    'a script in a folder that was opened with --sandbox-write': {
+      notify: 'python3 "$HOME/agent/tell.py"',
+      agent: `${python} > "$HOME/agent/re.py"`,
+    },
+    'a link in the place of a file that it writes': {
+      notify: 'cat > told.json',
+      agent: 'ln -s "$VICTIM" told.json',
+    },
+  };
+
+  test.each(Object.entries(attacks))('runs nothing that an agent has written: %s', async (_, attack) => {
+    const project = createSandboxedProject(user, {
+      files: attack.files ?? {},
+      agent: [`echo a > a.txt; ${attack.agent}; ${promise}`],
+    });
+    const own = join(project.home, 'bin');
+    mkdirSync(own);
+    symlinkSync(project.path('tools/tell.sh'), join(own, 'linked'));
+    writeFileSync(join(project.home, 'agent', 'tell.py'), 'import json\n');
+    for (const name of [bin, 'tools/tell.sh']) if (project.exists(name)) chmodSync(project.path(name), 0o755);
+    const notify = attack.notify.replace('$PROJECT', project.folder);
+    const env = {
+      PATH: `${own}:${project.env.PATH}`,
+      VICTIM: join(project.victims.other, 'by-notify'),
+      PYTHONPATH: project.path('lib'),
+      SUFFIX: '',
+    };
+
+    const result = await project.start(run('--sandbox', '--notify', notify), env).result;
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(project.victims.planted()).toEqual([]);
+  });
+
+  /** Commands that do not depend on what an agent can write, with the files of the project that they use. */
+  const harmless: Readonly<Record<string, { files?: Record<string, string>; notify: string }>> = {
+    'programs on PATH': { notify: 'tell "$SPOOL_STATUS" > "$HOME/told"' },
+    'a module of the standard library': { notify: 'python3 -m json.tool > "$HOME/told"' },
+    'a shell script with a helper': {
+      files: {
+        'tools/tell.sh': 'cd "$(dirname "$0")" || exit 1\n. ./lib.sh\ntell_user "$SPOOL_STATUS"\n',
+        'tools/lib.sh': 'tell_user() { echo "$1" > "$HOME/told"; }\n',
+      },
+      notify: 'sh tools/tell.sh',
+    },
+    'a Node script with a helper': {
+      files: {
+        'tools/tell.mjs': `import { tell } from './lib.mjs';\ntell();\n`,
+        'tools/lib.mjs': `import { writeFileSync } from 'node:fs';
+          export const tell = () => writeFileSync(process.env.HOME + '/told', process.env.SPOOL_STATUS);\n`,
+      },
+      notify: 'node tools/tell.mjs',
+    },
+    'a Python module of the project': {
+      files: { 'tools/tell.py': 'import os\nopen(os.environ["HOME"] + "/told", "w").write("told")\n' },
+      notify: 'python3 -m tools.tell',
+    },
+    'a rule of a Makefile': { files: { Makefile: 'tell:\n\techo told > "$$HOME/told"\n' }, notify: 'make tell' },
+  };
+
+  test.each(Object.entries(harmless))('runs after changes to other files: %s', async (_, { files = {}, notify }) => {
+    const project = createSandboxedProject(user, { files, agent: [`echo a > a.txt; ${promise}`] });
+    const own = join(project.home, 'bin');
+    mkdirSync(own);
+    writeFileSync(join(own, 'tell'), '#!/bin/sh\necho "$@"\n');
+    chmodSync(join(own, 'tell'), 0o755);
+
+    const result = await project.start(run('--sandbox', '--notify', notify), { PATH: `${own}:${project.env.PATH}` })
+      .result;
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).not.toContain('notify');
+    expect(readFileSync(join(project.home, 'told'), 'utf8')).not.toBe('');
+    expect(readdirSync(join(project.home, '.local/state/spool/tmp'))).toEqual([]);
+  });
+
+  test('reports files that the command writes to its temporary folder', async () => {
+    const { result } = await prepare('cat > told.json', 'tools/x.js', () => `echo a > a.txt; ${promise}`);
+
+    expect(result.stderr).toContain('notify wrote told.json to a temporary folder, which was deleted');
+  });
+
+  test('says in which folder the command ran if it fails', async () => {
+    const { result } = await prepare('ls a.txt', 'tools/x.js', () => `echo a > a.txt; ${promise}`);
+
+    expect(result.stderr).toContain('the --notify command failed');
+    expect(result.stderr).toContain('With --sandbox it runs in a temporary folder');
+  });
+
   test.each([
     [
       'that Spool understands, after changes',

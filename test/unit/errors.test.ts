@@ -79,6 +79,8 @@ const facts: Record<ErrorCode, unknown[]> = {
   'planted-link': [text, text, text],
   'unsearched-git': [text, text],
   'other-repository': [text, text, text, text],
+  'foreign-repository': [text, text, text],
+  'foreign-work-tree': [text, text, text],
   'replaced-git': [text],
   'unsafe-file': ['.spool/.state', 'is a symbolic link'],
   'too-large': ['tasks.md', 16 * 1024 * 1024],

@@ -29,7 +29,8 @@ export const outsideEnvironment = (env: NodeJS.ProcessEnv, cwd: string): NodeJS.
 /** Per process, like `programs`. */
 const paths = new Map<string, string>();
 
-const writableFrom = (cwd: string): string[] => [...untrustedAround(cwd), ...distrusted];
+/** Returns the folders that agents can write to. */
+export const writableFrom = (cwd: string): string[] => [...untrustedAround(cwd), ...distrusted];
 
 /** Per process: no run may use a git from where the agent of another run can write. */
 const distrusted = new Set<string>();

@@ -291,10 +291,22 @@ const followInterpreter = (scope: Scope, all: readonly string[]): void => {
   const args = all[0] === 'run' ? all.slice(1) : all;
   const script = firstArgument(args);
   const module = args.indexOf('-m');
-  if (module !== -1 && module < script) return followWords(scope, args.slice(module + 1));
+  if (module !== -1 && module < script) {
+    followModule(scope, args[module + 1] ?? '');
+    return followWords(scope, args.slice(module + 1));
+  }
   if (scope.wide) return followAny(scope, args.slice(0, script + 2));
   const named = args.slice(0, script + 1).filter((word) => isTool(posix.join(scope.cwd, word)));
   for (const path of scriptsNamed(scope, named)) if (isTool(path)) followTool(scope, path);
+};
+
+/** `python -m tools.check`: the files of the module and of the packages around it, if they are in the project. */
+const followModule = (scope: Scope, name: string): void => {
+  const names = name.split('.').slice(0, 32);
+  const paths = names.map((_, index) => posix.join(scope.cwd, ...names.slice(0, index + 1)));
+  const files = [...paths.map((path) => `${path}/__init__.py`), ...entriesAt(scope.files, paths.at(-1) ?? '')];
+  for (const path of files.filter((each) => scope.files.isFile(each)))
+    if (isTool(path) || scope.wide) followTool(scope, path);
 };
 
 /** As an interpreter finds them: `tools/check` for `tools/check.js`. */
