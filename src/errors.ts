@@ -389,6 +389,17 @@ export const systemProblem = (error: unknown): string => {
   }
 };
 
+/**
+ * Returns null for a bug in Spool. An error of the operating system, such as a full disk or a folder without read
+ * permission, is none.
+ */
+export const asUserError = (error: unknown): UserError | null => {
+  if (error instanceof UserError) return error;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  if (!code || !syscall) return null;
+  return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
+};
+
 /** Rethrows an error of the system with its path, which Node omits for open files. */
 export const atPath =
   (path: string) =>

@@ -1,4 +1,4 @@
-import { systemProblem, UserError, userError } from '../errors.ts';
+import { asUserError } from '../errors.ts';
 import { createOutputs } from '../report/outputs.ts';
 import { version } from '../text/version.ts';
 
@@ -35,14 +35,6 @@ const report = async (error: unknown): Promise<number> => {
   const stack = error instanceof Error ? error.stack : String(error);
   outputs.log(redacted(`spool: this is a bug in Spool ${version} on Node ${process.version}\n${stack}\n`));
   return bugExitCode;
-};
-
-/** An error of the operating system, such as a full disk or a folder without read permission, is not a bug in Spool. */
-const asUserError = (error: unknown): UserError | null => {
-  if (error instanceof UserError) return error;
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
-  if (!code || !syscall) return null;
-  return userError('io', path ?? (syscall === 'uv_cwd' ? 'the current folder' : syscall), systemProblem(error));
 };
 
 /** How long a reader may take for the remaining output of an interrupted command. */

@@ -14,3 +14,10 @@ export const forTerminal = (report: OnRunEvent, redactor: Redactor): OnRunEvent 
   const clean = withoutSecrets(report, redactor.after(withoutControls));
   return (event, view) => (event.type === 'run-started' ? original : clean)(event, view);
 };
+
+/** Removes secrets and control characters from events and views: a program may print any of it. */
+export const forProgram = (report: OnRunEvent, redactor: Redactor): OnRunEvent => {
+  const { data: clean } = redactor.after(withoutControls);
+  const cleanView = createIncrementalRedactor<RunView>({ data: clean });
+  return (event, view) => report(clean(event), cleanView(view));
+};
