@@ -388,7 +388,10 @@ export const userError = <Code extends ErrorCode>(code: Code, ...facts: Paramete
   return new UserError(code, text(...facts), typeof exit === 'number' ? exit : exit(...facts));
 };
 
-/** An error of the operating system, such as a full disk or a folder without read permission, is not a bug in Spool. */
+/**
+ * Returns null for a bug in Spool. An error of the operating system, such as a full disk or a folder without read
+ * permission, is none.
+ */
 export const asUserError = (error: unknown): UserError | null => {
   if (error instanceof UserError) return error;
   const { code, path, syscall } = (error ?? {}) as NodeJS.ErrnoException;

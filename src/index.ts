@@ -10,18 +10,19 @@ import { stopSignalsOf } from './process/signals.ts';
 import type { IterationRecord } from './ralph/record.ts';
 import type { RunEvent } from './ralph/events.ts';
 import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
-import { withoutSecrets } from './report/display.ts';
+import { forProgram } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
 import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';
 import { cleanUpSandboxes } from './sandbox/clean-up.ts';
-import { createRedactor } from './secrets/redact.ts';
+import { createIncrementalRedactor, createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
 import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
 import { asRecorded, userRecordFolder } from './store/user-record.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
+import { withoutControls } from './text/controls.ts';
 
 export type { AgentFunction, FunctionTurn } from './harness/agent-function.ts';
 export type { AgentEvent, Usage } from './ralph/agent-events.ts';
@@ -78,7 +79,7 @@ export interface StartOptions {
 /** Runs a change until it is done, or until something ends the run. Several runs can be started at the same time. */
 export const startRun = async (options: StartOptions): Promise<RunResult> => {
   const { project, prompt = '', agents = {}, onEvent, onWarning, env = process.env } = options;
-  const warn = (text: string) => onWarning?.(text);
+  const warn = (text: string) => onWarning?.(withoutControls(text));
   // The timers of a run do not keep Node alive, and an agent that is a function may have nothing that does.
   const keepAlive = setInterval(() => {}, 2 ** 30);
   try {
@@ -106,7 +107,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     const result = await start(spec, {
       ...services,
       reporter: {
-        onEvent: onEvent ? withoutSecrets(onEvent, createRedactor(env)) : () => {},
+        onEvent: onEvent ? forProgram(onEvent, createRedactor(env)) : () => {},
         warn,
         drained: () => null,
         dispose: () => {},
@@ -114,7 +115,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
       onStopSignals: () => stopSignalsOf(options.signal),
       person: null,
     });
-    return { ...result, detail: withoutFlags(result.detail) };
+    return createCleaner(env)({ ...result, detail: withoutFlags(result.detail) });
   } catch (error) {
     throw asSpoolError(error);
   } finally {
@@ -142,11 +143,11 @@ export const readRun = async (
     if (saved === null) return null;
     const view = asRecorded(userRecordFolder(project, id, env), saved);
     const { records } = lastRecords(project, id, iterations);
-    return {
+    return createCleaner(env)({
       status: currentStatus(view, loopOwner(project, id) !== null),
       view,
       iterations: records.filter(({ run }) => run === view.run),
-    };
+    });
   } catch (error) {
     throw asSpoolError(error);
   }
@@ -154,15 +155,19 @@ export const readRun = async (
 
 /**
  * Yields the events of a run from the first one on, then those that follow while it runs, each with the view that it led
- * to. Ends with the run. Follows the current or last run unless `run` names another.
+ * to. Ends with the run. Follows the current or last run unless `run` names another. `env` says where the user's state
+ * folder is.
  */
 export async function* followRun(
   project: Project,
   change: string,
-  options: { run?: string; signal?: AbortSignal } = {},
+  options: { run?: string; signal?: AbortSignal; env?: NodeJS.ProcessEnv } = {},
 ): AsyncGenerator<{ readonly event: RunEvent | null; readonly view: RunView }, void, undefined> {
   try {
-    yield* follow(project, await resolveChange(project, change), options);
+    const clean = createCleaner(options.env ?? process.env);
+    const cleanView = createIncrementalRedactor<RunView>({ data: clean });
+    for await (const { event, view } of follow(project, await resolveChange(project, change), options))
+      yield { event: clean(event), view: cleanView(view) };
   } catch (error) {
     throw asSpoolError(error);
   }
@@ -197,9 +202,12 @@ const parseSettings = (settings: Settings) => {
   return parseFlags(raw);
 };
 
+/** Others write to the files of a run, and a program may print what it gets from them. */
+const createCleaner = (env: NodeJS.ProcessEnv) => createRedactor(env).after(withoutControls).data;
+
 const asSpoolError = (error: unknown): unknown => {
   const known = asUserError(error);
-  return known ? new SpoolError(known.code, withoutFlags(known.message)) : error;
+  return known ? new SpoolError(known.code, withoutControls(withoutFlags(known.message))) : error;
 };
 
 /** A program has settings, and no flags. */

@@ -33,3 +33,10 @@ export const forTerminal = (display: Display, redactor: Redactor): Display => {
     onEvent: (event, view) => (event.type === 'run-started' ? original.onEvent : clean)(event, view),
   };
 };
+
+/** Removes secrets and control characters from events and views: a program may print any of it. */
+export const forProgram = (report: OnRunEvent, redactor: Redactor): OnRunEvent => {
+  const { data: clean } = redactor.after(withoutControls);
+  const cleanView = createIncrementalRedactor<RunView>({ data: clean });
+  return (event, view) => report(clean(event), cleanView(view));
+};

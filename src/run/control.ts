@@ -23,7 +23,13 @@ export const withControl = (signals: StopSignals, { project, change, emit }: Con
   follow(signals.stop, stop);
   follow(signals.kill, kill);
   let isRequested = false;
-  const notice = (text: string) => emit({ type: 'notice', text });
+  const said = new Set<string>();
+  /** An agent can send any number of requests, so each text is shown once. */
+  const notice = (text: string): void => {
+    if (said.has(text)) return;
+    said.add(text);
+    emit({ type: 'notice', text });
+  };
   const handle = (command: ControlCommand): void => {
     switch (command) {
       case 'stop':

@@ -261,6 +261,21 @@ test('a request to stop after the iteration lets the agent finish', async () => 
   expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by request' });
 });
 
+test('a repeated request is announced once', async () => {
+  const project = createProject({ agent: [`${waitsFor('go-on')}; echo done`] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+
+  for (const command of ['pause', 'stop-after-iteration', 'pause', 'stop-after-iteration', 'resume'] as const)
+    requestControl(of(project), change, command);
+  await loop.printed('Ignored a request to resume');
+  project.write('go-on', '');
+
+  expect(await loop.result).toMatchObject({ code: 143 });
+  for (const text of ['Ignored a request to pause', 'the run stops after this iteration'])
+    expect(loop.output().split(text)).toHaveLength(2);
+});
+
 test('a request to an earlier run does not reach the next one, and a request to pause gets an answer', async () => {
   const project = createProject({ agent: [waitsFor('never'), `${waitsFor('go-on')}; ${promise}`] });
   const killed = project.start(run);
