@@ -142,13 +142,19 @@ describe.each([
       ...flags,
       ...format,
     );
-    const status = await start(project, 'ralph', '--change', change, '--status');
-    const accepted = await start(project, 'accept', change);
+    const later =
+      format.length > 0
+        ? []
+        : [
+            ['ralph', '--change', change, '--status'],
+            ['accept', change],
+          ];
+    const results = await Promise.all(later.map((args) => start(project, ...args)));
 
     const told = ['../told', '../told-env'].map((name) => (existsSync(project.path(name)) ? project.read(name) : ''));
     const seen = {
       printed: run.stdout + run.stderr,
-      later: status.stdout + status.stderr + accepted.stdout + accepted.stderr,
+      later: results.map(({ stdout, stderr }) => stdout + stderr).join(''),
       written: written(project),
       told: told.join(''),
       commits: project.git('log', '--all', '--format=%B'),
