@@ -104,6 +104,7 @@ describe('scripts that a command runs', () => {
     ['node scripts/verify.mjs src/app.js', ['scripts/verify.mjs']],
     ['node --import tsx scripts/verify.mjs', ['scripts/verify.mjs']],
     ['python3 verify.py', ['verify.py']],
+    ['python3 -m scripts.lint', ['scripts/lint.py']],
     ['deno run -A scripts/verify.mjs', ['scripts/verify.mjs']],
     ['uv run scripts/lint.py', ['scripts/lint.py']],
     ['uv run python scripts/lint.py', ['scripts/lint.py']],
