@@ -106,7 +106,7 @@ export const removeNewLinks = ({ area, links }: KnownLinks, beforeRemoval: (why:
 
 /** A path that cannot be opened because it is too long is no better in a message. */
 const shownPath = (path: string): string =>
-  path.length > maxShown ? `${displayPath(path.slice(0, maxShown))}…` : displayPath(path);
+  path.length > maxShown ? `${displayPath(path.slice(0, path.lastIndexOf('/', maxShown) + 1))}…` : displayPath(path);
 
 const maxShown = 300;
 

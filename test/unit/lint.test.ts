@@ -40,7 +40,9 @@ const shortening: Readonly<Record<string, string>> = {
   'harness/version.ts': 'keeps more than is shown',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
   'ralph/prompt.ts': 'the records are redacted',
+  'sandbox/planted-links.ts': 'cuts between the parts of a path',
   'store/event-text.ts': 'the line is redacted',
+  'trust/outside.ts': 'the command is only searched',
   'trust/words.ts': 'the command is only searched',
 };
 
