@@ -10,6 +10,7 @@ export const wordingOf = (markdown: string): string => {
   const words: string[] = [];
   let fence: Fence | null = null;
   for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
     const marks = /^(?:\s|>|[-*+]\s|\d+[.)]\s)*?(`{3,}(?=[^`]*$)|~{3,})(.*)$/s.exec(line);
     if (fence !== null) {
       const closes = marks !== null && marks[1]!.startsWith(fence.mark) && marks[2]!.trim() === '';
