@@ -164,7 +164,7 @@ const reasonOf = ({ code, stdout, stderr }: GitResult): string =>
   `${stderr}\n${toUtf8(stdout)}`.trim().slice(-maxReasonLength - longestSecret) ||
   `git commit exited with code ${code}`;
 
-/** The output of a hook may be that of a whole test run. Whoever redacts it shortens it to this. */
+/** A hook may print as much as a whole test run. The caller redacts its output and shortens it to this length. */
 export const maxReasonLength = 2000;
 
 /** Last lines that do not depend on the cause. */

@@ -224,7 +224,7 @@ const maxSecretLength = 16 * 1024;
 const maxKeyLength = 20_000;
 
 /**
- * In characters. Whoever has no redactor, and cannot keep a whole text, keeps this much more of it than is shown.
+ * In characters. Code without a redactor that cannot keep a whole text keeps this much more of it than is shown.
  */
 export const longestSecret = maxKeyLength;
 

@@ -74,7 +74,7 @@ export const readOwner = (path: string): LockOwner | null => {
   return { id: unreadable + versionOf(path), pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };
 
-/** Another file under this name has another version, which whoever prepares a clone cannot know. */
+/** Another file under this name has another version. The author of a clone cannot know it in advance. */
 const versionOf = (path: string): string => {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return `${stats?.ino}-${stats?.ctimeNs}`;

@@ -224,7 +224,7 @@ const pipeBelow = async (folder: string, walk: Walk, inGit: boolean): Promise<st
 
 /**
  * Returns the entries of a folder; null if its owner, the current user, may open files in it but not list them. No file
- * in another unreadable folder can block git, unless somebody else has put it there.
+ * in another unreadable folder can block git, unless another user has put it there.
  */
 const listOf = (folder: string): readonly ByteEntry[] | null => {
   try {
