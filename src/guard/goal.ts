@@ -109,23 +109,19 @@ export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
 const hash = (content: string | Buffer | null): string | null =>
   content === null ? null : createHash('sha256').update(content).digest('hex');
 
-/** Does not parse a version again that equals the last one. Of a large one, only a digest is remembered. */
+/** Does not parse a version again that equals the last one. */
 const createHasher = (): Goal['hashIn'] => {
-  const known = new Map<string, { readonly version: Buffer | string; readonly hash: string | null }>();
+  const known = new Map<string, { readonly version: string | null; readonly goal: string | null }>();
   return (key, bytes) => {
     if (bytes === null) return null;
+    const version = hash(bytes);
     const last = known.get(key);
-    const version = bytes.length <= largest ? bytes : createHash('sha256').update(bytes).digest('hex');
-    const isKnown = typeof version === 'string' ? last?.version === version : isSame(version, last?.version);
-    if (last && isKnown) return last.hash;
-    const hash = hashOfVersion(key, bytes);
-    known.set(key, { version, hash });
-    return hash;
+    if (last?.version === version) return last.goal;
+    const goal = hashOfVersion(key, bytes);
+    known.set(key, { version, goal });
+    return goal;
   };
 };
-
-const isSame = (bytes: Buffer, version: Buffer | string | undefined): boolean =>
-  Buffer.isBuffer(version) && version.equals(bytes);
 
 /** The current hash of a key. */
 const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {

@@ -29,14 +29,20 @@ const attempts = [
 for (const attempt of attempts)
   await attempt().catch((error: Error) => console.log(error.name, error.message));
 console.log(await stopRun(project, '002-01'));
+const asleep = new AbortController();
 const stopped = await startRun({
   project,
   change: '002-01',
-  agents: { sleeper: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())) },
-  signal: AbortSignal.timeout(1500),
+  agents: {
+    sleeper: ({ signal }) => {
+      setImmediate(() => asleep.abort());
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    },
+  },
+  signal: asleep.signal,
 });
 console.log(stopped.reason, stopped.detail);
-const late: string[] = [];
+let emitLate = () => {};
 const stopping = new AbortController();
 const ignored = await startRun({
   project,
@@ -44,18 +50,15 @@ const ignored = await startRun({
   settings: { fresh: true },
   agents: {
     deaf: ({ emit }) => {
+      emitLate = () => emit({ type: 'text', text: 'too late', plain: false });
       stopping.abort();
-      setTimeout(() => {
-        for (let count = 0; count < 3; count++) emit({ type: 'text', text: 'too late', plain: false });
-        late.push('emitted');
-      }, 300);
       return new Promise(() => {});
     },
   },
   signal: stopping.signal,
 });
 console.log(ignored.reason);
-while (late.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+emitLate();
 const log = readFileSync(\`.spool/.state/ralph/\${ignored.view.change}/runs/\${ignored.view.run}/0001.log\`, 'utf8');
 console.log(log.includes('too late'));
 `;
