@@ -1,4 +1,5 @@
-// Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, and the config schema.
+// Bundles src/ into dist/: one small entry, a few files for each part that is loaded when it is used, the schemas
+// and the man page.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -33,20 +34,20 @@ const neededBy = (file, found = new Set()) => {
 };
 
 /**
- * The steps of starting, each of which is one file with all it needs that was not loaded before: twenty small files take
+ * The steps of starting. Each becomes one file with all it needs that was not loaded before: twenty small files take
  * longer to load than to run.
  */
 const steps = {
   start: 'cli/main.ts',
   words: 'cli/program.ts',
   status: 'commands/ralph/ralph.ts',
-  record: 'store/user-record.ts',
+  record: ['store/user-record/steps.ts', 'store/user-record/folder.ts'],
   list: 'commands/list.ts',
   agents: 'harness/registry.ts',
 };
 
-const together = Object.entries(steps).map(([name, file], index, all) => {
-  const files = neededBy(file);
+const together = Object.entries(steps).map(([name, entries], index, all) => {
+  const files = new Set([entries].flat().flatMap((file) => [...neededBy(file)]));
   return {
     name,
     test: (/** @type {string} */ id) => files.has(relative(join(root, 'src'), id).replaceAll('\\', '/')),
@@ -85,11 +86,29 @@ const shortenExports = () => {
   }
 };
 
-const writeSchema = async () => {
-  const { output } = await build({ ...common, input: 'src/config/schema.ts', write: false });
-  const source = Buffer.from(output[0].code).toString('base64');
-  const { configSchema } = await import(`data:text/javascript;base64,${source}`);
+/**
+ * Imports a file of src/, without what it loads later.
+ * @param {string} input
+ */
+const load = async (input) => {
+  const { output } = await build({
+    ...common,
+    input,
+    write: false,
+    // Commands are listed with functions that import them.
+    plugins: [{ name: 'later', resolveDynamicImport: (id) => ({ id: String(id), external: true }) }],
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(output[0].code).toString('base64')}`);
+};
+
+/** What is derived from the tables and types of the program. */
+const writeDerived = async () => {
+  const [{ configSchema }, { eventsSchema }, { manPage }] = await Promise.all(
+    ['src/config/schema.ts', 'src/store/events-schema.ts', 'src/cli/man.ts'].map(load),
+  );
   writeFileSync(`${root}/dist/config.schema.json`, `${JSON.stringify(configSchema(), null, 2)}\n`);
+  writeFileSync(`${root}/dist/events.schema.json`, `${JSON.stringify(eventsSchema())}\n`);
+  writeFileSync(`${root}/dist/spool.1`, manPage(version));
 };
 
 /**
@@ -135,5 +154,5 @@ rmSync(`${root}/dist`, { recursive: true, force: true });
 const { output } = await buildProgram();
 shortenExports();
 writeLicences(output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : [])));
-await writeSchema();
+await writeDerived();
 writeTypes();

@@ -49,7 +49,13 @@ const table = {
   'bad-config': { exit: 2, text: (file: string, problem: string) => `${file}: ${shortened(problem)}` },
   'no-project': {
     exit: 2,
-    text: (from: string) => `No .spool folder in ${from} or its parents. Run "spool init" in your project first.`,
+    text: (from: string) =>
+      `No .spool folder in ${from} or its parents. Run "spool init" in your project first, or start with a sentence: spool ralph "…"`,
+  },
+  'home-project': {
+    exit: 2,
+    text: (folder: string) =>
+      `${folder} is not a project folder, so no change was created in it. Change to the folder of your project, or run "spool init" here first.`,
   },
   'foreign-project': {
     exit: 2,
@@ -68,12 +74,26 @@ const table = {
   },
   'change-required': {
     exit: 2,
-    text: (ids: readonly string[]) => `--change is required in non-interactive mode. ${activeChanges(ids)}`,
+    text: (ids: readonly string[], hasPrompt: boolean) =>
+      `--change is required in non-interactive mode${hasPrompt ? ' (or --new for a new change)' : ''}. ${activeChanges(ids)}`,
   },
   'no-changes': {
     exit: 2,
     text: (where: string) =>
-      `No active change in ${where}. Create one with "spool create change <slug> --module <id>".`,
+      `No active change in ${where}. Start one with a sentence: spool ralph --new "…", or create one with "spool create change <slug>".`,
+  },
+  'all-running': {
+    exit: 2,
+    text: (ids: readonly string[]) => `All active changes are running already: ${some(ids)}.`,
+  },
+  'prompt-required': { exit: 2, text: () => '--new needs a prompt: spool ralph --new "…"' },
+  'id-taken': {
+    exit: 2,
+    text: (change: string) => `Another process has just taken the number of ${change}. Try again.`,
+  },
+  'nothing-to-resume': {
+    exit: 2,
+    text: (why: string, command: string) => `Nothing to resume: ${why}. Start a run with: ${command}`,
   },
   'unknown-change': {
     exit: 2,
@@ -101,10 +121,6 @@ const table = {
   'ambiguous-id': {
     exit: 2,
     text: (query: string, matches: readonly string[]) => `${quote(query)} is ambiguous: ${some(matches)}.`,
-  },
-  'module-required': {
-    exit: 2,
-    text: (ids: readonly string[]) => `--module is required: a change belongs to a module. ${modules(ids)}`,
   },
   'module-mismatch': {
     exit: 2,
@@ -142,29 +158,49 @@ const table = {
   'empty-prompt-file': { exit: 2, text: (file: string) => `The prompt file ${file} is empty.` },
   'unknown-harness': {
     exit: 2,
-    text: (name: string, known: readonly string[]) => `No harness ${quote(name)}. Available: ${known.join(', ')}.`,
+    text: (name: string, known: readonly string[]) => `No agent ${quote(name)}. Available: ${known.join(', ')}.`,
   },
   'missing-binary': {
     exit: 1,
     text: (binary: string, install: string, others: readonly string[]) =>
       `${binary} is not on PATH. Install it with: ${install}` +
-      (others.length ? ` (or use --harness with one of: ${others.join(', ')})` : ' (no other agent is on PATH)'),
+      (others.length ? ` (or use --agent with one of: ${others.join(', ')})` : ' (no other agent is on PATH)'),
   },
   'agent-in-project': {
     exit: 1,
     text: (file: string, install: string, others: readonly string[]) =>
       `${quote(file)} is inside the project, so it is not run: anyone with write access could have put it there. Install it outside the project with: ${install}, or declare it under "harnesses" in config.json` +
-      (others.length ? ` (or use --harness with one of: ${others.join(', ')}).` : '.'),
+      (others.length ? ` (or use --agent with one of: ${others.join(', ')}).` : '.'),
   },
   locked: {
     exit: 2,
     text: (change: string, owner: string) =>
-      `${change} is already running (${owner}). Check on it with "spool ralph --status --change ${change}", or stop it first.`,
+      `${change} is already running (${owner}). Follow it with: ${commandLine('spool', 'logs', change, '-f')}. Stop it with: ${commandLine('spool', 'stop', change)}`,
   },
   'tree-locked': {
     exit: 2,
     text: (change: string, owner: string) =>
-      `${change} is already running in this folder (${owner}). Wait for it or stop it, or use --worktree to run several at once.`,
+      `${change} is already running in this folder (${owner}). Stop it with: ${commandLine('spool', 'stop', change)}, or use --worktree to run several at once.`,
+  },
+  'run-required': {
+    exit: 2,
+    text: (running: readonly string[]) =>
+      `Pass the change whose run you mean, or --all. ${running.length === 0 ? 'Nothing is running.' : `Running: ${some(running)}.`}`,
+  },
+  'not-running': { exit: 2, text: (change: string, why: string) => `${change} is not running${why}` },
+  'no-answer': {
+    exit: 1,
+    text: (change: string, owner: string, ms: number) =>
+      `${change} has not answered within ${ms / 1000} s (${owner}). It takes the request as soon as it responds.`,
+  },
+  'pauses-first': {
+    exit: 2,
+    text: (change: string, iteration: number) =>
+      `${change} is still working on iteration ${iteration} and pauses after it: resume it then.`,
+  },
+  'background-killed': {
+    exit: 1,
+    text: (signal: string) => `The background process was ended by ${signal} before the run started.`,
   },
   'file-locked': {
     exit: 2,
@@ -243,6 +279,23 @@ const table = {
         ? `${change} has no checkpoints yet: a run creates them.`
         : `${change} has no checkpoint ${quote(name ?? '')}. Available: ${some(available)}.`,
   },
+  'no-iteration': {
+    exit: 2,
+    text: (change: string) =>
+      `No iteration of ${change} has finished yet. See what it does with: ${commandLine('spool', 'logs', change, '--follow')}`,
+  },
+  'no-run': {
+    exit: 2,
+    text: (change: string, run: string | null, available: readonly string[]) =>
+      run === null || available.length === 0
+        ? `${change} was never run. Start it with: ${commandLine('spool', 'ralph', '--change', change)}`
+        : `${change} has no run ${quote(run)}. Available: ${some(available)}.`,
+  },
+  'no-log': {
+    exit: 2,
+    text: (change: string, iteration: number, what: string, why: string) =>
+      `The ${what} of iteration ${iteration} of ${change} is not there: ${why}.`,
+  },
   'rewind-blocked': {
     exit: 2,
     text: (files: string) =>
@@ -304,7 +357,13 @@ const table = {
     text: (slug: string, better: string | null) =>
       `${quote(slug)} is not a valid slug (lowercase words joined by "-")${better ? `: try "${better}"` : ''}.`,
   },
-  'ids-exhausted': { exit: 2, text: (what: string) => `All numbers for ${what} are used.` },
+  'ids-exhausted': {
+    exit: 2,
+    text: (module: string | null) =>
+      module === null
+        ? 'All numbers for modules are used.'
+        : `All numbers for changes of module ${module} are used. Create another with "spool create module <slug>" and pass it with --module.`,
+  },
   'open-tasks': {
     exit: 2,
     text: (change: string, open: number, total: number) =>
@@ -390,7 +449,7 @@ export const userError = <Code extends ErrorCode>(code: Code, ...facts: Paramete
 
 /**
  * Returns null for a bug in Spool. An error of the operating system, such as a full disk or a folder without read
- * permission, is none.
+ * permission, is not a bug.
  */
 export const asUserError = (error: unknown): UserError | null => {
   if (error instanceof UserError) return error;
@@ -413,6 +472,8 @@ export const systemProblem = (error: unknown): string => {
       return 'it is a folder';
     case 'ENOTDIR':
       return 'a part of the path is not a folder';
+    case 'ELOOP':
+      return 'too many symbolic links';
     case 'ENAMETOOLONG':
       return 'the path is too long';
     case 'ENOSPC':

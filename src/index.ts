@@ -7,6 +7,7 @@ import { functionHarness, openFunction } from './harness/function.ts';
 import { findHarness, missingBinary } from './harness/registry.ts';
 import { openSpawned } from './harness/spawned.ts';
 import { stopSignalsOf } from './process/signals.ts';
+import type { ControlCommand } from './ralph/control.ts';
 import type { IterationRecord } from './ralph/record.ts';
 import type { RunEvent } from './ralph/events.ts';
 import { currentStatus, type RunResult, type RunView } from './ralph/view.ts';
@@ -14,13 +15,15 @@ import { forProgram } from './report/display.ts';
 import { prepareRuns } from './run/prepare.ts';
 import { runSpec } from './run/spec.ts';
 import { startRun as start } from './run/start.ts';
+import { takeOver } from './run/take-over.ts';
 import { cleanUpSandboxes } from './sandbox/clean-up.ts';
 import { createIncrementalRedactor, createRedactor } from './secrets/redact.ts';
 import { requestControl } from './store/control.ts';
 import { followRun as follow } from './store/follow.ts';
 import { lastRecords } from './store/history.ts';
 import { findProject, type Project } from './store/project.ts';
-import { asRecorded, userRecordFolder } from './store/user-record.ts';
+import { userRecordFolder } from './store/user-record/folder.ts';
+import { asRecorded } from './store/user-record/steps.ts';
 import { loopOwner, readRun as readSaved } from './store/state.ts';
 import { withoutControls } from './text/controls.ts';
 
@@ -87,7 +90,7 @@ export const startRun = async (options: StartOptions): Promise<RunResult> => {
     const change = await resolveChange(project, options.change);
     const settings = { ...firstAgent(agents), ...options.settings };
     const resolved = await resolveOptions({ flagValues: parseSettings(settings), env, project });
-    const spec = runSpec(resolved, { project, change, prompt, cwd: project.root });
+    const spec = await takeOver(runSpec(resolved, { project, change, prompt, cwd: project.root }), env);
     const isFunction = (name: string) => Object.hasOwn(agents, name);
     const services = await prepareRuns({
       project,
@@ -174,14 +177,33 @@ export async function* followRun(
 }
 
 /** Asks the run of a change, in any process that shares the folder, to stop. Returns false if none is running. */
-export const stopRun = async (
+export const stopRun = (
   project: Project,
   change: string,
   { afterIteration = false }: { afterIteration?: boolean } = {},
+): Promise<boolean> => request(project, change, afterIteration ? 'stop-after-iteration' : 'stop');
+
+/** Asks the run of a change to pause before its next iteration. Returns false if none is running. */
+export const pauseRun = (project: Project, change: string): Promise<boolean> => request(project, change, 'pause');
+
+/**
+ * Lets a paused run continue. Returns false if none is running. `env` says where the user's state folder is: a request
+ * from elsewhere counts only once the run is paused, since an agent could have sent it.
+ */
+export const resumeRun = (
+  project: Project,
+  change: string,
+  { env = process.env }: { env?: NodeJS.ProcessEnv } = {},
+): Promise<boolean> => request(project, change, 'resume', env);
+
+const request = async (
+  project: Project,
+  change: string,
+  command: ControlCommand,
+  env: NodeJS.ProcessEnv = process.env,
 ): Promise<boolean> => {
   try {
-    const id = await resolveChange(project, change);
-    return requestControl(project, id, afterIteration ? 'stop-after-iteration' : 'stop') === 'sent';
+    return requestControl(project, await resolveChange(project, change), command, { env }) === 'sent';
   } catch (error) {
     throw asSpoolError(error);
   }

@@ -1,21 +1,19 @@
 import { join } from 'node:path';
-import { readIfThere } from '../files/read.ts';
+import { readText } from '../files/read.ts';
 import type { Change } from './source.ts';
 
 /** Requirements as `<capability>: <requirement>`, by a key that ignores case and white space. */
 export type Claims = ReadonlyMap<string, string>;
 
 /** The requirements in the specs of a change. */
-export const claimsOf = async (change: Change, root: string): Promise<Claims> => {
+export const claimsOf = (change: Change, root: string): Claims => {
   const specs = change.documents(root).filter(({ kind, name }) => kind === 'spec' && name.endsWith('.md'));
-  const claims = await Promise.all(
-    specs.map(async ({ path, name }) => {
-      const text = (await readIfThere(join(root, path))) ?? '';
-      const capability = name.replace(/(?:^|\/)spec\.md$/, '');
-      return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
-    }),
-  );
-  return new Map(claims.flat().map((claim) => [keyOf(claim), claim]));
+  const claims = specs.flatMap(({ path, name }) => {
+    const text = readText(join(root, path)) ?? '';
+    const capability = name.replace(/(?:^|\/)spec\.md$/, '');
+    return [...text.matchAll(heading)].map(([, title]) => `${capability}: ${title!.trimEnd()}`);
+  });
+  return new Map(claims.map((claim) => [keyOf(claim), claim]));
 };
 
 const heading = /^###[ \t]+Requirement:[ \t]*(\S.*)$/gim;

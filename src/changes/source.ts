@@ -39,6 +39,14 @@ export interface Change {
   planningPaths(root: string): string[];
 }
 
+/** A change that does not exist yet. */
+export interface NewChange {
+  readonly id: string;
+  readonly proposal: string;
+  /** null for a change without a task file. */
+  readonly tasks: string | null;
+}
+
 /** A place where changes are written down. */
 export interface ChangeSource {
   readonly name: string;
@@ -49,6 +57,8 @@ export interface ChangeSource {
   /** The ids of active changes, sorted. */
   list(root: string): Promise<string[]>;
   listArchived(root: string): Promise<string[]>;
+  /** An archived change, with the paths that it has now; null if there is none with this id. The latest one wins. */
+  archived(root: string, id: string): Promise<Change | null>;
   has(root: string, id: string): boolean;
   /** Only for ids that `list` has returned: a made-up one could lead out of the folder. */
   change(id: string): Change;

@@ -21,8 +21,18 @@ export const listArchived = async ({ root }: Project): Promise<string[]> =>
   (await Promise.all(sources.map((source) => source.listArchived(root)))).flat();
 
 /** Returns the id of the active change that matches; throws an error that lists the candidates if not exactly one does. */
-export const resolveChange = async (project: Project, query: string): Promise<string> => {
+export const resolveChange = async (project: Project, query: string): Promise<string> =>
+  resolveAmong(query, await listChanges(project));
+
+/** The same for a command that only reads: if no active change matches, an archived one may. */
+export const resolveAnyChange = async (project: Project, query: string): Promise<string> => {
   const ids = await listChanges(project);
+  if (matchId(query, ids).kind !== 'none') return resolveAmong(query, ids);
+  const archived = [...new Set(await listArchived(project))];
+  return matchId(query, archived).kind === 'none' ? resolveAmong(query, ids) : resolveAmong(query, archived);
+};
+
+const resolveAmong = (query: string, ids: readonly string[]): string => {
   const match = matchId(query, ids);
   switch (match.kind) {
     case 'one':
@@ -37,6 +47,12 @@ export const resolveChange = async (project: Project, query: string): Promise<st
 /** The change with an id from `listChanges`, or from a run. It may be gone, for example while another branch is checked out. */
 export const changeOf = ({ root }: Project, id: string): Change =>
   (sources.find((source) => source.has(root, id)) ?? sources[0]).change(id);
+
+/** A change that was archived, at its path in the archive; null if there is none with this id. */
+export const archivedChange = async ({ root }: Project, id: string): Promise<Change | null> => {
+  const found = await Promise.all(sources.map((source) => source.archived(root, id)));
+  return found.find((change) => change !== null) ?? null;
+};
 
 export const changesOfModule = async (project: Project, moduleId: string): Promise<string[]> =>
   (await listChanges(project)).filter((id) => changeOf(project, id).module === moduleId);

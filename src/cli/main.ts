@@ -13,7 +13,7 @@ const outputs = createOutputs(() => {
 });
 
 const main = async (argv: readonly string[]): Promise<number> => {
-  if (argv[0] === '--version' || argv[0] === '-V') {
+  if (argv.length > 0 && ['--version', '-V', '-v', 'version'].includes(argv[0]!)) {
     outputs.printResult(`${version}\n`);
     return 0;
   }
@@ -23,7 +23,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
 
 const report = async (error: unknown): Promise<number> => {
   const [{ describeError }, { createRedactor }] = await Promise.all([
-    import('../commands/run-exit-code.ts'),
+    import('../commands/shared/run-exit-code.ts'),
     import('../secrets/redact.ts'),
   ]);
   const { code, text } = describeError(error);

@@ -1,25 +1,29 @@
 import { parseArgs } from 'node:util';
 import { closest } from '../text/closest.ts';
-import { commands, groups } from '../commands/registry.ts';
-import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/command.ts';
+import { commands, groups, guesses } from '../commands/registry.ts';
+import { type Command, type CommandOption, type Invocation, usageOf } from '../commands/shared/command.ts';
 import { optionFlag } from '../config/flags.ts';
 import { type UserError, userError } from '../errors.ts';
+import type { HelpRequest } from './help.ts';
 
 export type Parsed =
-  /** About a command, a group of commands, or all of them. */
-  | { readonly kind: 'help'; readonly about: Command | string | null }
+  | ({ readonly kind: 'help' } & HelpRequest)
   | { readonly kind: 'call'; readonly command: Command; readonly given: Pick<Invocation, 'args' | 'rawFlags'> };
 
 /** Parses a command line. Throws a user error if it is invalid. */
 export const parse = (argv: readonly string[]): Parsed => {
   const [first, second] = argv;
-  if (first === undefined || isHelp(first)) return { kind: 'help', about: null };
-  if (first === 'help') return { kind: 'help', about: helpTopic(argv.slice(1).filter((word) => !isHelp(word))) };
+  const isFull = argv.includes('--all');
+  if (first === undefined || isHelp(first)) return { kind: 'help', about: null, isFull };
+  if (first === 'help')
+    return { kind: 'help', about: helpTopic(argv.slice(1).filter((word) => !word.startsWith('-'))), isFull };
   if (first.startsWith('-')) throw usageError(unknownOption(first, ['version', 'help']));
   if (!Object.hasOwn(groups, first)) return parseCall(findCommand(first), argv.slice(1));
+  if (second !== undefined && isHelp(second)) return { kind: 'help', about: first, isFull };
+  const own = commands.find(({ name }) => name === first);
+  if (own && (second === undefined || second.startsWith('-'))) return parseCall(own, argv.slice(1));
   if (second === undefined)
     throw usageError(`Missing subcommand for '${first}': ${alternatives(namesIn(first))}`, first);
-  if (isHelp(second)) return { kind: 'help', about: first };
   return parseCall(findInGroup(first, second), argv.slice(2));
 };
 
@@ -35,7 +39,8 @@ const findCommand = (word: string): Command => {
   const command = commands.find(({ name, alias }) => name === word || alias === word);
   if (command) return command;
   const names = [...commands.flatMap(({ name, alias }) => [name, alias ?? name]), ...Object.keys(groups)];
-  throw usageError(`Unknown command '${word}'${hint(closest(word, names))}`);
+  const meant = Object.hasOwn(guesses, word) ? guesses[word]! : closest(word, names);
+  throw usageError(`Unknown command '${word}'${hint(meant && `"spool ${meant}"`)}`);
 };
 
 const findInGroup = (group: string, word: string): Command => {
@@ -50,12 +55,22 @@ const namesIn = (group: string): string[] =>
 /** `set, unset or get` */
 const alternatives = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 
+/** Begins like short options, but has a blank, as in `- fix the path`. */
+const isSentence = (word: string): boolean => /^-(?!-)/.test(word) && /\s/.test(word);
+
 const parseCall = (command: Command, words: readonly string[]): Parsed => {
   const known = new Map(command.options.flatMap((option) => spellingsOf(option).map((name) => [name, option])));
   const tokens = tokenize(words, known);
+  const sentence = tokens.find(({ kind, index }) => kind === 'option' && isSentence(words[index] ?? ''));
+  if (sentence)
+    throw usageError(
+      `Unknown option '${words[sentence.index]}'. To pass it as an argument, put -- before it`,
+      command.name,
+    );
   const rawFlags: Record<string, RawValue> = {};
   const options = tokens.filter((token) => token.kind === 'option');
-  if (options.some(({ name }) => name === 'help')) return { kind: 'help', about: command };
+  if (options.some(({ name }) => name === 'help'))
+    return { kind: 'help', about: command, isFull: options.some(({ name }) => name === 'all') };
   for (const token of options) {
     const option = known.get(token.name);
     const inline = token.inlineValue ? `=${token.value}` : '';
@@ -104,7 +119,11 @@ const checkCount = ({ name, positionals }: Command, args: readonly string[]): vo
 };
 
 /** The names of an option without the dashes. */
-const spellingsOf = (option: CommandOption): string[] => [optionFlag(option).slice(2), ...(option.aliases ?? [])];
+const spellingsOf = (option: CommandOption): string[] => [
+  optionFlag(option).slice(2),
+  ...(option.aliases ?? []),
+  ...(option.short === undefined ? [] : [option.short]),
+];
 
 const takesValue = ({ placeholder }: CommandOption) => placeholder !== undefined;
 

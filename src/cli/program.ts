@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs';
-import type { Invocation } from '../commands/command.ts';
+import type { Invocation } from '../commands/shared/command.ts';
 import type { Outputs } from '../report/outputs.ts';
 import { parse } from './parse.ts';
 import { createTerminal } from '../report/terminal.ts';
@@ -11,10 +11,15 @@ export interface ProgramIo extends Pick<Invocation, 'cwd' | 'env'> {
 
 /** Runs the command that was typed and resolves to the exit code. */
 export const runCommandLine = async (argv: readonly string[], { cwd, env, outputs }: ProgramIo): Promise<number> => {
+  if (argv[0] === '__complete') {
+    const { answerShell } = await import('./answer-shell.ts');
+    outputs.printResult(await answerShell(argv.slice(1), { cwd, env }));
+    return 0;
+  }
   const parsed = parse(argv);
   if (parsed.kind === 'help') {
     const { renderHelp } = await import('./help.ts');
-    outputs.printResult(renderHelp(parsed.about, columnsOf(outputs)));
+    outputs.printResult(renderHelp(parsed, columnsOf(outputs)));
     return 0;
   }
   const { run } = await parsed.command.load();

@@ -1,21 +1,22 @@
 import { existsSync } from 'node:fs';
-import { userError } from '../errors.ts';
-import { isInsideIteration } from '../process/tree.ts';
+import { refuseAgents } from './shared/refuse-agents.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { readConfig } from '../config/file.ts';
 import { findProject, type Project } from '../store/project.ts';
-import { acceptGoal, describeTampering, type Tampering } from '../guard/guard.ts';
+import { acceptGoal, describeTampering } from '../guard/guard.ts';
+import type { Tampering } from '../guard/memory.ts';
 import { namedIn } from '../trust/settings.ts';
 import { acceptRepository } from '../run/repository.ts';
 import { addTrust } from '../trust/store.ts';
 import { acceptContext } from '../store/added-context.ts';
-import { withSecrets, userRecordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { withSecrets } from '../store/user-record/identity.ts';
 import { readState } from '../store/state.ts';
 import { pluralise } from '../text/format.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { redactedTerminal } from '../report/redacted.ts';
-import { visible } from '../text/visible.ts';
-import type { Invocation } from './command.ts';
+import { visible } from '../text/escape-hidden.ts';
+import type { Invocation } from './shared/command.ts';
 
 /** How many edits are listed. */
 const maxListed = 20;
@@ -26,11 +27,11 @@ export const run = async ({ args, cwd, env, ...call }: Invocation): Promise<numb
   const project = findProject(cwd);
   const change = await resolveChange(project, args[0]!);
   const view = await readState(project, change);
-  if (isInsideIteration()) throw userError('in-iteration', 'accept');
+  refuseAgents('accept');
   const root = view?.workspace && existsSync(view.workspace.root) ? view.workspace.root : project.root;
   const folder = userRecordFolder(project, change, env);
   const commands = view ? withSecrets(folder, view).gate.verify : [];
-  const moved = await acceptGoal({ project: { root }, change, commands, folder });
+  const moved = acceptGoal({ project: { root }, change, commands, folder });
   const context = acceptContext({ project, change, env });
   if (context) terminal.print('Accepted the current context.txt.\n');
   const repository = await acceptRepository({ project, change, env });

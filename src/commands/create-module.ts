@@ -1,7 +1,7 @@
 import { createModule } from '../changes/spool/create.ts';
 import { findProjectHere } from '../store/project.ts';
 import { moduleIdOf } from '../changes/modules.ts';
-import type { Invocation } from './command.ts';
+import type { Invocation } from './shared/command.ts';
 
 export const run = async ({ args, cwd, terminal }: Invocation): Promise<number> => {
   const project = findProjectHere(cwd);

@@ -1,33 +1,63 @@
 import { userError } from '../errors.ts';
 import { treeOf } from '../git/checkpoint.ts';
-import { showGit } from '../git/call/git.ts';
-import type { Invocation } from './command.ts';
+import { diffTrees, summariseDiff } from '../git/diff.ts';
+import { showGit, toUtf8 } from '../git/call/git.ts';
+import { safeJson } from '../text/controls.ts';
+import type { Invocation } from './shared/command.ts';
 import { type RunCheckpoints, lastIteration, checkpointNamed } from '../run/saved-checkpoints.ts';
-import { checkpointsFor } from './checkpoints.ts';
+import { checkpointsFor } from './shared/checkpoints.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {
-  const saved = await checkpointsFor(invocation);
-  const { args, rawFlags } = invocation;
-  return showDiff(saved, { range: args[1] ?? String(lastIteration(saved)), stat: Boolean(rawFlags.stat) });
+  const { args, rawFlags, env, terminal } = invocation;
+  if (rawFlags.all && args[1] !== undefined) throw userError('two-actions', '--all', `an iteration`);
+  const saved = await checkpointsFor(invocation, { archived: true });
+  if (lastIteration(saved) === 0) throw userError('no-iteration', saved.change);
+  const range = rawFlags.all ? '0..' : (args[1] ?? String(lastIteration(saved)));
+  const [from, to] = await commitsOf(saved, range);
+  if (!rawFlags.json)
+    return showGit(['diff', '--find-renames', ...(rawFlags.stat ? ['--stat'] : []), from, to], saved.tree.root);
+  const { createRedactor } = await import('../secrets/redact.ts');
+  terminal.printResult(`${safeJson(createRedactor(env).data(await statOf(saved, [from, to])), 2)}\n`);
+  return 0;
 };
 
-const showDiff = async (
-  saved: RunCheckpoints,
-  { range, stat }: { readonly range: string; readonly stat: boolean },
-): Promise<number> => {
-  const [from, to] = await commitsOf(saved, range);
-  return showGit(['diff', '--find-renames', ...(stat ? ['--stat'] : []), from, to], saved.tree.root);
+/** What `--json` prints. */
+const statOf = async (saved: RunCheckpoints, [from, to]: readonly [string, string]) => {
+  const changes = await diffTrees(saved.tree, [from, to], { renames: true });
+  if (changes === null) throw userError('no-git', saved.tree.root, 'git cannot compare the checkpoints');
+  const { filesChanged, insertions, deletions } = summariseDiff(changes, []);
+  return {
+    change: saved.change,
+    run: saved.run,
+    from,
+    to,
+    filesChanged,
+    insertions,
+    deletions,
+    files: changes.map((one) => ({
+      status: one.status,
+      path: toUtf8(one.name),
+      from: one.from === null ? null : toUtf8(one.from),
+      insertions: one.insertions,
+      deletions: one.deletions,
+    })),
+  };
 };
 
 /**
- * The two commits to compare. One iteration is compared with its parent, which includes what a person changed before it.
- * An iteration that changed nothing shares the commit of the one before.
+ * The two commits to compare. One iteration is compared with its parent, which includes what the user changed before it.
+ * An iteration that changed nothing shares the commit of the one before. A range without an end goes to the last
+ * iteration, one without a beginning starts before the first.
  */
 const commitsOf = async (saved: RunCheckpoints, range: string): Promise<[string, string]> => {
   const [first = '', second, ...more] = range.split('..');
   if (more.length > 0)
     throw userError('bad-value', 'n', 'must be an iteration such as 7, or a range such as 3..7', range);
-  if (second !== undefined) return [checkpointNamed(saved, first).commit, checkpointNamed(saved, second).commit];
+  if (second !== undefined)
+    return [
+      checkpointNamed(saved, first || '0').commit,
+      checkpointNamed(saved, second || String(lastIteration(saved))).commit,
+    ];
   const { commit } = checkpointNamed(saved, first);
   if (!/^[1-9]/.test(first)) throw userError('bad-value', 'n', 'must be an iteration, starting at 1', range);
   const before = saved.checkpoints.get(String(Number(first) - 1))?.commit;

@@ -10,8 +10,8 @@ import { filterEnvironment } from '../process/passed-environment.ts';
 import { findProjectIfAny } from '../store/project.ts';
 import { table } from '../text/format.ts';
 import { createRedactor, type Redactor } from '../secrets/redact.ts';
-import { visible } from '../text/visible.ts';
-import type { Invocation } from './command.ts';
+import { visible } from '../text/escape-hidden.ts';
+import type { Invocation } from './shared/command.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProjectIfAny(cwd);

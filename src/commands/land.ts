@@ -14,8 +14,8 @@ import { lockChange } from '../store/run-lock.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { parseFlags } from '../config/resolve.ts';
 import { redactedTerminal } from '../report/redacted.ts';
-import type { Invocation } from './command.ts';
-import { confirmOn, consentOn } from './consent.ts';
+import type { Invocation } from './shared/command.ts';
+import { confirmOn, consentOn } from './shared/consent.ts';
 
 /** How long a running git command may take to finish when the user stops the landing. */
 const landGraceMs = 5000;

@@ -9,12 +9,12 @@ import { checkRepository } from '../run/repository.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { runId } from '../store/run-id.ts';
 import { dropNotes } from '../store/notes.ts';
-import { userRecordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
 import { loopOwner } from '../store/state.ts';
 import { newTempIndex } from '../store/folders.ts';
 import { pluralise } from '../text/format.ts';
-import type { Invocation } from './command.ts';
-import { confirmOn } from './consent.ts';
+import type { Invocation } from './shared/command.ts';
+import { confirmOn } from './shared/consent.ts';
 import { allRunsFolder, runsFolder, runFolder } from '../store/paths.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {

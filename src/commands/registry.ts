@@ -1,11 +1,14 @@
 import { type Flag, flagNames, flags, isNegated, isRepeatable } from '../config/flags.ts';
-import type { Command, CommandOption, Positional } from './command.ts';
+import type { Command, CommandOption, Positional } from './shared/command.ts';
 
 const ralphOptions: readonly CommandOption[] = flagNames.map((name) => {
-  const { help, placeholder, aliases, ...flag }: Flag = flags[name];
+  const { help, heading, isEveryday, suggest, placeholder, aliases, ...flag }: Flag = flags[name];
   return {
     name,
     help,
+    heading,
+    ...(isEveryday === undefined ? {} : { isEveryday }),
+    ...(suggest === undefined ? {} : { suggest }),
     ...(placeholder === undefined ? {} : { placeholder }),
     ...(aliases === undefined ? {} : { aliases }),
     ...(typeof flag.default === 'string' ? { default: flag.default } : {}),
@@ -19,25 +22,93 @@ const sandboxFlags = ['sandbox', 'sandboxAllow', 'sandboxWrite'];
 const json: CommandOption = { name: 'json', help: 'Output JSON' };
 const yes: CommandOption = { name: 'yes', help: 'Skip the confirmation' };
 const run: CommandOption = { name: 'run', placeholder: 'id', help: 'Run to use (default: latest)' };
-const onlyChange: CommandOption = { name: 'change', placeholder: 'id', help: 'Only for this change' };
+const onlyChange: CommandOption = {
+  name: 'change',
+  placeholder: 'id',
+  help: 'Only for this change',
+  suggest: 'changes',
+};
 
-const change: Positional = { name: 'change', help: 'Change ID or unique prefix' };
-const key: Positional = { name: 'key', help: 'Such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>' };
+const change: Positional = { name: 'change', help: 'Change ID or unique prefix', suggest: 'changes' };
+const runOf: Positional = {
+  name: 'change',
+  help: 'Change whose run to steer: its ID or a unique prefix',
+  optional: true,
+  suggest: 'changes',
+};
+const key: Positional = {
+  name: 'key',
+  help: 'Such as maxCost, verify, worktree.setup, env.pass or harnesses.<name>',
+  suggest: 'keys',
+};
 
 /** Summaries of the commands that have subcommands. */
 export const groups: Readonly<Record<string, string>> = {
   create: 'Create a module or a change',
-  config: 'Read and change the settings of the project',
+  config: 'Show and change the settings of the project',
+};
+
+/** Names that people type because other tools have them, and the commands that do it here. */
+export const guesses: Readonly<Record<string, string>> = {
+  run: 'ralph',
+  start: 'ralph',
+  exec: 'ralph',
+  go: 'ralph',
+  work: 'ralph',
+  continue: 'ralph',
+  new: 'create change',
+  add: 'create change',
+  change: 'create change',
+  module: 'create module',
+  setup: 'init',
+  ls: 'list',
+  changes: 'list',
+  ps: 'status',
+  log: 'logs',
+  tail: 'logs',
+  follow: 'logs',
+  attach: 'logs',
+  history: 'status',
+  kill: 'stop',
+  abort: 'stop',
+  top: 'watch',
+  dashboard: 'watch',
+  view: 'show',
+  cat: 'show',
+  info: 'show',
+  undo: 'rewind',
+  revert: 'rewind',
+  restore: 'rewind',
+  reset: 'rewind',
+  checkout: 'rewind',
+  merge: 'land',
+  finish: 'land',
+  rm: 'archive',
+  delete: 'archive',
+  remove: 'archive',
+  close: 'archive',
+  gc: 'prune',
+  clean: 'prune',
+  check: 'doctor',
+  verify: 'doctor',
+  settings: 'config',
+  completions: 'completion',
 };
 
 export const commands: readonly Command[] = [
   {
     name: 'ralph',
+    heading: 'Run',
     alias: 'loop',
     summary: 'Run a coding agent in a loop until a change is done',
-    positionals: [{ name: 'prompt', help: 'What to do (default: the proposal of the change)', optional: true }],
+    positionals: [
+      { name: 'change', help: 'Change ID or unique prefix, such as 002-01', optional: true, suggest: 'changes' },
+      { name: 'prompt', help: 'What to do (default: the proposal of the change)', optional: true },
+    ],
     options: ralphOptions,
     examples: [
+      'spool ralph "Add a /health endpoint with tests"',
+      'spool ralph 002-01',
       'spool ralph --change 002-01_add-ralph-loop',
       'spool ralph "Start with the parser" --change 002-01 --max-iterations 20',
       'spool ralph --change 002-01 --verify "npm test" --require-tasks --allow-all --sandbox',
@@ -46,19 +117,22 @@ export const commands: readonly Command[] = [
       'spool ralph --change 002-01 --model anthropic/claude-sonnet',
       'spool ralph --change 002-01 --add-context "The API key is in 1Password"',
       'spool ralph --change 002-01 --status',
+      'spool ralph --resume',
     ],
     load: () => import('./ralph/ralph.ts'),
   },
   {
     name: 'init',
+    heading: 'Set up',
     summary: 'Set up Spool in this folder',
     positionals: [],
-    options: [],
-    examples: ['spool init'],
+    options: [{ ...yes, help: 'Use what was detected without asking' }],
+    examples: ['spool init', 'spool init --yes'],
     load: () => import('./init.ts'),
   },
   {
     name: 'create module',
+    heading: 'Set up',
     summary: 'Create a module, a group of related changes',
     positionals: [{ name: 'slug', help: 'Name, such as user-accounts' }],
     options: [],
@@ -67,14 +141,32 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'create change',
+    heading: 'Set up',
     summary: 'Create a change with a proposal to fill in',
     positionals: [{ name: 'slug', help: 'Name, such as add-password-reset' }],
-    options: [{ name: 'module', placeholder: 'id', help: 'Module of the change: its ID or a unique prefix' }],
-    examples: ['spool create change add-password-reset --module 002'],
+    options: [
+      {
+        name: 'module',
+        placeholder: 'id',
+        help: 'Module of the change: its ID or a unique prefix',
+        suggest: 'modules',
+      },
+    ],
+    examples: ['spool create change add-password-reset', 'spool create change add-password-reset --module 002'],
     load: () => import('./create-change.ts'),
   },
   {
+    name: 'config',
+    heading: 'Set up',
+    summary: 'Show every setting with its value and where it comes from',
+    positionals: [],
+    options: [{ ...onlyChange, help: 'As for a run of this change' }, json],
+    examples: ['spool config', 'spool config --change 002-01', 'spool config --json'],
+    load: () => import('./config/config.ts'),
+  },
+  {
     name: 'config set',
+    heading: 'Set up',
     summary: 'Change a setting in .spool/config.json and trust what it runs',
     positionals: [key, { name: 'value', help: 'Same form as for the flag; a list of commands as JSON' }],
     options: [onlyChange],
@@ -89,6 +181,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'config unset',
+    heading: 'Set up',
     summary: 'Remove a setting from .spool/config.json',
     positionals: [key],
     options: [onlyChange],
@@ -97,6 +190,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'config get',
+    heading: 'Set up',
     summary: 'Print settings from .spool/config.json',
     positionals: [{ ...key, optional: true }],
     options: [onlyChange, json],
@@ -105,22 +199,60 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'list',
+    heading: 'Look',
     summary: 'List active changes with their tasks and last run',
     positionals: [],
-    options: [json],
-    examples: ['spool list', 'spool list --json'],
+    options: [{ name: 'archived', help: 'List archived changes instead' }, json],
+    examples: ['spool list', 'spool list --archived', 'spool list --json'],
     load: () => import('./list.ts'),
   },
   {
-    name: 'show',
-    summary: 'Show a change or a module',
-    positionals: [{ name: 'id', help: 'ID of a change or module, or a unique prefix' }],
+    name: 'status',
+    heading: 'Look',
+    summary: 'Show all runs, or what a run has done',
+    positionals: [{ ...change, optional: true }],
+    options: [{ name: 'all', help: 'Show all iterations; without a change, include archived changes' }, json],
+    examples: ['spool status', 'spool status 002-01', 'spool status 002-01 --all', 'spool status --json'],
+    load: () => import('./status.ts'),
+  },
+  {
+    name: 'logs',
+    heading: 'Look',
+    summary: 'Show what an agent did in an iteration, or follow a run',
+    positionals: [change, { name: 'n', help: 'Iteration (default: current or last)', optional: true }],
+    options: [
+      { name: 'follow', help: 'Follow the run until it ends, and exit with its exit code', short: 'f' },
+      { name: 'raw', help: 'Show the unprocessed output of the agent' },
+      { name: 'prompt', help: 'Show what the agent was given' },
+      { ...json, help: 'Output events as newline-delimited JSON' },
+      { name: 'verbose', help: 'Also show reasoning and ignored mentions of the promise' },
+      run,
+    ],
+    examples: ['spool logs 002-01', 'spool logs 002-01 7', 'spool logs 002-01 -f', 'spool logs 002-01 7 --prompt'],
+    load: () => import('./logs/logs.ts'),
+  },
+  {
+    name: 'watch',
+    heading: 'Look',
+    summary: 'Watch all runs, and stop, pause or steer them',
+    positionals: [],
     options: [],
-    examples: ['spool show 002-01', 'spool show 002'],
+    examples: ['spool watch'],
+    load: () => import('./watch/watch.ts'),
+  },
+  {
+    name: 'show',
+    heading: 'Look',
+    summary: 'Show a change or a module',
+    positionals: [{ name: 'id', help: 'ID of a change or module, or a unique prefix', suggest: 'changes and modules' }],
+    options: [json],
+    examples: ['spool show 002-01', 'spool show 002', 'spool show 002-01 --json'],
     load: () => import('./show.ts'),
   },
   {
     name: 'harnesses',
+    alias: 'agents',
+    heading: 'Set up',
     summary: 'List supported agents and show which are installed',
     positionals: [],
     options: [json],
@@ -129,6 +261,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'doctor',
+    heading: 'Set up',
     summary: 'Check your setup',
     positionals: [],
     options: [
@@ -140,7 +273,21 @@ export const commands: readonly Command[] = [
     load: () => import('./doctor/doctor.ts'),
   },
   {
+    name: 'completion',
+    heading: 'Set up',
+    summary: 'Print the completion script for your shell',
+    positionals: [{ name: 'shell', help: 'One of bash, zsh and fish', suggest: ['bash', 'zsh', 'fish'] }],
+    options: [],
+    examples: [
+      'eval "$(spool completion bash)"    # in ~/.bashrc',
+      'eval "$(spool completion zsh)"     # in ~/.zshrc, after compinit',
+      'spool completion fish > ~/.config/fish/completions/spool.fish',
+    ],
+    load: () => import('./completion.ts'),
+  },
+  {
     name: 'trust',
+    heading: 'Set up',
     summary: 'Show what this project runs on your machine, and trust it',
     positionals: [],
     options: [
@@ -153,6 +300,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'untrust',
+    heading: 'Set up',
     summary: 'Revoke trust in this project',
     positionals: [],
     options: [],
@@ -160,7 +308,39 @@ export const commands: readonly Command[] = [
     load: () => import('./untrust.ts'),
   },
   {
+    name: 'stop',
+    heading: 'Steer',
+    summary: 'Stop a run after its current iteration',
+    positionals: [runOf],
+    options: [
+      { name: 'now', help: 'Stop the agent at once, as Ctrl-C does; a second time kills it' },
+      { name: 'all', help: 'Stop all runs of this project, and start none that are queued' },
+      json,
+    ],
+    examples: ['spool stop 002-01', 'spool stop 002-01 --now', 'spool stop --all'],
+    load: () => import('./stop.ts'),
+  },
+  {
+    name: 'pause',
+    heading: 'Steer',
+    summary: 'Pause a run before its next iteration',
+    positionals: [runOf],
+    options: [{ name: 'all', help: 'Pause all runs of this project, including queued ones' }, json],
+    examples: ['spool pause 002-01', 'spool pause --all'],
+    load: () => import('./pause.ts'),
+  },
+  {
+    name: 'resume',
+    heading: 'Steer',
+    summary: 'Resume a paused run',
+    positionals: [runOf],
+    options: [{ name: 'all', help: 'Resume all paused runs of this project' }, json],
+    examples: ['spool resume 002-01', 'spool resume --all'],
+    load: () => import('./resume.ts'),
+  },
+  {
     name: 'accept',
+    heading: 'Steer',
     summary: 'Accept edits to the goal of a change made during a run',
     positionals: [change],
     options: [],
@@ -169,17 +349,24 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'diff',
+    heading: 'Look',
     summary: 'Show what an iteration changed',
     positionals: [
       change,
-      { name: 'n', help: 'Iteration, or a range such as 3..7 (default: latest iteration)', optional: true },
+      { name: 'n', help: 'Iteration, or a range such as 3..7 or 3.. (default: latest iteration)', optional: true },
     ],
-    options: [run, { name: 'stat', help: 'Show only file names and line counts' }],
-    examples: ['spool diff 002-01', 'spool diff 002-01 7', 'spool diff 002-01 0..7 --stat'],
+    options: [
+      { name: 'all', help: 'Show what the whole run changed, as the range 0.. does' },
+      run,
+      { name: 'stat', help: 'Show only file names and line counts' },
+      { ...json, help: 'Output file names and line counts as JSON' },
+    ],
+    examples: ['spool diff 002-01', 'spool diff 002-01 7', 'spool diff 002-01 3.. --stat', 'spool diff 002-01 --all'],
     load: () => import('./diff.ts'),
   },
   {
     name: 'rewind',
+    heading: 'Finish',
     summary: 'Restore files to the state after an iteration',
     positionals: [
       change,
@@ -191,6 +378,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'land',
+    heading: 'Finish',
     summary: "Rebase, verify and merge a change's branch",
     positionals: [change],
     options: [
@@ -212,6 +400,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'prune',
+    heading: 'Finish',
     summary: 'Delete checkpoints, prompts and logs of old runs',
     positionals: [],
     options: [{ name: 'keep', placeholder: 'n', help: 'Number of runs to keep per change', default: '3' }, yes],
@@ -220,6 +409,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'archive',
+    heading: 'Finish',
     summary: 'Archive a finished change',
     positionals: [change],
     options: [{ name: 'force', help: 'Archive even if tasks are open' }],

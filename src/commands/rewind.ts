@@ -13,10 +13,10 @@ import { createRedactor, type Redactor } from '../secrets/redact.ts';
 import { joinLines, pluralise, someOf } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { redactedTerminal, type RedactedTerminal } from '../report/redacted.ts';
-import type { Invocation } from './command.ts';
+import type { Invocation } from './shared/command.ts';
 import { checkRepository } from '../run/repository.ts';
 import { type RunCheckpoints, checkpointNamed } from '../run/saved-checkpoints.ts';
-import { checkpointsFor } from './checkpoints.ts';
+import { checkpointsFor } from './shared/checkpoints.ts';
 import { runFolder } from '../store/paths.ts';
 
 /** How many files are listed. */

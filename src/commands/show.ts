@@ -1,77 +1,122 @@
 import { join } from 'node:path';
 import { userError } from '../errors.ts';
-import { changeOf, changesOfModule, listChanges } from '../changes/sources.ts';
-import { readIfThere } from '../files/read.ts';
+import type { Change } from '../changes/source.ts';
+import { archivedChange, changeOf, changesOfModule, listArchived, listChanges } from '../changes/sources.ts';
+import { readText } from '../files/read.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { matchId } from '../changes/ids.ts';
 import { listModules, moduleFile, moduleIdOf } from '../changes/modules.ts';
-import { overview } from '../report/overview.ts';
+import { type ChangeOverview, overview } from '../report/overview.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { readTasks } from '../changes/task-file.ts';
+import { countTasks, type Task } from '../changes/tasks.ts';
 import { describeLastRun } from '../report/status.ts';
-import type { Invocation } from './command.ts';
+import { safeJson } from '../text/controls.ts';
+import type { Invocation } from './shared/command.ts';
 
-export const run = async ({ args, cwd, env, terminal }: Invocation): Promise<number> => {
+export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
   const found = await find(project, args[0]!);
-  const lines =
-    found.kind === 'change'
-      ? await describeChange(project, found.id, { env, terminal })
-      : await describeModule(project, found.id);
-  terminal.print(`${lines.join('\n')}\n`);
+  const page =
+    found.kind === 'module' ? await readModule(project, found.id) : await readChange(project, found, { env, terminal });
+  if (rawFlags.json) terminal.printResult(`${safeJson(page, 2)}\n`);
+  else terminal.print(`${(page.kind === 'change' ? changeLines(page) : moduleLines(page)).join('\n')}\n`);
   return 0;
 };
 
-/** `002` is the module, although it is also a prefix of all its changes. */
-const find = async (project: Project, query: string): Promise<{ kind: 'change' | 'module'; id: string }> => {
+interface Found {
+  readonly kind: 'change' | 'module';
+  readonly id: string;
+  readonly archived: boolean;
+}
+
+/** `002` is the module, although it is also a prefix of all its changes. An archived change is found if nothing else is. */
+const find = async (project: Project, query: string): Promise<Found> => {
   const modules = listModules(project);
   const module = modules.find((name) => name === query || moduleIdOf(name) === query);
-  if (module) return { kind: 'module', id: module };
+  if (module) return { kind: 'module', id: module, archived: false };
   const changes = await listChanges(project);
   const match = matchId(query, [...changes, ...modules]);
   switch (match.kind) {
     case 'one':
-      return { kind: changes.includes(match.id) ? 'change' : 'module', id: match.id };
+      return { kind: changes.includes(match.id) ? 'change' : 'module', id: match.id, archived: false };
     case 'several':
       throw userError('ambiguous-id', query, match.ids);
     case 'none':
-      throw userError('unknown-id', query, match.near);
+      return findArchived(project, query, match.near);
   }
 };
 
-const describeChange = async (
+const findArchived = async (project: Project, query: string, near: string | null): Promise<Found> => {
+  const match = matchId(query, [...new Set(await listArchived(project))]);
+  if (match.kind === 'one') return { kind: 'change', id: match.id, archived: true };
+  throw match.kind === 'several' ? userError('ambiguous-id', query, match.ids) : userError('unknown-id', query, near);
+};
+
+/** What is shown of a change. */
+interface ChangePage extends Pick<ChangeOverview, 'id' | 'module' | 'lastRun'> {
+  readonly kind: 'change';
+  readonly archived: boolean;
+  readonly folder: string;
+  readonly proposalFile: string;
+  readonly tasks: readonly Task[];
+  readonly proposal: string | null;
+}
+
+const readChange = async (
   project: Project,
-  id: string,
+  { id, archived }: Found,
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
-): Promise<string[]> => {
-  const { folder, proposalFile } = changeOf(project, id);
-  const { module, lastRun, damage } = await overview(project, id, env);
+): Promise<ChangePage> => {
+  const old = archived ? await archivedChange(project, id) : null;
+  const { folder, proposalFile }: Change = old ?? changeOf(project, id);
+  const { module, lastRun, damage } = await overview(project, id, env, old);
   if (damage !== null) terminal.log(`${damage}\n`);
-  const tasks = (await tasksOf(project, id)) ?? [];
+  const tasks = (old ? await readTasks(old, project.root) : await tasksOf(project, id)) ?? [];
+  const proposal = readText(join(project.root, proposalFile))?.trim() ?? null;
+  return { kind: 'change', id, archived, module, folder, proposalFile, lastRun, tasks, proposal };
+};
+
+const changeLines = ({ id, archived, module, folder, proposalFile, lastRun, tasks, proposal }: ChangePage) => {
   const { done, total } = countTasks(tasks);
-  const proposal = await readIfThere(join(project.root, proposalFile));
   return [
-    `Change    ${id}`,
+    `Change    ${id}${archived ? ' (archived)' : ''}`,
     `Module    ${module ?? 'none'}`,
     `Folder    ${folder}`,
     `Last run  ${describeLastRun(lastRun)}`,
     `Tasks     ${done} of ${total} done`,
     ...tasks.map((task) => `  [${task.done ? 'x' : ' '}] ${task.title}${task.optional ? ' (optional)' : ''}`),
     '',
-    proposal?.trim() ?? `No proposal yet: write ${proposalFile}.`,
+    proposal ?? `No proposal yet: write ${proposalFile}.`,
   ];
 };
 
-const describeModule = async (project: Project, name: string): Promise<string[]> => {
+/** What is shown of a module. */
+interface ModulePage {
+  readonly kind: 'module';
+  readonly id: string;
+  /** Active ones. */
+  readonly changes: readonly string[];
+  readonly file: string;
+  readonly description: string | null;
+}
+
+const readModule = async (project: Project, name: string): Promise<ModulePage> => {
   const id = moduleIdOf(name)!;
-  const changes = await changesOfModule(project, id);
   const file = moduleFile(project.root, id)!;
-  const text = await readIfThere(join(project.root, file));
-  return [
-    `Module    ${name}`,
-    `Changes   ${changes.length === 0 ? 'none active' : ''}`.trimEnd(),
-    ...changes.map((change) => `  ${change}`),
-    '',
-    text?.trim() ?? `No description yet: write ${file}.`,
-  ];
+  return {
+    kind: 'module',
+    id: name,
+    changes: await changesOfModule(project, id),
+    file,
+    description: readText(join(project.root, file))?.trim() ?? null,
+  };
 };
+
+const moduleLines = ({ id, changes, file, description }: ModulePage): string[] => [
+  `Module    ${id}`,
+  `Changes   ${changes.length === 0 ? 'none active' : ''}`.trimEnd(),
+  ...changes.map((change) => `  ${change}`),
+  '',
+  description ?? `No description yet: write ${file}.`,
+];

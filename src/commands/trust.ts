@@ -1,15 +1,15 @@
 import { readConfig } from '../config/file.ts';
 import { userError } from '../errors.ts';
-import { isInsideIteration } from '../process/tree.ts';
+import { refuseAgents } from './shared/refuse-agents.ts';
 import { findProject } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { renderSettings, renderTrust, toJson } from '../trust/render.ts';
 import { checkTrust, trustVariable } from '../trust/check.ts';
 import { hashOfAll, settingsOf } from '../trust/settings.ts';
 import { addTrust, readTrusted } from '../trust/store.ts';
-import type { Invocation } from './command.ts';
+import type { Invocation } from './shared/command.ts';
 import { introduction, question } from '../run/require-trust.ts';
-import { confirmOn } from './consent.ts';
+import { confirmOn } from './shared/consent.ts';
 
 export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
   const project = findProject(cwd);
@@ -33,7 +33,7 @@ export const run = async ({ rawFlags, cwd, env, terminal }: Invocation): Promise
     terminal.print(`Everything is already trusted; "spool trust --show" lists it.\n`);
     return 0;
   }
-  if (isInsideIteration()) throw userError('in-iteration', 'trust');
+  refuseAgents('trust');
   terminal.log(`${introduction(project, open)}\n${renderSettings(open).join('\n')}\n`);
   const confirm = confirmOn(terminal);
   if (!rawFlags.yes && confirm === null) throw userError('yes-required', 'trusts what this project runs');

@@ -1,12 +1,13 @@
 import { relative } from 'node:path';
 import { systemProblem, UserError, userError } from '../errors.ts';
 import { configKeys, flagNames, flagOf, flags, type FileSettings, type FlagValues } from './flags.ts';
+import { parseTarget, withoutTokens } from './notifications.ts';
 import { parseValue, type Value, expects } from './values.ts';
 import { closest } from '../text/closest.ts';
 import type { Harness } from '../harness/harness.ts';
 import { parseJsonText } from '../text/json.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
-import { readIfThere } from '../files/read.ts';
+import { readText } from '../files/read.ts';
 import type { Project } from '../store/project.ts';
 import { configFile } from '../store/paths.ts';
 import { isObject } from '../text/shape.ts';
@@ -31,16 +32,19 @@ export const noConfig: Config = { values: {}, written: {}, changes: new Map(), c
 const maxConfigBytes = 1024 * 1024;
 
 export const readConfig = async (project: Project): Promise<Config> => {
-  const text = await readConfigText(project);
+  const text = readConfigText(project);
   return text === null ? noConfig : configIn(project, text);
 };
 
 /** Returns null if there is no file. */
-export const readConfigText = (project: Project): Promise<string | null> =>
-  readIfThere(configFile(project), maxConfigBytes).catch((error: unknown) => {
+export const readConfigText = (project: Project): string | null => {
+  try {
+    return readText(configFile(project), maxConfigBytes);
+  } catch (error) {
     if (error instanceof UserError) throw error;
     throw userError('bad-config', configName(project), systemProblem(error));
-  });
+  }
+};
 
 /** The name of the file in messages. */
 export const configName = (project: Project): string => relative(project.root, configFile(project));
@@ -48,7 +52,7 @@ export const configName = (project: Project): string => relative(project.root, c
 /** Parses a text as the config file of a project. */
 export const configIn = async (project: Project, text: string): Promise<Config> => {
   const file = configName(project);
-  const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseJson(text, file);
+  const { $schema: _, harnesses: declared, changes = {}, worktree, env, ...others } = parseConfigJson(text, file);
   const rest = worktree === undefined ? others : { ...others, worktreeSetup: setupIn(file, worktree) };
   if (!isObject(changes))
     throw userError('bad-config', file, '"changes" must be an object that maps change IDs to settings');
@@ -102,7 +106,7 @@ const settingsOf = (file: string, id: string, value: unknown): Settings => {
 const configValues = (file: string, values: Readonly<Record<string, unknown>>): FlagValues =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, configValue(file, key, value)]));
 
-export const parseJson = (text: string, file: string): Record<string, unknown> => {
+export const parseConfigJson = (text: string, file: string): Record<string, unknown> => {
   try {
     const value: unknown = parseJsonText(text.replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;
@@ -126,11 +130,14 @@ const configValue = (file: string, key: string, value: unknown): Value => {
     throw userError('bad-config', file, `unknown key "${key}"${hint}`);
   }
   const { kind } = flags[name];
-  if (kind === 'commands' && Array.isArray(value) && value.every((item) => isText(item) && item.trim() !== ''))
-    return value;
+  const isItem = (item: unknown) =>
+    isText(item) && (kind === 'notifications' ? parseTarget(item) !== null : item.trim() !== '');
+  if ((kind === 'commands' || kind === 'notifications') && Array.isArray(value) && value.every(isItem)) return value;
+  if (kind === 'names' && Array.isArray(value) && value.every(isText)) return configValue(file, key, value.join(','));
   const wellTyped = kind === 'boolean' ? typeof value === 'boolean' : isText(value) || typeof value === 'number';
   const result = wellTyped ? parseValue(kind, String(value)) : null;
-  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${JSON.stringify(value)}`);
+  const shown = kind === 'notifications' ? withoutTokens(value) : value;
+  if (result === null) throw userError('bad-config', file, `"${key}" ${expects[kind]}, not ${JSON.stringify(shown)}`);
   return result;
 };
 

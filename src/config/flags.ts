@@ -1,3 +1,5 @@
+import { defaultBlockedPromise, defaultCompletionPromise, defaultHarness } from '../ralph/defaults.ts';
+import { notifyKinds } from './notifications.ts';
 import type { Value, ValueKind } from './values.ts';
 
 /**
@@ -10,6 +12,12 @@ export interface Flag {
   /** What stands for the value in the help: `n` in `--max-iterations <n>`. Boolean flags have none. */
   readonly placeholder?: string;
   readonly help: string;
+  /** Where the help lists it. */
+  readonly heading: FlagHeading;
+  /** One of the few that the short help describes. */
+  readonly isEveryday?: true;
+  /** What the shell completes its value with. */
+  readonly suggest?: Suggestions;
   readonly aliases?: readonly string[];
   /** As the user would type it. `true` is for boolean flags that are on unless `--no-<name>` is given. */
   readonly default?: string | true;
@@ -20,71 +28,128 @@ export interface Flag {
   readonly sources: readonly Source[];
 }
 
+/** In the order of the help. */
+export const flagHeadings = [
+  'What to run',
+  'Agent',
+  'Sandbox',
+  'When it is done',
+  'When to stop',
+  'Timeouts and retries',
+  'Git',
+  'Output',
+  'Other actions',
+] as const;
+
+export type FlagHeading = (typeof flagHeadings)[number];
+
+/** Words, or what to look up when the user presses Tab. */
+export type Suggestions =
+  'changes' | 'modules' | 'changes and modules' | 'agents' | 'files' | 'keys' | readonly string[];
+
 export type Source = 'flag' | 'env' | 'config';
 
 export const flags = {
   change: {
     kind: 'names',
+    heading: 'What to run',
+    isEveryday: true,
+    suggest: 'changes',
     placeholder: 'id',
     help: 'Change to work on: its ID or a unique prefix (repeatable)',
     sources: ['flag', 'env'],
   },
-  module: { kind: 'name', placeholder: 'id', help: 'Work on the changes of this module', sources: ['flag', 'env'] },
-  all: { kind: 'boolean', help: 'Work on all active changes', sources: ['flag'] },
+  module: {
+    kind: 'name',
+    heading: 'What to run',
+    suggest: 'modules',
+    placeholder: 'id',
+    help: 'Work on the changes of this module',
+    sources: ['flag', 'env'],
+  },
+  all: { kind: 'boolean', heading: 'What to run', help: 'Work on all active changes', sources: ['flag'] },
+  new: {
+    kind: 'boolean',
+    heading: 'What to run',
+    help: 'Create a change from the prompt and work on it',
+    sources: ['flag'],
+  },
   parallel: {
     kind: 'count',
+    heading: 'What to run',
     placeholder: 'n',
     help: 'Run up to n changes in parallel, each in its own worktree',
     default: '1',
     sources: ['flag', 'env', 'config'],
   },
-  interactive: { kind: 'boolean', default: true, help: 'Never prompt', sources: ['flag', 'env'] },
-  promptFile: { kind: 'text', placeholder: 'path', help: 'Read the prompt from a file', sources: ['flag'] },
+  interactive: { kind: 'boolean', heading: 'Output', default: true, help: 'Never prompt', sources: ['flag', 'env'] },
+  promptFile: {
+    kind: 'text',
+    heading: 'What to run',
+    suggest: 'files',
+    placeholder: 'path',
+    help: 'Read the prompt from a file',
+    sources: ['flag'],
+  },
   harness: {
     kind: 'agents',
+    heading: 'Agent',
+    isEveryday: true,
+    suggest: 'agents',
     placeholder: 'name',
+    aliases: ['agent'],
     help: 'Agent to run, or a fallback list such as "opencode:some/model,claude"',
-    default: 'opencode',
+    default: defaultHarness,
     sources: ['flag', 'env', 'config'],
   },
   model: {
     kind: 'name',
+    heading: 'Agent',
+    isEveryday: true,
     placeholder: 'model',
     help: 'Model name, passed to the agent unchanged, such as anthropic/claude-sonnet',
     sources: ['flag', 'env', 'config'],
   },
   allowAll: {
     kind: 'boolean',
+    heading: 'Agent',
+    isEveryday: true,
     aliases: ['yolo', 'dangerously-allow-all'],
     help: 'Let the agent use every tool without asking',
     sources: ['flag', 'env'],
   },
   sandbox: {
     kind: 'boolean',
+    heading: 'Sandbox',
     help: 'Run the agent, --verify, the worktree setup and commit hooks in a sandbox',
     sources: ['flag', 'env', 'config'],
   },
   sandboxAllow: {
     kind: 'names',
+    heading: 'Sandbox',
     placeholder: 'host',
     help: 'Let the sandbox reach this host, such as registry.npmjs.org or "*.example.com" (repeatable)',
     sources: ['flag', 'env'],
   },
   sandboxWrite: {
     kind: 'names',
+    heading: 'Sandbox',
+    suggest: 'files',
     placeholder: 'path',
     help: 'Let the sandbox write to this file or folder outside the project (repeatable)',
     sources: ['flag', 'env'],
   },
   completionPromise: {
     kind: 'line',
+    heading: 'When it is done',
     placeholder: 'text',
     help: 'Text the agent prints in <promise>…</promise> when the change is done',
-    default: 'COMPLETE',
+    default: defaultCompletionPromise,
     sources: ['flag', 'env', 'config'],
   },
   minIterations: {
     kind: 'count',
+    heading: 'When it is done',
     placeholder: 'n',
     help: 'Run at least n iterations',
     default: '1',
@@ -92,6 +157,9 @@ export const flags = {
   },
   maxIterations: {
     kind: 'count-or-unlimited',
+    heading: 'When to stop',
+    isEveryday: true,
+    suggest: ['unlimited'],
     placeholder: 'n',
     help: 'Stop after n iterations, or "unlimited"',
     default: '50',
@@ -99,6 +167,8 @@ export const flags = {
   },
   maxDuration: {
     kind: 'duration-or-unlimited',
+    heading: 'When to stop',
+    suggest: ['unlimited'],
     placeholder: 'time',
     help: 'Stop after this much running time, such as 8h',
     default: 'unlimited',
@@ -106,12 +176,18 @@ export const flags = {
   },
   until: {
     kind: 'time-of-day',
+    heading: 'When to stop',
+    isEveryday: true,
+    suggest: ['none'],
     placeholder: 'hh:mm',
     help: 'Stop at this local time, today or tomorrow, or "none"',
     sources: ['flag', 'env'],
   },
   maxCost: {
     kind: 'money-or-unlimited',
+    heading: 'When to stop',
+    isEveryday: true,
+    suggest: ['unlimited'],
     placeholder: 'usd',
     help: 'Stop when this much is spent (needs an agent that reports cost)',
     default: 'unlimited',
@@ -119,6 +195,8 @@ export const flags = {
   },
   maxTokens: {
     kind: 'count-or-unlimited',
+    heading: 'When to stop',
+    suggest: ['unlimited'],
     placeholder: 'n',
     help: 'Stop when this many input and output tokens are used, such as 500k or 2m',
     default: 'unlimited',
@@ -126,6 +204,8 @@ export const flags = {
   },
   iterationTimeout: {
     kind: 'duration-or-unlimited',
+    heading: 'Timeouts and retries',
+    suggest: ['unlimited'],
     placeholder: 'time',
     help: 'Stop the agent if one iteration takes longer than this',
     default: '2h',
@@ -133,6 +213,8 @@ export const flags = {
   },
   idleTimeout: {
     kind: 'duration-or-unlimited',
+    heading: 'Timeouts and retries',
+    suggest: ['unlimited'],
     placeholder: 'time',
     help: 'Stop the agent after this long without output',
     default: '30m',
@@ -140,6 +222,8 @@ export const flags = {
   },
   maxFailures: {
     kind: 'count-or-unlimited',
+    heading: 'When to stop',
+    suggest: ['unlimited'],
     placeholder: 'n',
     help: 'Stop after n failed iterations in a row',
     default: '10',
@@ -147,6 +231,8 @@ export const flags = {
   },
   maxStalled: {
     kind: 'count-or-unlimited',
+    heading: 'When to stop',
+    suggest: ['unlimited'],
     placeholder: 'n',
     help: 'Stop after n iterations in a row without changes',
     default: '10',
@@ -154,6 +240,8 @@ export const flags = {
   },
   maxWait: {
     kind: 'duration-or-unlimited',
+    heading: 'Timeouts and retries',
+    suggest: ['unlimited'],
     placeholder: 'time',
     help: "Wait at most this long for the provider's usage limit to reset",
     default: '12h',
@@ -161,17 +249,21 @@ export const flags = {
   },
   verify: {
     kind: 'commands',
+    heading: 'When it is done',
+    isEveryday: true,
     placeholder: 'command',
     help: 'Accept the completion promise only if this command passes (repeatable)',
     sources: ['flag', 'env', 'config'],
   },
   verifyEach: {
     kind: 'boolean',
+    heading: 'When it is done',
     help: 'Run the --verify commands after every iteration',
     sources: ['flag', 'env', 'config'],
   },
   verifyTimeout: {
     kind: 'duration',
+    heading: 'When it is done',
     placeholder: 'time',
     help: 'Time limit for each --verify command',
     default: '10m',
@@ -179,30 +271,50 @@ export const flags = {
   },
   requireTasks: {
     kind: 'boolean',
+    heading: 'When it is done',
     help: 'Accept the completion promise only if all tasks are done',
     sources: ['flag', 'env', 'config'],
   },
   allowTampering: {
     kind: 'boolean',
+    heading: 'When it is done',
     help: 'Accept the completion promise even if the agent edited its tasks, proposal or checks',
     sources: ['flag', 'env'],
   },
   blockedPromise: {
     kind: 'line',
+    heading: 'When it is done',
     placeholder: 'text',
     help: 'Text the agent prints in <promise>…</promise> to report that it is blocked',
-    default: 'BLOCKED',
+    default: defaultBlockedPromise,
     sources: ['flag', 'env', 'config'],
   },
   notify: {
-    kind: 'text',
-    placeholder: 'command',
-    help: 'Run this command when the run ends, with the summary as JSON on stdin',
+    kind: 'notifications',
+    heading: 'Output',
+    isEveryday: true,
+    suggest: ['desktop', 'bell', 'ntfy:', 'slack:https://'],
+    placeholder: 'target',
+    help: 'Notify by a command, desktop, bell, a URL, ntfy:<topic> or slack:<url> (repeatable)',
     sources: ['flag', 'env', 'config'],
   },
-  failFast: { kind: 'boolean', help: 'Stop at the first failed iteration', sources: ['flag', 'env', 'config'] },
+  notifyOn: {
+    kind: 'names',
+    heading: 'Output',
+    suggest: notifyKinds,
+    placeholder: 'kinds',
+    help: `Notify only of these: ${notifyKinds.join(', ')} (default: all)`,
+    sources: ['flag', 'env', 'config'],
+  },
+  failFast: {
+    kind: 'boolean',
+    heading: 'When to stop',
+    help: 'Stop at the first failed iteration',
+    sources: ['flag', 'env', 'config'],
+  },
   retryDelay: {
     kind: 'duration',
+    heading: 'Timeouts and retries',
     placeholder: 'time',
     help: 'Wait this long after a failed iteration, doubling up to one minute',
     default: '1s',
@@ -210,47 +322,57 @@ export const flags = {
   },
   commit: {
     kind: 'boolean',
+    heading: 'Git',
     default: true,
     help: 'Do not commit after each iteration',
     sources: ['flag', 'env', 'config'],
   },
   worktree: {
     kind: 'boolean',
+    heading: 'Git',
+    isEveryday: true,
     help: 'Work in .spool/worktrees/<change> on a separate branch',
     sources: ['flag', 'env'],
   },
   branch: {
     kind: 'name',
+    heading: 'Git',
     placeholder: 'name',
     help: 'Branch to work on, created if missing (with --worktree the default is ralph/<change>)',
     sources: ['flag', 'env'],
   },
   worktreeSetup: {
     kind: 'text',
+    heading: 'Git',
     placeholder: 'command',
     help: 'Run this command in a new worktree before the first iteration',
     sources: ['flag', 'env', 'config'],
   },
   commitMessage: {
     kind: 'text',
+    heading: 'Git',
     placeholder: 'text',
-    help: 'Commit message; {change}, {iteration}, {run} and {summary} are filled in',
-    default: 'ralph({change}): iteration {iteration}\n\n{summary}\n\nSpool-Run: {run}',
+    help: 'Commit message; {id}, {change}, {subject}, {summary}, {iteration} and {run} are filled in',
+    default:
+      'ralph({id}): {subject}\n\n{summary}\n\nSpool-Change: {change}\nSpool-Iteration: {iteration}\nSpool-Run: {run}',
     sources: ['flag', 'env', 'config'],
   },
   stream: {
     kind: 'boolean',
+    heading: 'Output',
     default: true,
     help: "Do not show the agent's output while it is working",
     sources: ['flag', 'env', 'config'],
   },
   verbose: {
     kind: 'boolean',
-    help: 'Also show reasoning, and why a mention of the promise was ignored',
+    heading: 'Output',
+    help: 'Also show reasoning, all settings, and why a mention of the promise was ignored',
     sources: ['flag', 'env', 'config'],
   },
   stopGrace: {
     kind: 'duration',
+    heading: 'Timeouts and retries',
     placeholder: 'time',
     help: 'Grace period before an interrupted agent is killed',
     default: '5s',
@@ -258,18 +380,47 @@ export const flags = {
   },
   json: {
     kind: 'boolean',
+    heading: 'Output',
     help: 'Output newline-delimited JSON: the events of the run, or with --status the status',
     sources: ['flag', 'env'],
   },
-  fresh: { kind: 'boolean', help: 'Start a new run even if the last one was interrupted', sources: ['flag'] },
-  status: { kind: 'boolean', help: 'Show the last run and its iterations, then exit', sources: ['flag'] },
+  detach: {
+    kind: 'boolean',
+    heading: 'Output',
+    help: 'Run in the background, and return when the run has started',
+    sources: ['flag'],
+  },
+  fresh: {
+    kind: 'boolean',
+    heading: 'What to run',
+    help: 'Start a new run even if the last one was interrupted',
+    sources: ['flag'],
+  },
+  resume: {
+    kind: 'boolean',
+    heading: 'What to run',
+    help: 'Take over the settings of the last run, except permissions (default: the last interrupted run)',
+    sources: ['flag'],
+  },
+  status: {
+    kind: 'boolean',
+    heading: 'Other actions',
+    help: 'Show the last run and its iterations, then exit',
+    sources: ['flag'],
+  },
   addContext: {
     kind: 'text',
+    heading: 'Other actions',
     placeholder: 'text',
     help: 'Add text to the context of the next iterations, then exit',
     sources: ['flag'],
   },
-  clearContext: { kind: 'boolean', help: 'Clear the added context, then exit', sources: ['flag'] },
+  clearContext: {
+    kind: 'boolean',
+    heading: 'Other actions',
+    help: 'Clear the added context, then exit',
+    sources: ['flag'],
+  },
 } as const satisfies Record<string, Flag>;
 
 export type FlagName = keyof typeof flags;
@@ -278,11 +429,11 @@ type ValueOf<K extends ValueKind> = K extends 'text' | 'name' | 'agents' | 'line
   ? string
   : K extends 'boolean'
     ? boolean
-    : K extends 'commands' | 'names'
+    : K extends 'commands' | 'names' | 'notifications'
       ? readonly string[]
       : number;
 
-type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names'
+type OptionOf<F extends Flag> = F['kind'] extends 'boolean' | 'commands' | 'names' | 'notifications'
   ? ValueOf<F['kind']>
   : F extends { default: string }
     ? ValueOf<F['kind']>
@@ -304,7 +455,8 @@ export const optionFlag = ({ name, negated }: { readonly name: string; readonly 
 export const isNegated = (flag: Flag): boolean => flag.default === true;
 
 /** The flag may be given several times. */
-export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean => kind === 'commands' || kind === 'names';
+export const isRepeatable = ({ kind }: Pick<Flag, 'kind'>): boolean =>
+  ['commands', 'names', 'notifications'].includes(kind);
 
 export const flagNames = Object.keys(flags) as FlagName[];
 

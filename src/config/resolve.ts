@@ -13,6 +13,7 @@ import {
   type FileSettings,
   type FlagValues,
 } from './flags.ts';
+import { describeTarget, notifyKinds, parseTarget, withoutTokens } from './notifications.ts';
 import { parseValue, type Value, expects } from './values.ts';
 import type { Harness } from '../harness/harness.ts';
 import { isPassName, type PassList } from '../process/passed-environment.ts';
@@ -66,7 +67,7 @@ export const resolveOptions = async (sources: {
   return {
     options: resolve({}),
     forChange: (id) => resolve(settingsFor(changes, id).values),
-    fileFor: (id) => ({ ...written, ...settingsFor(changes, id).written }),
+    fileFor: (id) => recorded({ ...written, ...settingsFor(changes, id).written }),
     changeKeys: [...changes.keys()],
     config: file,
     passLists: passListsOf(sources.env, file),
@@ -74,6 +75,10 @@ export const resolveOptions = async (sources: {
     explicit: new Set(given.keys()),
   };
 };
+
+/** What is recorded of the settings, without addresses of notifications. */
+const recorded = (settings: FileSettings): FileSettings =>
+  settings.notify === undefined ? settings : { ...settings, notify: withoutTokens(settings.notify) };
 
 const optionsOf = (given: ReadonlyMap<FlagName, Value>, special: FlagValues, config: FlagValues): Options =>
   checked(flagNames.map((name) => [name, given.get(name) ?? special[name] ?? config[name] ?? defaultOf(flags[name])]));
@@ -87,7 +92,7 @@ export const optionsIn = ({ values, changes }: Config): Options[] =>
 const settingsFor = (changes: Config['changes'], id: string): Settings =>
   changes.get(prefixFor(changes, id) ?? '') ?? noConfig;
 
-/** The key under which the file has the settings of a change: its ID or a prefix of it. The longest wins. */
+/** The key of the settings of a change in the file: its ID or a prefix. The longest wins. */
 export const prefixFor = (changes: Pick<ReadonlyMap<string, unknown>, 'keys'>, id: string): string | undefined =>
   [...changes.keys()].filter((prefix) => id.startsWith(prefix)).toSorted((a, b) => b.length - a.length)[0];
 
@@ -97,6 +102,9 @@ const checked = (entries: readonly (readonly [FlagName, Value | null])[]): Optio
     throw userError('min-above-max', options.minIterations, options.maxIterations);
   for (const name of ['iterationTimeout', 'idleTimeout', 'verifyTimeout'] as const)
     if (options[name] === 0) throw userError('bad-value', flagOf(name), 'must be a duration above zero', '0');
+  const unknown = options.notifyOn.find((kind) => !notifyKinds.some((known) => known === kind));
+  if (unknown !== undefined)
+    throw userError('bad-value', flagOf('notifyOn'), `must be some of ${notifyKinds.join(', ')}`, unknown);
   if (options.completionPromise === options.blockedPromise) throw userError('same-promise', options.blockedPromise);
   return options;
 };
@@ -105,8 +113,9 @@ const parseFlag = (name: FlagName, raw: RawFlags[string]): Value => {
   if (typeof raw === 'boolean') return raw;
   if (typeof raw === 'string') return parsed(name, flagOf(name), raw);
   if (flags[name].kind === 'names') return parsed(name, flagOf(name), raw.join(','));
-  if (raw.some((command) => command.trim() === ''))
-    throw userError('bad-value', flagOf(name), expects[flags[name].kind], '');
+  const isValid = (each: string) => (name === 'notify' ? parseTarget(each) !== null : each.trim() !== '');
+  const bad = raw.find((each) => !isValid(each));
+  if (bad !== undefined) throw badValue(name, flagOf(name), bad);
   return raw;
 };
 
@@ -119,9 +128,12 @@ const fromEnv = (name: FlagName, env: NodeJS.ProcessEnv): Value | null => {
 const parsed = (name: FlagName, where: string, raw: string): Value => {
   const { kind } = flags[name];
   const value = parseValue(kind, raw);
-  if (value === null) throw userError('bad-value', where, expects[kind], raw);
+  if (value === null) throw badValue(name, where, raw);
   return value;
 };
+
+const badValue = (name: FlagName, where: string, raw: string) =>
+  userError('bad-value', where, expects[flags[name].kind], name === 'notify' ? describeTarget(raw) : raw);
 
 const defaultOf = (flag: Flag): Value | null => {
   if (flag.kind === 'boolean') return isNegated(flag);

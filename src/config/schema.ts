@@ -99,7 +99,8 @@ const shapes: Record<ValueKind, object> = {
   duration: { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
   'duration-or-unlimited': { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h|d)|unlimited)$' },
   'time-of-day': { type: 'string', pattern: '^([01]?\\d|2[0-3]):[0-5]\\d$' },
-  names: texts,
+  names: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   commands: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
+  notifications: { anyOf: [{ type: 'string', minLength: 1 }, texts] },
   boolean: { type: 'boolean' },
 };

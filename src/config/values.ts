@@ -1,8 +1,9 @@
+import { parseTarget } from './notifications.ts';
 import { hasControls, isName, nameRule } from '../text/names.ts';
 
 /**
  * The form of a value. A `name` cannot be mistaken for a flag, and neither can the parts of `agents`: names, each with
- * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names` and `commands` are lists.
+ * an optional model. `money` is in dollars. A `time-of-day` may also be the word "none". `names`, `commands` and `notifications` are lists.
  */
 export type ValueKind =
   | 'text'
@@ -11,6 +12,7 @@ export type ValueKind =
   | 'names'
   | 'agents'
   | 'commands'
+  | 'notifications'
   | 'count'
   | 'count-or-unlimited'
   | 'money-or-unlimited'
@@ -32,6 +34,7 @@ export const expects: Record<ValueKind, string> = {
   names: nameRule,
   agents: 'must be a list of names such as "opencode:some/model,claude", none of which starts with "-"',
   commands: 'must be a command or a list of commands',
+  notifications: 'must be a command, desktop, bell, an http or https address, ntfy:<topic> or slack:<address>',
   count: 'must be a positive whole number',
   'count-or-unlimited': 'must be a positive whole number or "unlimited"',
   'money-or-unlimited': 'must be an amount in dollars such as 5 or 2.50, or "unlimited"',
@@ -69,6 +72,8 @@ export const parseValue = (kind: ValueKind, raw: string): Value | null => {
       return parseNames(text);
     case 'commands':
       return parseCommands(raw);
+    case 'notifications':
+      return parseTargets(raw);
     case 'boolean':
       return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : null;
   }
@@ -112,9 +117,17 @@ const parseNames = (text: string): string[] | null => {
 
 /** One command per line, as in an environment variable. */
 const parseCommands = (text: string): string[] | null => {
-  const commands = text
+  const commands = linesOf(text);
+  return commands.length > 0 && commands.every((command) => !hasControls(command)) ? commands : null;
+};
+
+const parseTargets = (text: string): string[] | null => {
+  const targets = linesOf(text);
+  return targets.length > 0 && targets.every((target) => parseTarget(target) !== null) ? targets : null;
+};
+
+const linesOf = (text: string): string[] =>
+  text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  return commands.length > 0 && commands.every((command) => !hasControls(command)) ? commands : null;
-};

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
 } from 'node:fs';
@@ -40,6 +41,19 @@ export const createFolder = (path: string): boolean => {
 export const createPrivateFolder = (parent: string, prefix: string): string => {
   createFolder(parent);
   return mkdtempSync(join(parent, prefix));
+};
+
+/** Deletes a folder. Returns false if it is not empty. */
+export const removeIfEmpty = (path: string): boolean => {
+  checkFolder(dirname(path));
+  try {
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    if (['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
 };
 
 /** Folders that this process has created, or whose mode it has set. */

@@ -4,8 +4,8 @@ import { copySafely, entriesOf } from './folders.ts';
 import { readSafely } from './safe.ts';
 import { parseJson } from '../text/shape.ts';
 
-/** Returns the text of a file; null if it does not exist. Reads synchronously, which is faster for small files. */
-export const readIfThere = async (path: string, limit?: number): Promise<string | null> =>
+/** Returns the text of a file; null if it does not exist. */
+export const readText = (path: string, limit?: number): string | null =>
   readSafely(path, limit)?.toString('utf8') ?? null;
 
 /** Parses a JSON file; returns undefined if it cannot be read or is invalid. */
@@ -17,7 +17,7 @@ export const readJson = (path: string): unknown => {
   }
 };
 
-/** The names of the folders in a folder, sorted; empty when it is not there. Hidden ones and links are left out. */
+/** The names of the folders in a folder, sorted; empty if it is not there. Hidden ones and links are left out. */
 export const folderNames = (path: string): string[] =>
   entriesOf(path)
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))

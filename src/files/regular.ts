@@ -3,9 +3,12 @@ import { isMissing, O_NONBLOCK } from './checks.ts';
 
 /**
  * Reads a file of the user or of git, from a byte offset. Returns null if it does not exist, is not a regular file, or is
- * larger than `limit`. Follows links.
+ * larger than `limit`. Reads at most `length` bytes. Follows links.
  */
-export const readRegular = (path: string | Buffer, { from = 0, limit = Infinity } = {}): Buffer | null => {
+export const readRegular = (
+  path: string | Buffer,
+  { from = 0, limit = Infinity, length = Infinity } = {},
+): Buffer | null => {
   let file: number;
   try {
     file = openSync(path, constants.O_RDONLY | O_NONBLOCK);
@@ -16,7 +19,8 @@ export const readRegular = (path: string | Buffer, { from = 0, limit = Infinity 
   try {
     const stats = fstatSync(file);
     if (!stats.isFile() || stats.size - from > limit) return null;
-    return from === 0 ? readFileSync(file) : readFrom(file, from, Math.max(stats.size - from, 0));
+    const rest = Math.max(stats.size - from, 0);
+    return from === 0 && rest <= length ? readFileSync(file) : readFrom(file, from, Math.min(rest, length));
   } finally {
     closeSync(file);
   }

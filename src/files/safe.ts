@@ -55,7 +55,12 @@ const flagsFor: Readonly<Record<Access, number>> = {
 /** Returns a file descriptor, without truncating the file. Throws like `openSync` if it is missing or not accessible. */
 export const openSafely = (path: string, access: Access): number => openWithSize(path, access).file;
 
-const openWithSize = (path: string, access: Access): { readonly file: number; readonly size: number } => {
+interface Opened {
+  readonly file: number;
+  readonly size: number;
+}
+
+const openWithSize = (path: string, access: Access): Opened => {
   checkFolder(dirname(path));
   const file = open(path, access);
   try {
@@ -65,6 +70,21 @@ const openWithSize = (path: string, access: Access): { readonly file: number; re
   } catch (error) {
     closeSync(file);
     throw error;
+  }
+};
+
+/**
+ * Opens a file for new contents. An empty file is not truncated: ext4 starts to write a truncated file to the disk as soon
+ * as it is closed, and the close waits for that.
+ */
+export const openEmpty = (path: string, access: 'write' | 'create' = 'write'): number => {
+  const { file, size } = openWithSize(path, access);
+  try {
+    if (size > 0) ftruncateSync(file);
+    return file;
+  } catch (error) {
+    closeSync(file);
+    return atPath(path)(error);
   }
 };
 
@@ -92,14 +112,19 @@ const checkFile = (path: string, stats: Stats, access: Access): void => {
   if (access !== 'read' && stats.nlink > 1) throw unsafe(path, 'has a second name elsewhere (a hard link)');
 };
 
+/** Files that existed when they were last read. Others are looked for first, which is much faster than an exception. */
+const existing = new Set<string>();
+
 /** Returns the contents of a file; null if it does not exist. Throws if it is larger than `limit`. */
 export const readSafely = (path: string, limit = longestText): Buffer | null => {
-  let opened: { readonly file: number; readonly size: number };
+  let opened: Opened;
   try {
-    // A stat is much faster than an exception.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path))) return null;
+    if (!existing.has(path) && lstatSync(path, { throwIfNoEntry: false }) === undefined && checkFolder(dirname(path)))
+      return null;
     opened = openWithSize(path, 'read');
+    existing.add(path);
   } catch (error) {
+    existing.delete(path);
     if (isMissing(error)) return null;
     return atPath(path)(error);
   }
@@ -128,9 +153,8 @@ export const writeAll = (file: number, data: string | Uint8Array): void => write
 
 /** Writes a file, replacing its contents. */
 export const writeSafely = (path: string, data: string | Uint8Array, access: 'write' | 'create' = 'write'): void => {
-  const file = openSafely(path, access);
+  const file = openEmpty(path, access);
   try {
-    ftruncateSync(file);
     writeFileSync(file, data);
   } catch (error) {
     atPath(path)(error);

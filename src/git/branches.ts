@@ -35,7 +35,7 @@ export const commitsBeyondBase = async (
   branch: string,
   onto: string | null = null,
 ): Promise<number | null> => {
-  const base = onto ?? (await baseOf(cwd, branch));
+  const base = onto ?? (await configuredBase(cwd, branch));
   return commitsBeyond(cwd, base === null ? 'HEAD' : `refs/heads/${base}`, `refs/heads/${branch}`);
 };
 
@@ -67,7 +67,7 @@ export const saveBase = async (cwd: string, branch: string, base: string | null)
 export const removeBase = async (cwd: string, branch: string): Promise<void> =>
   void (await git(['config', '--unset-all', `branch.${branch}.spoolBase`], { cwd }));
 
-export const baseOf = async (cwd: string, branch: string): Promise<string | null> => {
+export const configuredBase = async (cwd: string, branch: string): Promise<string | null> => {
   const { code, stdout } = await git(['config', '--get', `branch.${branch}.spoolBase`], { cwd });
   return code === 0 ? toUtf8(stdout).trim() : null;
 };

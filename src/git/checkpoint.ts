@@ -21,6 +21,8 @@ export interface Checkpoints {
   lastTree(): string | null;
   /** The newest checkpoint when they were opened. It was taken before `atMs`. */
   readonly found: { readonly treeId: string; readonly atMs: number } | null;
+  /** The commits of the first checkpoint and of the newest one; null if there is none yet. */
+  range(): readonly [string, string] | null;
   /** Saves the work tree before an iteration; as checkpoint 0 if it is the first one. */
   before(iteration: number, treeId: string): Promise<void>;
   /** Returns the commit; null if git fails. */
@@ -48,6 +50,7 @@ export const openCheckpoints = async (
   const known = await listCheckpoints(tree, change, run);
   const numbered = known.filter(({ name }) => /^\d+$/.test(name) && Number(name) <= finished);
   const newest = numbered.toSorted((a, b) => Number(b.name) - Number(a.name))[0];
+  let start = known.find(({ name }) => name === '0')?.commit ?? null;
   let last = newest?.commit ?? null;
   const found = last === null ? null : await readCheckpoint(tree, last);
   let lastTree = found?.treeId ?? null;
@@ -68,12 +71,14 @@ export const openCheckpoints = async (
   return {
     found,
     lastTree: () => lastTree,
+    range: () => (start === null || last === null ? null : [start, last]),
     async before(iteration, treeId) {
       if (last !== null && treeId === lastTree) return;
       const first = last === null;
       const commit = await add(treeId, `before ${first ? 'the first iteration' : `iteration ${iteration}`}`);
       if (commit === null) return;
       named = first;
+      if (first) start = commit;
       const name = first ? '0' : `before-${iteration}`;
       record({ run, name, commit });
       await setRef(tree, refOf(change, run, name), commit);

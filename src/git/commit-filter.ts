@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { readRegular } from '../files/regular.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import { git, pathOf, toUtf8, statsOf } from './call/git.ts';
+import { git, pathOf, toUtf8, statsOfName } from './call/git.ts';
 import { isNamedLikeSecret } from '../secrets/file-names.ts';
 import type { WorkTree } from './work-tree.ts';
 
@@ -19,7 +19,7 @@ const maxBytes = 5 * 1024 * 1024;
  */
 export const findExcluded = (tree: WorkTree, names: readonly string[], redactor: Redactor): Promise<ExcludedFile[]> =>
   find(names, async (name) => {
-    const stats = statsOf(tree.root, name);
+    const stats = statsOfName(tree.root, name);
     const why = await secretIn(tree, name, redactor);
     if (why !== null || !stats?.isFile() || stats.size <= maxBytes) return why;
     return (await isLargeInHead(tree, name)) ? null : sizeText(stats.size);
@@ -45,7 +45,7 @@ const find = async (
 
 /** Returns the reason why a file or link looks like a secret; null if it does not, or does not exist. */
 const secretIn = async (tree: WorkTree, name: string, redactor: Redactor): Promise<string | null> => {
-  const stats = statsOf(tree.root, name);
+  const stats = statsOfName(tree.root, name);
   if (!stats?.isFile() && !stats?.isSymbolicLink()) return null;
   if (isRedacted(toUtf8(name), redactor) && !(await isInHead(tree, name)))
     return 'its name contains what looks like a key';
@@ -87,7 +87,7 @@ const reasonAgainst = async (tree: WorkTree, name: string, redactor: Redactor): 
 
 /** Returns an empty buffer if a file is too large or unreadable; then its name decides. */
 const contentsOf = ({ root }: WorkTree, name: string): Buffer => {
-  if ((statsOf(root, name)?.size ?? 0) > maxBytes) return Buffer.alloc(0);
+  if ((statsOfName(root, name)?.size ?? 0) > maxBytes) return Buffer.alloc(0);
   try {
     return readRegular(pathOf(root, name)) ?? Buffer.alloc(0);
   } catch {

@@ -1,6 +1,6 @@
 import { removeSafely } from '../files/safe.ts';
 import { tagVariable } from '../process/tree.ts';
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
 import { longestSecret } from '../secrets/redact.ts';
 import { git, type GitResult, toUtf8 } from './call/git.ts';
 import { rawDiff, rawIndexDiff, type RawDifference, unmerged } from './raw-diff.ts';
@@ -171,7 +171,7 @@ export const maxReasonLength = 2000;
 const uninformative = /^(?:fatal: failed to write commit object|husky - .*|)$/;
 
 /** Returns the line of the output of git and hooks that explains why the commit failed. */
-export const findErrorLine = (why: string): string => {
+export const commitErrorLine = (why: string): string => {
   const lines = why.split('\n').map((line) => line.trim());
   const informative = lines.filter((line) => !uninformative.test(line));
   const errors = informative.filter((line) => /^(?:error|gpg): /.test(line));

@@ -32,7 +32,7 @@ export const diffTrees = async (
   return code === 0 ? parseDifferences(stdout) : null;
 };
 
-export const summarise = (changes: readonly FileDiff[], commits: readonly string[]): GitSummary => ({
+export const summariseDiff = (changes: readonly FileDiff[], commits: readonly string[]): GitSummary => ({
   filesChanged: changes.length,
   files: changes.map(({ name }) => toUtf8(name)),
   insertions: changes.reduce((sum, change) => sum + change.insertions, 0),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { fileAt, git, type GitArguments, pathOf, statsOf } from './call/git.ts';
+import { fileAt, git, type GitArguments, pathOf, statsOfName } from './call/git.ts';
 
 /** Untracked files at paths where a fast-forward writes. Names are as git printed them. */
 export interface BlockingFiles {
@@ -44,7 +44,7 @@ const untrackedBelow = (root: string, paths: readonly string[]): Promise<string[
 
 /** Returns the existing file, or a file at the path of a parent folder; null if there is none. */
 const blockerOf = (root: string, name: string): string | null => {
-  const isFolder = statsOf(root, name)?.isDirectory() ?? false;
+  const isFolder = statsOfName(root, name)?.isDirectory() ?? false;
   if (!isFolder) return fileAt(root, name);
   return readdirSync(pathOf(root, name)).length > 0 ? name : null;
 };

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, rmdirSync, rmSync } from 'node:fs';
 import { removeSafely } from '../files/safe.ts';
 import { dirname } from 'node:path';
 import { type FileDiff, diffTrees } from './diff.ts';
-import { fileAt, git, pathOf, toUtf8, statsOf } from './call/git.ts';
+import { fileAt, git, pathOf, toUtf8, statsOfName } from './call/git.ts';
 import { ignoredBy } from './snapshot/ignored.ts';
 import { covers, type SkipReason } from './snapshot/skipped.ts';
 import { type TreeSnapshot, type SnapshotterOptions, snapshotTree } from './snapshot/trees.ts';
@@ -75,7 +75,7 @@ const heldBy = async (
   commits: readonly string[],
   names: readonly string[],
 ): Promise<Set<string>> => {
-  const files = names.filter((name) => !name.includes('\n') && statsOf(root, name)?.isFile());
+  const files = names.filter((name) => !name.includes('\n') && statsOfName(root, name)?.isFile());
   if (files.length === 0) return new Set();
   const hashes = await git(['hash-object', '--stdin-paths'], { cwd: root, input: `${files.join('\n')}\n` });
   if (hashes.code !== 0) return new Set();
@@ -103,7 +103,7 @@ export const rewind = async (
 ): Promise<string[]> => {
   for (const { name } of changes.filter(({ status }) => status === 'deleted')) removeFile(tree.root, name);
   // A folder that still exists contains files that are in no checkpoint.
-  const isFolder = (name: string) => statsOf(tree.root, name)?.isDirectory() ?? false;
+  const isFolder = (name: string) => statsOfName(tree.root, name)?.isDirectory() ?? false;
   const wanted = changes.filter(({ status, name }) => status !== 'deleted' && !isFolder(name)).map(({ name }) => name);
   const privateFiles = wanted.filter((name) => isPrivate(tree.root, name));
   if (wanted.length > 0) await checkOut(tree, target, wanted);
@@ -115,18 +115,18 @@ export const rewind = async (
   const isLeft = ({ name, nested }: FileDiff) =>
     nested || stays.has(name) || reached.skipped().some((each) => covers(each, name));
   // Outside of a sparse checkout, git considers a missing file unchanged.
-  const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOf(tree.root, name) === undefined;
+  const isGone = ({ name, status }: FileDiff) => status === 'deleted' && statsOfName(tree.root, name) === undefined;
   return (rest ?? []).filter((each) => !isLeft(each) && !isGone(each)).map(({ name }) => toUtf8(name));
 };
 
 /** Returns true if only the owner can read the file, which git does not record. */
 const isPrivate = (root: string, name: string): boolean => {
-  const stats = statsOf(root, name);
+  const stats = statsOfName(root, name);
   return stats !== undefined && stats.isFile() && (stats.mode & 0o077) === 0;
 };
 
 const makePrivate = (root: string, name: string): void => {
-  const stats = statsOf(root, name);
+  const stats = statsOfName(root, name);
   if (stats?.isFile()) chmodSync(pathOf(root, name), stats.mode & 0o700);
 };
 

@@ -31,6 +31,7 @@ export type Found =
  * another folder.
  */
 export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Found> => {
+  if (!mayHaveRepository(cwd)) return { kind: 'none' };
   const paths = ['--show-toplevel', '--git-path', 'index', '--git-dir', '--git-path', 'info/exclude'];
   const { code, stdout, stderr } = await git(['rev-parse', ...paths], { cwd });
   const [root, index, gitFolder, exclude] = toUtf8(stdout).split('\n');
@@ -54,8 +55,21 @@ export const findWorkTree = async (cwd: string, tempIndex: string): Promise<Foun
   return none ? { kind: 'none' } : { kind: 'refused', why: stderr.split('\n')[0] ?? '' };
 };
 
+/** Where neither the folder nor one around it looks like a repository or has one, git need not be asked. */
+const mayHaveRepository = (cwd: string): boolean =>
+  foldersUp(realPath(cwd)).some((folder) => ['.git', 'HEAD'].some((name) => mayExist(join(folder, name))));
+
+const mayExist = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+};
+
 /** Returns the git folder of the work tree at `cwd`; null if there is none. */
 export const gitDirOf = async (cwd: string): Promise<string | null> => {
+  if (!mayHaveRepository(cwd)) return null;
   const { code, stdout } = await git(['rev-parse', '--git-dir'], { cwd });
   return code === 0 ? resolve(cwd, toUtf8(stdout).trim()) : null;
 };
@@ -69,6 +83,7 @@ export interface Repository {
 }
 
 export const repositoryAt = async (cwd: string): Promise<Repository | null> => {
+  if (!mayHaveRepository(cwd)) return null;
   const { code, stdout } = await git(['rev-parse', '--git-dir', '--git-common-dir', '--show-toplevel'], { cwd });
   const [gitFolder, sharedFolder, root] = toUtf8(stdout).split('\n');
   if (code !== 0 || !gitFolder || !sharedFolder || !root) return null;
@@ -138,11 +153,14 @@ export const dotGitSignature = (root: string): string | null => {
  */
 export const copyIndex = async (index: string, copy: string): Promise<void> => {
   const stats = await stat(index).catch(() => null);
-  if (!stats?.isFile()) return rm(copy, { force: true });
+  if (!stats?.isFile() || stats.size > maxIndexBytes) return rm(copy, { force: true });
   await copyFile(index, copy);
   const time = Math.floor(stats.mtimeMs) / 1000;
   await utimes(copy, time, time);
 };
+
+/** The index of millions of files is smaller. Without a copy, git reads every file. */
+const maxIndexBytes = 512 * 1024 * 1024;
 
 /** Returns the commit that is checked out; null in a repository without commits. */
 const headOf = async ({ root }: WorkTree): Promise<string | null> => {

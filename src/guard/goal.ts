@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isPlanning } from '../changes/planning-paths.ts';
 import type { DocumentKind } from '../changes/source.ts';
 import { changeOf, isTasksFile } from '../changes/sources.ts';
 import { taskTitles } from '../changes/tasks.ts';
 import { wordingOf } from '../changes/wording.ts';
-import { entriesOf } from '../files/folders.ts';
-import { readSafely } from '../files/safe.ts';
+import { anyPath, namesIn } from '../files/bytes.ts';
+import { isMissing } from '../files/checks.ts';
+import { readRegular } from '../files/regular.ts';
+import { longestText, readSafely } from '../files/safe.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { type Project } from '../store/project.ts';
 import { pluralise } from '../text/format.ts';
 import { decidersOf } from './deciders/deciders.ts';
-import { keyName, parseJson, partOf, splitKey } from './deciders/parts.ts';
+import { keyName, parseJsonObject, partOf, splitKey } from './deciders/parts.ts';
 import type { Files } from './deciders/scope.ts';
 import { configPath } from '../store/paths.ts';
 
@@ -29,7 +31,7 @@ export interface Goal {
   hashes(keys: Iterable<string>): Hashes;
   /** The hash of a key in a version of its file; null if it is not in that version. */
   hashIn(key: string, bytes: Buffer | null): string | null;
-  taskTitles(): string[];
+  readonly taskTitles: () => string[];
   /** Short names of what is guarded, without secrets. */
   names(redactor: Redactor): string[];
 }
@@ -102,7 +104,7 @@ export const hashOfVersion = (key: string, bytes: Buffer): string | null => {
   if (!isPlanning(path) || isTasksFile(path)) return hash(bytes);
   // Ticked boxes and reformatted text do not change the goal.
   if (path.endsWith('.md')) return hash(wordingOf(text));
-  const json = path.endsWith('.json') ? parseJson(text) : null;
+  const json = path.endsWith('.json') ? parseJsonObject(text) : null;
   return json === null ? hash(bytes) : hash(JSON.stringify(json));
 };
 
@@ -123,18 +125,50 @@ const createHasher = (): Goal['hashIn'] => {
   };
 };
 
-/** The current hash of a key. */
+/** The current hash of a key. A file that patterns no longer find counts as changed. */
 const hashOfFile = (key: string, root: string, hashIn: Goal['hashIn']): string | null => {
+  const { path } = splitKey(key);
+  const content = contentOf(resolve(root, path), path);
+  const hash = typeof content === 'string' ? content : hashIn(key, content);
+  return hash === null || canBeListed(root, path) ? hash : `${hash} in an unreadable folder`;
+};
+
+/** Returns what identifies a file that cannot be read as a whole; null if it does not exist. */
+const contentOf = (file: string, path: string): Buffer | string | null => {
   try {
-    return hashIn(key, readSafely(resolve(root, splitKey(key).path)));
+    // Commands follow links, even below `.spool`.
+    const bytes = isPlanning(path) ? readSafely(file) : readRegular(anyPath(file), { limit: longestText });
+    return bytes ?? identityOf(file, 'size');
   } catch (error) {
-    // A file that became unreadable counts as changed.
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? null : `${unreadable}${code}`;
+    return isMissing(error) ? null : identityOf(file, (error as NodeJS.ErrnoException).code ?? '');
+  }
+};
+
+/** A file that became unreadable counts as changed, and one that always was if it was written to. */
+const identityOf = (file: string, why: string): string | null => {
+  try {
+    const stats = statSync(anyPath(file), { throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+    return `${unreadable}${stats.isDirectory() ? 'a folder' : `${why} ${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`}`;
+  } catch {
+    return `${unreadable}${why}`;
   }
 };
 
 const unreadable = 'unreadable: ';
+
+/** Returns false if a folder between the root and a path cannot be listed. */
+const canBeListed = (root: string, path: string): boolean => {
+  if (isAbsolute(path) || path.startsWith('..')) return true;
+  const folder = dirname(path);
+  try {
+    accessSync(anyPath(join(root, folder)), constants.R_OK);
+  } catch (error) {
+    return isMissing(error);
+  }
+  return folder === '.' || canBeListed(root, folder);
+};
 
 export const isUnreadable = (hashOfKey: string): boolean => hashOfKey.startsWith(unreadable);
 
@@ -147,32 +181,40 @@ const pathExists = (path: string): boolean => {
   }
 };
 
-/** Larger files are not scripts. */
-const largest = 1_000_000;
+/** No script is longer. */
+const maxRead = 1_000_000;
 
-export const filesAt = (root: string): Files => ({
+/** `onUnseen` is called with what cannot be looked at, although a command may be able to use it. */
+export const filesAt = (root: string, onUnseen: (path: string, error: unknown) => void = () => {}): Files => ({
   read(path) {
     try {
-      const file = resolve(root, path);
-      const stats = statSync(file);
-      if (!stats.isFile()) return null;
-      return stats.size > largest ? '' : (readSafely(file)?.toString('utf8') ?? null);
+      return readRegular(anyPath(resolve(root, path)), { length: maxRead })?.toString('utf8') ?? null;
     } catch {
       return null;
     }
   },
   isFile(path) {
     try {
-      return statSync(resolve(root, path)).isFile();
-    } catch {
+      return statSync(anyPath(resolve(root, path)), { throwIfNoEntry: false })?.isFile() ?? false;
+    } catch (error) {
+      if (isUsable(path, error)) onUnseen(path, error);
       return false;
     }
   },
   list(folder) {
     try {
-      return entriesOf(resolve(root, folder)).map(({ name }) => name);
-    } catch {
+      return namesIn(resolve(root, folder));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EACCES' || isUsable(folder, error)) onUnseen(folder, error);
       return [];
     }
   },
 });
+
+/** Whether a path may be usable in several steps: relative to a folder, it is shorter and has fewer links. */
+const isUsable = (path: string, error: unknown): boolean => {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ELOOP' || (code === 'ENAMETOOLONG' && path.split('/').every((name) => name.length <= maxName));
+};
+
+const maxName = 255;

@@ -1,11 +1,25 @@
 import { closeSync, existsSync, fstatSync } from 'node:fs';
 import { openSafely, readSafely, removeSafely, replaceSafely, writeAll } from '../files/safe.ts';
 import { keyName, splitKey } from './deciders/parts.ts';
-import { readIfThere } from '../files/read.ts';
+import { readJson } from '../files/read.ts';
 import { type Goal, type GoalRequest, type Hashes, openGoal } from './goal.ts';
+import {
+  type Accepted,
+  afterAgent,
+  afterSync,
+  beforeAgent,
+  differencesFrom,
+  emptyMemory,
+  type GoalState,
+  isEmpty,
+  isUsers,
+  type Memory,
+  settle,
+  type Tampering,
+  withAccepted,
+} from './memory.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { isObject, parseJson } from '../text/shape.ts';
-import { missingTasks } from '../changes/tasks.ts';
 import { guardFile, acceptedFile } from '../store/paths.ts';
 
 export interface GuardRequest extends GoalRequest {
@@ -14,11 +28,6 @@ export interface GuardRequest extends GoalRequest {
   /** Whether the current version of a path was committed after the last agent of a crashed run had ended. */
   readonly committedSince?: (path: string) => Promise<boolean>;
 }
-
-/** A part of the goal that differs from the expected one. */
-export type Tampering =
-  | { readonly kind: 'changed' | 'deleted' | 'added'; readonly key: string }
-  | { readonly kind: 'task'; readonly title: string };
 
 /**
  * Detects an agent that changes the goal instead of reaching it: deleted or reworded tasks, edits to the proposal, the
@@ -51,21 +60,6 @@ export type Expectation =
   | { readonly kind: 'hash'; readonly key: string; readonly hash: string | null }
   | { readonly kind: 'tasks'; readonly key: string; readonly titles: readonly string[] };
 
-interface Memory {
-  readonly v: 2;
-  /** An agent is running, or was when Spool was killed: it may have made any edit since. */
-  readonly working: boolean;
-  readonly commands: readonly string[];
-  readonly expected: Hashes;
-  readonly seen: Hashes;
-  readonly expectedTasks: readonly string[];
-  /** Keys that agents have created. */
-  readonly created: readonly string[];
-}
-
-/** The goal that a user has accepted. */
-type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
-
 /** The next guard expects the goal that it finds. */
 export const forgetGoal = (folder: string): void => {
   removeSafely(guardFile(folder));
@@ -73,112 +67,87 @@ export const forgetGoal = (folder: string): void => {
 };
 
 export const openGuard = async (request: GuardRequest): Promise<Guard> => {
-  const { folder, commands } = request;
+  const { folder, commands, committedSince } = request;
   const goal = openGoal(request);
-  const saved = await load(folder);
+  const saved = load(folder);
   const isNew = saved === null || JSON.stringify(saved.commands) !== JSON.stringify(commands);
-  let memory = withCommands(saved, commands, goal);
+  let memory = saved === null ? emptyMemory(commands) : withCommands(saved, commands, goal);
   const save = (next: Memory) => {
     memory = next;
     overwrite(guardFile(folder), Buffer.from(JSON.stringify(next)));
   };
   const accept = () => {
     const accepted = takeAccepted(folder);
-    if (!accepted || !memory) return;
-    memory = {
-      ...memory,
-      expected: { ...memory.expected, ...accepted.expected },
-      expectedTasks: accepted.expectedTasks,
-    };
+    if (accepted && !isEmpty(memory)) memory = withAccepted(memory, accepted);
   };
+  const allNow = () => stateOf(goal, (keys) => [...keys, ...Object.keys(memory.expected), ...memory.created]);
+  const differences = () => differencesNow(memory, goal);
   accept();
-  if (memory?.working && request.committedSince) memory = await withCommits(memory, goal, request.committedSince);
-
-  const isUsers = (key: string, now: Hashes) =>
-    !memory || !(key in memory.seen) || (!memory.working && memory.seen[key] !== now[key]);
-
-  /** The expected goal, while no agent runs. */
-  const settled = (working: boolean): Memory => {
-    accept();
-    const keys = new Set([...goal.keys(), ...Object.keys(memory?.expected ?? {}), ...(memory?.created ?? [])]);
-    const now = goal.hashes(keys);
-    const isKnown = (key: string) => memory !== null && (key in memory.seen || key in memory.expected);
-    const before = new Set(memory?.created);
-    const created = [...keys].filter((key) =>
-      before.has(key) ? !isUsers(key, now) : memory?.working && !isKnown(key),
-    );
-    const isAgents = new Set(created);
-    const guarded = [...keys].filter((key) => !isAgents.has(key));
-    const expected = Object.fromEntries(
-      guarded.map((key) => [key, isUsers(key, now) ? now[key]! : memory!.expected[key]!]),
-    );
-    const expectedTasks = isUsers(goal.tasksKey, now) ? goal.taskTitles() : memory!.expectedTasks;
-    return { v: 2, working, commands, expected, seen: now, expectedTasks, created };
-  };
+  if (memory.working && committedSince) memory = await withCommits(memory, goal, committedSince);
 
   return {
     isNew,
-    unsettled: memory ? differencesFrom(memory.working ? memory : settled(false), goal) : [],
+    unsettled: isEmpty(memory) ? [] : differencesNow(memory.working ? memory : settle(memory, allNow()), goal),
     names: goal.names,
     isExpected(key, bytes) {
       accept();
-      if (!memory || !(key in memory.expected)) return true;
+      if (!(key in memory.expected)) return true;
       const hash = goal.hashIn(key, bytes);
-      return hash === memory.expected[key] || isUsers(key, { [key]: hash });
+      return hash === memory.expected[key] || isUsers(memory, key, hash);
     },
-    before: () => save(settled(true)),
-    after() {
-      if (!memory) return [];
+    before() {
       accept();
-      const { expected } = memory;
-      const appeared = goal.keys().filter((key) => !(key in expected));
-      const created = [...new Set([...memory.created, ...appeared])];
-      const seen = goal.hashes([...Object.keys(expected), ...created]);
-      save({ ...memory, working: false, seen, created });
-      return differencesFrom(memory, goal, seen);
+      save(beforeAgent(memory, allNow()));
+    },
+    after() {
+      if (isEmpty(memory)) return [];
+      accept();
+      const now = allNow();
+      save(afterAgent(memory, now));
+      return differencesFrom(memory, now);
     },
     check() {
       accept();
-      return memory ? differencesFrom(memory, goal) : [];
+      return differences();
     },
     async acceptSync(sync) {
-      const before = memory && differencesFrom(memory, goal);
-      const createdBefore = goal.hashes(memory?.created ?? []);
+      const before = { differences: differences(), created: goal.hashes(memory.created) };
       const synced = await sync();
       const taken = new Set(synced.taken);
-      if (!memory || !before || taken.size === 0) return synced;
-      const differed = (key: string) => before.some((each) => each.kind !== 'task' && each.key === key);
-      const keys = [...new Set([...goal.keys(), ...Object.keys(memory.expected)])].filter((key) =>
-        taken.has(splitKey(key).path),
-      );
-      const now = goal.hashes(keys);
-      const created = memory.created.filter((key) => !(key in now) || now[key] === createdBefore[key]);
-      const clean = Object.fromEntries(Object.entries(now).filter(([key]) => !differed(key) && !created.includes(key)));
-      const tasksAreClean = taken.has(goal.tasksKey) && before.every(({ kind }) => kind !== 'task');
-      save({
-        ...memory,
-        expected: { ...memory.expected, ...clean },
-        seen: { ...memory.seen, ...now },
-        expectedTasks: tasksAreClean ? goal.taskTitles() : memory.expectedTasks,
-        created,
-      });
+      if (isEmpty(memory) || taken.size === 0) return synced;
+      const isTaken = (key: string) => taken.has(splitKey(key).path);
+      const now = stateOf(goal, (keys) => [...keys, ...Object.keys(memory.expected)].filter(isTaken));
+      save(afterSync(memory, now, { ...before, taken }));
       return synced;
     },
     expects: (difference) =>
       difference.kind === 'task'
-        ? { kind: 'tasks', key: goal.tasksKey, titles: memory?.expectedTasks ?? [] }
-        : { kind: 'hash', key: difference.key, hash: memory?.expected[difference.key] ?? null },
+        ? { kind: 'tasks', key: goal.tasksKey, titles: memory.expectedTasks }
+        : { kind: 'hash', key: difference.key, hash: memory.expected[difference.key] ?? null },
   };
 };
 
+/** `hashed` returns the keys to hash, given those of the goal. */
+const stateOf = (goal: Goal, hashed: (keys: readonly string[]) => Iterable<string>): GoalState => {
+  const keys = goal.keys();
+  return { ...tasksOf(goal), keys, hashes: goal.hashes(new Set(hashed(keys))) };
+};
+
+const differencesNow = (memory: Memory, goal: Goal): Tampering[] =>
+  differencesFrom(memory, { ...tasksOf(goal), hashes: goal.hashes(Object.keys(memory.expected)) });
+
+const tasksOf = ({ tasksKey, taskTitles }: Goal) => ({ tasksKey, taskTitles });
+
 /** Saves the current goal as the expected one and returns what differed. */
-export const acceptGoal = async (request: GuardRequest): Promise<Tampering[]> => {
+export const acceptGoal = (request: GuardRequest): Tampering[] => {
   const { folder, commands } = request;
   const goal = openGoal(request);
   // Twice, because a run may be writing the file.
-  const memory = withCommands((await load(folder)) ?? (await load(folder)), commands, goal);
-  const differences = memory ? differencesFrom(memory, goal) : [];
-  if (!memory || differences.length === 0) return [];
+  const saved = load(folder) ?? load(folder);
+  if (saved === null) return [];
+  const memory = withCommands(saved, commands, goal);
+  const differences = differencesNow(memory, goal);
+  if (differences.length === 0) return [];
   const keys = goal.keys().filter((key) => !memory.created.includes(key));
   const expected = goal.hashes(new Set([...keys, ...Object.keys(memory.expected)]));
   const accepted: Accepted = { expected, expectedTasks: goal.taskTitles() };
@@ -200,24 +169,9 @@ export const describeTampering = (tampering: Tampering, redactor: Redactor): str
 
 const maxTitleLength = 80;
 
-const differencesFrom = (
-  { expected, expectedTasks }: Memory,
-  goal: Goal,
-  now: Hashes = goal.hashes(Object.keys(expected)),
-): Tampering[] => {
-  const changed = Object.keys(expected)
-    .filter((key) => key !== goal.tasksKey && now[key] !== expected[key])
-    .map((key): Tampering => ({
-      kind: expected[key] === null ? 'added' : now[key] === null ? 'deleted' : 'changed',
-      key,
-    }));
-  const missing = missingTasks(expectedTasks, goal.taskTitles());
-  return [...changed, ...missing.map((title): Tampering => ({ kind: 'task', title }))];
-};
-
 /** For other commands than before, the current version of what decides them is expected. */
-const withCommands = (memory: Memory | null, commands: readonly string[], goal: Goal): Memory | null => {
-  if (memory === null || JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
+const withCommands = (memory: Memory, commands: readonly string[], goal: Goal): Memory => {
+  if (JSON.stringify(memory.commands) === JSON.stringify(commands)) return memory;
   const wanted = new Set(goal.keys());
   const only = (hashes: Hashes): Hashes =>
     Object.fromEntries(Object.entries(hashes).filter(([key]) => wanted.has(key) || !goal.isDecider(key)));
@@ -232,7 +186,7 @@ const withCommits = async (
   goal: Goal,
   committedSince: (path: string) => Promise<boolean>,
 ): Promise<Memory> => {
-  const differences = differencesFrom(memory, goal);
+  const differences = differencesNow(memory, goal);
   const expected: Record<string, string | null> = { ...memory.expected };
   let { expectedTasks } = memory;
   for (const each of differences) {
@@ -258,8 +212,8 @@ const overwrite = (file: string, bytes: Buffer): void => {
   }
 };
 
-const load = async (folder: string): Promise<Memory | null> => {
-  const memory = parseJson((await readIfThere(guardFile(folder)).catch(() => null)) ?? '') as Memory | null | undefined;
+const load = (folder: string): Memory | null => {
+  const memory = readJson(guardFile(folder)) as Memory | null | undefined;
   const whole = isObject(memory?.seen) && Array.isArray(memory.commands) && isAccepted(memory);
   if (!whole || memory.v !== 2) return null;
   return { ...memory, created: Array.isArray(memory.created) ? memory.created : [] };

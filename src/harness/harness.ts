@@ -1,4 +1,4 @@
-import type { SandboxNeeds } from '../process/sandbox.ts';
+import type { SandboxNeeds } from '../process/sandbox-types.ts';
 import type { AgentErrorKind, AgentEvent } from '../ralph/agent-events.ts';
 
 /** An agent CLI, described as data. docs/adding-a-harness.md shows how to add one. */

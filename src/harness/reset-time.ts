@@ -66,7 +66,7 @@ const timeOfDay = (text: string, now: Date): number | null => {
   if (hours > 23 || Number(minute) > 59) return null;
   const zone = zoneOf(text);
   const today = wallClock(now.getTime(), zone);
-  const day = dayOf(text, today);
+  const day = dayIn(text, today);
   const at = instant({ ...(day ?? today), hours, minutes: Number(minute) }, zone);
   if (day?.stated || at > now.getTime() - justNowMs) return at;
   if (day) return instant({ ...day, year: today.year + 1, hours, minutes: Number(minute) }, zone);
@@ -118,7 +118,7 @@ const zoneOf = (text: string): string | undefined => {
 };
 
 /** The day that the text names, in the current year unless it names another. */
-const dayOf = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'> & { stated: boolean }) | null => {
+const dayIn = (text: string, today: Wall): (Pick<Wall, 'year' | 'month' | 'day'> & { stated: boolean }) | null => {
   const name = months.join('|');
   const american = new RegExp(`\\b(${name})[a-z]*\\.?\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?`, 'i').exec(
     text,

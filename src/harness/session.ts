@@ -1,4 +1,4 @@
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
 import type { AgentEvent, TurnEnd, AbortReason } from '../ralph/agent-events.ts';
 import type { Deadlines } from '../ralph/limits.ts';
 import type { Redactor } from '../secrets/redact.ts';

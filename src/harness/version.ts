@@ -3,7 +3,7 @@ import spawn from 'cross-spawn';
 import { withoutInheritedFds } from '../process/descriptors.ts';
 import { signalGroup } from '../process/tree.ts';
 import { environmentIn } from '../process/environment.ts';
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
 import type { Harness } from './harness.ts';
 
 const patienceMs = 15_000;

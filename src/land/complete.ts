@@ -1,7 +1,10 @@
 import { type FlagName, flagOf } from '../config/flags.ts';
 import { commitsBeyond, tipOf } from '../git/branches.ts';
 import type { Project } from '../store/project.ts';
-import { asRecorded, isKnown, recordedTip, userRecordFolder } from '../store/user-record.ts';
+import { recordedTip } from '../store/user-record/branches.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { isKnown } from '../store/user-record/identity.ts';
+import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner, readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks } from '../changes/current-tasks.ts';

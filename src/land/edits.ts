@@ -21,7 +21,7 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
   const { project, change, prefix } = landing;
   if (baseWorktree !== (await topOf(project.root))) return { modified: [], merged: new Map() };
   const plans = planningPaths(project, change);
-  const work = await runCopyRoot(landing);
+  const work = runCopyRoot(landing);
   const dirty = new Set(((await dirtyPaths(baseWorktree)) ?? []).map(toUtf8));
   const paths = new Set([...filesAmong(project.root, plans), ...(work === null ? [] : filesAmong(work, plans))]);
   const modified: string[] = [];
@@ -33,10 +33,9 @@ export const planEdits = async (landing: Landing, baseWorktree: string, commit: 
     const after = await blobAt(baseWorktree, commit, name);
     const isEdited = mine !== null && after !== null && (before === null || dirty.has(name));
     const shared = baseOf(project, change, path);
-    const landed = async (base: Buffer | null | undefined): Promise<Merged> => {
-      if (!isEdited) return { kind: 'merged', bytes: after ?? mine };
-      return mergeCopies(path, { base, mine, theirs: after });
-    };
+    const unedited: Merged = { kind: 'merged', bytes: after ?? mine };
+    const landed = async (base: Buffer | null | undefined): Promise<Merged> =>
+      isEdited ? await mergeCopies(path, { base, mine, theirs: after }) : unedited;
     const withoutShared = await landed(before ?? shared);
     // Edits that the run has synced already are in its copy, even if they are not on its branch.
     const isTaken = work !== null && isEdited && shared !== undefined && !before?.equals(after);
@@ -77,7 +76,7 @@ const withUncommittedWork = async (
 };
 
 /** Returns the folder with the copy of the run: its worktree, or the copy that was saved when that was removed. */
-const runCopyRoot = async ({ project, change, tip, prefix, hasWorktree }: Landing): Promise<string | null> =>
+const runCopyRoot = ({ project, change, tip, prefix, hasWorktree }: Landing): string | null =>
   hasWorktree ? join(worktreePath(project, change), prefix) : savedCopy(project, change, tip);
 
 export const writeEdits = ({ project }: Landing, { merged }: Edits): void => {

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
-import { baseOf, commitsBeyond, currentBranch, dirtyPaths, prefixOf, tipOf } from '../git/branches.ts';
+import { configuredBase, commitsBeyond, currentBranch, dirtyPaths, prefixOf, tipOf } from '../git/branches.ts';
 import { deleteBranch, moveBranch, rangeBetween, resetKeeping } from '../git/move-branch.ts';
 import { discardWorktree, containsRepositories, isWorktree, removeWorktree } from '../git/linked-worktrees.ts';
 import { toUtf8 } from '../git/call/git.ts';
@@ -11,11 +11,12 @@ import { setLandingNote } from '../store/added-context.ts';
 import { stagingWorktree, worktreePath } from '../store/paths.ts';
 import { branchOf } from '../changes/ids.ts';
 import { readLanded, writeLanded } from '../store/landed.ts';
-import { recordedBase, userRecordFolder } from '../store/user-record.ts';
+import { recordedBase } from '../store/user-record/branches.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
 import { dropLandingInProgress } from '../store/landing-in-progress.ts';
 import { isAmong, planningPaths } from '../changes/planning-paths.ts';
 import { readRun, readState } from '../store/state.ts';
-import { joinLines, pluralise } from '../text/format.ts';
+import { joinLines, lineChanges, pluralise } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { deletionNotices, resultsIn, keptNotice } from '../run/provisioned-worktree.ts';
 import { fastForwardBase } from './fast-forward.ts';
@@ -61,7 +62,7 @@ const conclude = async (landing: Landing, [from, commit]: readonly [string, stri
   const branchOutcome = await cleanUp(landing, commit);
   dropLandingInProgress(userRecordFolder(project, change, landing.env));
   setLandingNote({ project, change, env: landing.env }, null);
-  const lines = `+${range.insertions} −${range.deletions}`;
+  const lines = lineChanges(range);
   const size = `${pluralise(range.commits, 'commit')}, ${pluralise(range.files, 'file')} (${lines})`;
   return `Landed ${change} on ${base}: ${size}. ${branchOutcome} Not pushed.`;
 };
@@ -74,14 +75,14 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
   const branch = view?.workspace?.branch ?? branchOf(change);
   const tip = await tipOf(project.root, branch);
   if (tip === null) {
-    const landed = await readLanded(project, change);
+    const landed = readLanded(project, change);
     if (landed?.branch === branch) return `${branch} has landed on ${landed.base} already`;
     throw userError('no-branch', branch, commandLine('spool', 'ralph', '--change', change, '--worktree'));
   }
   const base = request.onto ?? (await findBase(request, branch));
   if (base === null || base === branch) throw userError('no-base', branch);
   const baseTip = await tipOf(project.root, base);
-  if (baseTip === null) throw userError('bad-branch', base, 'there is none of that name; land on another with --onto.');
+  if (baseTip === null) throw userError('bad-branch', base, 'no such branch; choose another with --onto.');
   const hasWorktree = await isWorktree(project.root, worktreePath(project, change));
   const prefix = await prefixOf(project.root);
   const landing = { ...request, branch, base, baseTip, tip, prefix, hasWorktree, staging };
@@ -93,7 +94,7 @@ const planLanding = async (request: LandRequest, staging: string): Promise<Landi
 /** Returns the branch to land on. The git config decides only if no run has recorded it. */
 const findBase = async ({ project, change, env }: LandRequest, branch: string): Promise<string | null> => {
   const recorded = recordedBase(userRecordFolder(project, change, env), branch);
-  return recorded === undefined ? baseOf(project.root, branch) : recorded;
+  return recorded === undefined ? await configuredBase(project.root, branch) : recorded;
 };
 
 /** A change whose last run is not complete lands only with --force, or if the user confirms. */

@@ -29,7 +29,7 @@ export interface LandRequest {
   readonly keepBranch: boolean;
   /** Prints a line for the user. */
   readonly say: (line: string) => void;
-  /** null when there is no one to ask. */
+  /** null without a terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
   readonly settings: LandSettings;
   readonly stopSignals: StopSignals;

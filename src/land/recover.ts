@@ -8,7 +8,7 @@ import { gitDirOf } from '../git/work-tree.ts';
 import { baseOf, bytesOf, mergeCopies } from '../changes/copies.ts';
 import { planningFolders } from '../changes/sources.ts';
 import { lockTree } from '../store/run-lock.ts';
-import { userRecordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
 import { readLandingInProgress, type LandingInProgress } from '../store/landing-in-progress.ts';
 import { planEdits, writeEdits } from './edits.ts';
 import type { Landing } from './landing.ts';

@@ -53,11 +53,15 @@ const agentSessionVariables = new Set([
   'QWEN_CODE_STARTUP_VERSION',
 ]);
 
-/** Returns the environment without the variables of an agent session. */
+/** Contains addresses that agents must not know: anyone who knows one can send messages to it. */
+const notifyVariable = 'SPOOL_NOTIFY';
+
+/** Returns the environment without the variables of an agent session, and without the addresses of notifications. */
 export const childEnvironment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(env).filter(
-      ([name]) => !agentSessionVariables.has(name) && !name.startsWith('QWEN_CODE_MANAGED_NPM_'),
+      ([name]) =>
+        !agentSessionVariables.has(name) && name !== notifyVariable && !name.startsWith('QWEN_CODE_MANAGED_NPM_'),
     ),
   );
 

@@ -1,17 +1,17 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, ftruncateSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atPath, systemProblem } from '../errors.ts';
-import { openSafely, writeAll } from '../files/safe.ts';
+import { openEmpty, writeAll } from '../files/safe.ts';
 import { withoutInheritedFds } from './descriptors.ts';
 import { snapshotPids, terminateTree, type ProcessTree, killTree, tagVariable } from './tree.ts';
 import { environmentIn } from './environment.ts';
 import type { TurnEnd } from '../ralph/agent-events.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import type { Entered, Sandbox, SandboxedAgent } from './sandbox.ts';
+import type { Entered, Sandbox, SandboxedAgent } from './sandbox-types.ts';
 
 export interface Launch {
   readonly binary: string;
@@ -58,7 +58,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
  */
 export const runProcess = async (launch: Launch, watch: ProcessControl): Promise<TurnEnd> => {
   if (watch.stop.aborted) return { end: 'interrupted', exitCode: null, signal: null, problem: null };
-  const log = launch.logFile === null ? null : openLog(launch.logFile);
+  const log = launch.logFile === null ? null : openEmpty(launch.logFile);
   const notStarted = (problem: string): TurnEnd => ({ end: 'not-started', exitCode: null, signal: null, problem });
   let sandboxed: Entered | null = null;
   try {
@@ -92,12 +92,6 @@ const enterSandbox = async ({ sandbox, harness, ...command }: Launch): Promise<E
   }
 };
 
-const openLog = (path: string): number => {
-  const log = openSafely(path, 'write');
-  ftruncateSync(log);
-  return log;
-};
-
 /**
  * Returns the child, or why it could not be started. spawn throws on a bad argument, and emits an event for a missing
  * file.
@@ -126,8 +120,7 @@ const start = async (launch: Launch, inside: Entered | null): Promise<Child | st
 const startProblem = (error: unknown, binary: string): string => {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'E2BIG') return 'the prompt is too long for an argument; give it by stdin or as a file';
-  if (code === 'ENOENT' && existsSync(binary))
-    return `${binary} is there, but not the program that its first line names`;
+  if (code === 'ENOENT' && existsSync(binary)) return `${binary}: the interpreter in its first line was not found`;
   return `${binary}: ${systemProblem(error)}`;
 };
 

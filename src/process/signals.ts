@@ -52,6 +52,12 @@ export const onStopSignals = (onFirst: (signal: StopSignalName) => void): StopSi
   };
 };
 
+/** Aborts the controller with the signal, which may be aborted already, until `disposed` is aborted. */
+export const followSignal = (signal: AbortSignal, controller: AbortController, disposed: AbortSignal): void => {
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener('abort', () => controller.abort(), { signal: disposed });
+};
+
 /** A request counts as SIGTERM. */
 export const exitCodeOf = (source: StopSource): number => signalExitCodes[source === 'request' ? 'SIGTERM' : source];
 
@@ -60,8 +66,7 @@ export const stopSignalsOf = (signal: AbortSignal | undefined): StopSignals => {
   const stop = new AbortController();
   const disposed = new AbortController();
   setMaxListeners(0, stop.signal);
-  if (signal?.aborted) stop.abort();
-  else signal?.addEventListener('abort', () => stop.abort(), { signal: disposed.signal });
+  if (signal) followSignal(signal, stop, disposed.signal);
   return {
     stop: stop.signal,
     kill: new AbortController().signal,

@@ -35,11 +35,14 @@ export const isWithin = (path: string, folder: string): boolean => {
 /** Returns the path with all links resolved; the path itself if it does not exist. */
 export const realPath = (path: string): string => {
   try {
-    return realpathSync(path);
+    return resolveLinks(path);
   } catch {
     return path;
   }
 };
+
+/** The native one needs no call per folder. Outside of Linux it also changes the case of names. */
+const resolveLinks = process.platform === 'linux' ? realpathSync.native : realpathSync;
 
 /**
  * Returns every link on the way to a path, and its final target. Write access to one of them is enough to replace the

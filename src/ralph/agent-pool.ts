@@ -16,20 +16,27 @@ const minCooldownMs = 100;
 /** For an agent that does not start, is not signed in, or does not know its model. */
 const unusableCooldownMs = 15 * 60_000;
 
+interface Cooldown {
+  readonly until: number;
+  /** How often in a row the agent was not available. */
+  readonly times: number;
+  readonly unusable: boolean;
+}
+
+const available: Cooldown = { until: 0, times: 0, unusable: false };
+
 /** Chooses the next agent: the first one that is not in a cooldown. */
 export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map(), random }: AgentPoolOptions) => {
-  const cooldownEnds = new Map(cooldowns);
-  const inARow = new Map<string, number>();
-  const unusable = new Set<string>();
-  const freeAt = (agent: AgentChoice) => cooldownEnds.get(agentKey(agent)) ?? 0;
+  const states = new Map([...cooldowns].map(([key, until]) => [key, { ...available, until }]));
+  const stateOf = (agent: AgentChoice): Cooldown => states.get(agentKey(agent)) ?? available;
+  const freeAt = (agent: AgentChoice) => stateOf(agent).until;
 
   /** Adds some jitter, so that the loops of a user do not all resume at the same time. */
-  const cooldownEnd = (agent: AgentChoice, record: IterationRecord, nowMs: number): number => {
-    if (record.error?.kind !== 'rate-limit') return nowMs + unusableCooldownMs;
-    const times = inARow.get(agentKey(agent)) ?? 0;
+  const cooldownEnd = (times: number, { error }: IterationRecord, nowMs: number): number => {
+    if (error?.kind !== 'rate-limit') return nowMs + unusableCooldownMs;
     const cooldown = Math.min(maxCooldownMs, Math.max(minCooldownMs, firstCooldownMs) * 2 ** Math.min(30, times));
     const unstated = Math.round(nowMs + cooldown * (0.8 + 0.4 * random()));
-    const stated = record.error.resetsAtMs ?? 0;
+    const stated = error.resetsAtMs ?? 0;
     if (stated <= nowMs) return unstated;
     const late = Math.round(stated + Math.min(60_000, (stated - nowMs) * 0.1) * random());
     return times === 0 ? late : Math.max(late, unstated);
@@ -43,23 +50,25 @@ export const createAgentPool = ({ agents, firstCooldownMs, cooldowns = new Map()
       return { agent, freeAtMs: freeAt(agent) };
     },
 
-    /** Returns until when the attempt is deferred; null if it counts as an iteration. */
-    cooldownUntil(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
-      const key = agentKey(agent);
-      const cannotRun = record.end === 'not-started' || record.error?.kind === 'auth' || record.error?.kind === 'model';
+    /** Takes note of an attempt. Returns until when it is deferred; null if it counts as an iteration. */
+    settle(agent: AgentChoice, record: IterationRecord, nowMs: number): number | null {
+      const before = stateOf(agent);
+      const why = unavailability(record);
       // An agent that cannot run is skipped only if another agent can, now or after its cooldown.
-      const othersCan = agents.some((other) => other !== agent && !unusable.has(agentKey(other)));
-      if (record.error?.kind !== 'rate-limit' && !(cannotRun && othersCan)) {
-        inARow.delete(key);
-        unusable.delete(key);
+      const othersCan = agents.some((other) => other !== agent && !stateOf(other).unusable);
+      if (why === null || (why === 'unusable' && !othersCan)) {
+        states.set(agentKey(agent), { ...available, until: before.until });
         return null;
       }
-      const until = cooldownEnd(agent, record, nowMs);
-      inARow.set(key, (inARow.get(key) ?? 0) + 1);
-      if (cannotRun) unusable.add(key);
-      else unusable.delete(key);
-      cooldownEnds.set(key, until);
+      const until = cooldownEnd(before.times, record, nowMs);
+      states.set(agentKey(agent), { until, times: before.times + 1, unusable: why === 'unusable' });
       return until;
     },
   };
+};
+
+/** Returns why an agent could not work; null if it could. */
+const unavailability = ({ end, error }: IterationRecord): 'usage limit' | 'unusable' | null => {
+  if (error?.kind === 'rate-limit') return 'usage limit';
+  return end === 'not-started' || error?.kind === 'auth' || error?.kind === 'model' ? 'unusable' : null;
 };

@@ -1,4 +1,4 @@
-import type { GateReport, GitSummary, DeferredAttempt, IterationRecord } from './record.ts';
+import { type GateReport, type GitSummary, type DeferredAttempt, type IterationRecord, maxListed } from './record.ts';
 
 const maxNamed = 200;
 const maxTools = 100;
@@ -47,6 +47,9 @@ const boundAttempt = <Attempt extends DeferredAttempt>(attempt: Attempt, redacto
     // Only a reason before the promise can be longer. Its end is next to the promise.
     blocked: blocked && endOf(blocked, maxReasonLength),
     gate: attempt.gate && boundGate(attempt.gate, redactor),
+    ...(attempt.ticked && {
+      ticked: attempt.ticked.slice(0, maxListed).map((title) => beginningOf(title, maxTitleLength)),
+    }),
   };
 };
 

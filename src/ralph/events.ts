@@ -1,6 +1,7 @@
 import type { AgentEvent } from './agent-events.ts';
 import type { IterationRecord, DeferredAttempt, TaskCount } from './record.ts';
 import type { AgentChoice, Workspace, RunPlan, CommandOrigin } from './plan.ts';
+import type { ControlCommand } from './control.ts';
 
 export type StopReason = 'complete' | 'limit' | 'failed' | 'blocked' | 'interrupted';
 
@@ -30,6 +31,13 @@ export interface Uncommitted {
   readonly count: number;
 }
 
+/** The difference between the work tree before the first iteration and after the last one. */
+export interface DiffStat {
+  readonly files: number;
+  readonly insertions: number;
+  readonly deletions: number;
+}
+
 export interface Stop {
   readonly cause: keyof typeof stopCauses;
   /** `cause` in words. */
@@ -48,6 +56,10 @@ export type RunEvent =
       readonly commands?: readonly CommandOrigin[];
       /** Short names of what the agent must not change. */
       readonly guarded?: readonly string[];
+      /** Task counts at the start; null if there are no tasks, missing in older journals. */
+      readonly tasks?: TaskCount | null;
+      /** null without git; `branch` is null for a detached HEAD. Missing in older journals. */
+      readonly repository?: { readonly branch: string | null } | null;
       readonly at: string;
     }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly agent: AgentChoice; readonly at: string }
@@ -63,6 +75,11 @@ export type RunEvent =
       readonly at: string;
     }
   | { readonly type: 'waiting'; readonly untilMs: number; readonly why: string; readonly at: string }
+  /** Another process has asked for this, and the run will do it. */
+  | { readonly type: 'requested'; readonly command: ControlCommand; readonly at: string }
+  /** The run waits for a request to resume. */
+  | { readonly type: 'paused'; readonly at: string }
+  | { readonly type: 'resumed'; readonly pausedMs: number; readonly at: string }
   /** The agent has ended and the gate starts. If it is interrupted, the record is enough to run it again. */
   | { readonly type: 'iteration-pending'; readonly record: IterationRecord; readonly at: string }
   | { readonly type: 'gate-started'; readonly commands: readonly string[] }
@@ -71,6 +88,8 @@ export type RunEvent =
       readonly reason: StopReason;
       readonly tasks: TaskCount | null;
       readonly uncommitted?: readonly Uncommitted[];
+      /** Missing without git, and in older journals. */
+      readonly changed?: DiffStat;
       /** Lines for the user about what is left of the workspace; missing in older journals. */
       readonly notes?: readonly string[];
       readonly at: string;

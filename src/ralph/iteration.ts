@@ -42,6 +42,7 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
   const tools = new Map<string, number>();
   const calls = createCallCounter();
   const denials = createDenials();
+  const [lastMessage, lastPlainText] = [createTail(), createTail()];
   let structured = false;
   let worked = false;
   let usage: Usage | null = null;
@@ -55,14 +56,19 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
         case 'text':
           if (event.plain) {
             inPlainText.feed(event.text);
+            lastPlainText.add(event.text);
             return;
           }
           // Neither an empty text nor a lone check mark after a tool call is a message.
           if (event.text.trim() === '' || (worked && saysNothingAtAll(event.text))) return;
           // Texts without a tool call between them are one message.
-          if (worked) inMessages.startMessage();
+          if (worked) {
+            inMessages.startMessage();
+            lastMessage.clear();
+          }
           worked = false;
           inMessages.feed(`${event.text}\n\n`);
+          lastMessage.add(`${event.text}\n\n`);
           return;
         case 'tool':
           worked = true;
@@ -86,6 +92,13 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
     /** The agent has printed the promise, so the iteration need not be stopped. */
     promised: () => inMessages.judge().found,
 
+    /** The end of the last message of the agent. */
+    lastWords: () => {
+      if (structured) return lastMessage.text();
+      const lines = lastPlainText.text().split('\n');
+      return lines.filter((line) => !isTrailer(line, trailer)).join('\n');
+    },
+
     /** Usage so far; null if the agent has not reported any. */
     usage: () => usage,
 
@@ -107,6 +120,30 @@ export const observeIteration = ({ trailer, ...promises }: Observed, prompt: str
         blocked: problem === null ? blocked : null,
       };
     },
+  };
+};
+
+/** In characters: enough for the longest secret before the last sentence, so that it can be recognised. */
+const maxTail = 40_000;
+
+/** The end of a text that arrives in parts. */
+const createTail = () => {
+  let parts: string[] = [];
+  let length = 0;
+  const join = () => parts.join('').slice(-maxTail);
+  return {
+    add(text: string): void {
+      parts.push(text);
+      length += text.length;
+      if (length < 2 * maxTail) return;
+      parts = [join()];
+      length = maxTail;
+    },
+    clear(): void {
+      parts = [];
+      length = 0;
+    },
+    text: join,
   };
 };
 

@@ -1,12 +1,13 @@
 import { type AgentChoice, agentKey, type RunPlan } from './plan.ts';
 import { type AgentEvent, type TurnEnd, type AbortReason, type Usage } from './agent-events.ts';
-import { type Emit, type Stop, stopCauses, type StopReason, type Uncommitted } from './events.ts';
+import { type Emit, type Stop, stopCauses, type StopReason, type DiffStat, type Uncommitted } from './events.ts';
 import type { TaskCount, GateReport, IterationRecord } from './record.ts';
 import { addUsage, totalUsage } from './usage.ts';
 import { applyGate, runsCommands } from './gate-result.ts';
 import { type Verdict, observeIteration } from './iteration.ts';
 import { budgetAbort, type Deadlines, deadlinesOf, limitReached } from './limits.ts';
 import { decide, outOfIterations, stopByPromise } from './policy.ts';
+import { rejectUnread } from './unread-context.ts';
 import { createAgentPool } from './agent-pool.ts';
 import type { RunTotals } from './totals.ts';
 
@@ -22,33 +23,52 @@ export interface LoopHost {
   totals(): RunTotals;
   /** Usage of the other runs that share the budget. */
   usageOfOthers(): Usage | null;
-  /** Resolves after `ms`, or as soon as a stop is requested. */
+  /** Resolves after `ms`, or as soon as a stop or a pause is requested. */
   wait(ms: number): Promise<void>;
-  /** Resolves when the clock reaches `ms`, or as soon as a stop is requested. */
+  /** Resolves when the clock reaches `ms`, or as soon as a stop or a pause is requested. */
   waitUntil(ms: number): Promise<void>;
+  /** Resolves when the run may resume, when the clock reaches `ms`, or as soon as a stop is requested. */
+  waitForResume(ms: number): Promise<void>;
+  /** The run is asked to pause before its next iteration. */
+  isPauseRequested(): boolean;
   /** The signal that requested a stop; null if there was none. */
   stopSignal(): string | null;
   /** Reads the current context and builds the prompt of the iteration. */
-  prompt(iteration: number, last: IterationRecord | null): Promise<string>;
+  prompt(iteration: number, last: IterationRecord | null): Promise<Prompt>;
+  /** Identifies the context that people have added until now; null if there is none. */
+  context(): string | null;
   /** Prefixes of lines that the agent CLI itself prints after the agent's message. */
   trailer(agent: AgentChoice): readonly string[];
   /** The agent is stopped as soon as `onEvent` returns a reason. */
   runAgent(job: AgentJob, onEvent: (event: AgentEvent) => AbortReason | null): Promise<TurnEnd>;
-  /** Takes a snapshot of the work tree. The returned function commits and describes the changes since then. */
-  trackWork(iteration: number): Promise<() => Promise<IterationChanges>>;
+  /**
+   * Takes a snapshot of the work tree. The returned function commits and describes the changes since then; `lastWords` is
+   * the end of the last message of the agent.
+   */
+  trackWork(iteration: number): Promise<(lastWords: string) => Promise<IterationChanges>>;
   /** Returns the work that is in no commit. Called once, before `release`. */
   uncommitted(): Promise<readonly Uncommitted[]>;
+  /** What the whole run has changed; null if it is not known. Called once, before `release`. */
+  changed(): Promise<DiffStat | null>;
   /** Releases the workspace and returns lines for the user about it. Called once, right before `run-ended` is emitted. */
   release(reason: StopReason): Promise<readonly string[]>;
   /** Checks whether a promise can be accepted; null if there is nothing to check. `again`: it was interrupted before. */
   gate(iteration: number, verdict: Verdict, again: boolean): Promise<GateReport | null>;
   /** null if the change has no tasks. */
   tasks(): Promise<TaskCount | null>;
+  /** The titles of the tasks that were completed since the last prompt. */
+  ticked(): Promise<readonly string[]>;
   /** Redacts the texts of a record and limits its size. */
   withoutSecrets(record: IterationRecord): IterationRecord;
   /** Resolves when the record is on disk. */
   save(record: IterationRecord): Promise<void>;
   emit: Emit;
+}
+
+interface Prompt {
+  readonly text: string;
+  /** Identifies the context in it, as `context` does. */
+  readonly context: string | null;
 }
 
 interface AgentJob {
@@ -81,8 +101,12 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
   const verdict = last && stopByPromise(plan, last);
   if (verdict) return end(verdict, host);
   for (;;) {
-    const early = pending ? null : stopBefore(plan, host);
+    const early = pending ? null : stopBefore(plan, last, host);
     if (early) return end(early, host);
+    if (!pending && host.isPauseRequested()) {
+      await pause(plan, last, host);
+      continue;
+    }
     const { agent, freeAtMs } = pending ? { agent: agentOf(plan, pending), freeAtMs: 0 } : pool.next(nowMs(host));
     if (freeAtMs > nowMs(host)) {
       const tooLong = waitsTooLong(plan, host.totals(), { agent, freeAtMs });
@@ -96,7 +120,7 @@ export const runLoop = async (plan: RunPlan, state: LoopState, host: LoopHost): 
     const record = await passGate(plan, { ended, again }, host);
     if (record === null) return end(gateInterrupted(ended, host), host);
     pending = null;
-    const untilMs = pool.cooldownUntil(agent, record, nowMs(host));
+    const untilMs = pool.settle(agent, record, nowMs(host));
     if (untilMs !== null) {
       const { deferred: _, ...attempt } = record;
       host.emit({ type: 'attempt-deferred', attempt, untilMs, atMs: nowMs(host), at: host.now().toISOString() });
@@ -131,7 +155,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
   const started = host.now();
   const startTicks = host.ticks();
   host.emit({ type: 'iteration-started', iteration, agent, at: started.toISOString() });
-  const prompt = await host.prompt(iteration, last);
+  const { text: prompt, context } = await host.prompt(iteration, last);
   const observer = observeIteration({ ...plan, trailer: host.trailer(agent) }, prompt);
   const workDone = await host.trackWork(iteration);
   const deadlines = deadlinesOf(plan.limits, host.elapsedMs());
@@ -143,7 +167,7 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
       : null;
   });
   const durationMs = Math.round(host.ticks() - startTicks);
-  const work = await workDone();
+  const work = await workDone(observer.lastWords());
   const record: IterationRecord = {
     v: 2,
     run: plan.run,
@@ -158,6 +182,8 @@ const runIteration = async ({ plan, agent, last }: Turn, host: LoopHost): Promis
     ...observer.judge(ended),
     gate: null,
     tasks: null,
+    context,
+    ticked: await host.ticked(),
     deferred,
   };
   return host.withoutSecrets(record);
@@ -172,14 +198,21 @@ interface Gating {
  * Returns the record with the result of its gate; null if the gate was interrupted by a stop request.
  * The commands may take long, so the record is saved before they start: after an interruption only they are run again.
  */
-const passGate = async (plan: RunPlan, { ended, again }: Gating, host: LoopHost): Promise<IterationRecord | null> => {
+const passGate = async (
+  plan: RunPlan,
+  { again, ...gating }: Gating,
+  host: LoopHost,
+): Promise<IterationRecord | null> => {
+  const ended = rejectUnread(gating.ended, host.context());
   if (!again && runsCommands(plan.gate, ended))
     host.emit({ type: 'iteration-pending', record: ended, at: host.now().toISOString() });
   const gate = await host.gate(ended.iteration, ended, again);
   const interrupted = gate?.runs.some(({ outcome }) => outcome === 'interrupted');
   if (interrupted && host.stopSignal() !== null) return null;
   const tasks = await host.tasks();
-  return host.withoutSecrets({ ...ended, ...applyGate(ended, gate), gate, tasks });
+  const record = { ...ended, ...applyGate(ended, gate), gate, tasks };
+  // The checks may have taken long.
+  return host.withoutSecrets(rejectUnread(record, host.context()));
 };
 
 const gateInterrupted = ({ iteration }: IterationRecord, host: LoopHost): Stop => ({
@@ -197,10 +230,10 @@ const persist = async (record: IterationRecord, host: LoopHost): Promise<void> =
 };
 
 /** Returns why the next iteration must not start; null if it may. */
-const stopBefore = (plan: RunPlan, host: LoopHost): Stop | null => {
+const stopBefore = (plan: RunPlan, last: IterationRecord | null, host: LoopHost): Stop | null => {
   const signal = host.stopSignal();
   if (signal !== null) return { cause: 'signal', detail: `stopped by ${signal}` };
-  if (host.totals().finishedIterations >= plan.maxIterations) return outOfIterations(plan.maxIterations);
+  if (host.totals().finishedIterations >= plan.maxIterations) return outOfIterations(plan.maxIterations, last);
   return limitReached(plan.limits, {
     elapsedMs: host.elapsedMs(),
     nowMs: nowMs(host),
@@ -223,11 +256,23 @@ const waitsTooLong = ({ limits }: RunPlan, totals: RunTotals, { agent, freeAtMs 
 
 const waitForAgent = async ({ limits }: RunPlan, { agent, freeAtMs }: CoolingDown, host: LoopHost): Promise<void> => {
   const why = `${agentKey(agent)} is not available yet`;
-  const leftMs = limits.maxDurationMs - host.elapsedMs();
-  const untilMs = Math.min(freeAtMs, limits.untilMs, nowMs(host) + leftMs);
+  const untilMs = Math.min(freeAtMs, deadlineMs(limits, host));
   host.emit({ type: 'waiting', untilMs, why, at: host.now().toISOString() });
   await host.waitUntil(untilMs);
 };
+
+/** Waits for a request to resume, a stop or a limit. */
+const pause = async (plan: RunPlan, last: IterationRecord | null, host: LoopHost): Promise<void> => {
+  const sinceMs = nowMs(host);
+  host.emit({ type: 'paused', at: host.now().toISOString() });
+  while (host.isPauseRequested() && stopBefore(plan, last, host) === null)
+    await host.waitForResume(deadlineMs(plan.limits, host));
+  if (stopBefore(plan, last, host) !== null) return;
+  host.emit({ type: 'resumed', pausedMs: nowMs(host) - sinceMs, at: host.now().toISOString() });
+};
+
+const deadlineMs = ({ maxDurationMs, untilMs }: RunPlan['limits'], host: LoopHost): number =>
+  Math.min(untilMs, nowMs(host) + maxDurationMs - host.elapsedMs());
 
 const backOff = async (ms: number, host: LoopHost): Promise<void> => {
   const at = host.now().toISOString();
@@ -245,7 +290,9 @@ const end = async (stop: Stop, host: LoopHost): Promise<StopReason> => {
   if (lastAttempt && reason !== 'interrupted') await persist({ ...lastAttempt, deferred: deferred.slice(0, -1) }, host);
   const tasks = await host.tasks();
   const uncommitted = await host.uncommitted();
+  const changed = await host.changed();
   const notes = await host.release(reason);
-  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, notes, at: host.now().toISOString() });
+  const at = host.now().toISOString();
+  host.emit({ type: 'run-ended', reason, ...stop, tasks, uncommitted, ...(changed && { changed }), notes, at });
   return reason;
 };

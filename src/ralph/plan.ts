@@ -85,4 +85,6 @@ export interface SettingsAtStart {
   readonly explicit: readonly string[];
   /** Values of the config file for this change, by key, unparsed. */
   readonly file: Readonly<Record<string, unknown>>;
+  /** Values of explicit settings that the plan does not contain, by name; missing in older runs. */
+  readonly given?: Readonly<Record<string, string | number | readonly string[]>>;
 }

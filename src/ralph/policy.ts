@@ -3,6 +3,7 @@ import { type RunPlan } from './plan.ts';
 import { type Stop } from './events.ts';
 import { limitReached, type Spent } from './limits.ts';
 import type { RunTotals } from './totals.ts';
+import { unreadContext, wasUnread } from './unread-context.ts';
 
 export type Decision =
   { readonly next: 'continue'; readonly waitMs: number } | { readonly next: 'stop'; readonly stop: Stop };
@@ -44,7 +45,7 @@ export const decide = ({ plan, record, totals, spent, stopSignal }: Progress): D
     );
   if (totals.stalled >= limits.maxStalled)
     return stop('max-stalled', `${inARow(totals.stalled)} changed nothing (--max-stalled)`);
-  if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations) };
+  if (iteration >= plan.maxIterations) return { next: 'stop', stop: outOfIterations(plan.maxIterations, record) };
   const reached = limitReached(limits, { ...spent, usage: totals.usage });
   if (reached) return { next: 'stop', stop: reached };
   return { next: 'continue', waitMs: failed(record) ? backOff(plan.retryDelayMs, totals.failures) : 0 };
@@ -67,9 +68,9 @@ export const stopByPromise = (
 /** In a row: a tool that is denied twice will be denied again, and each attempt costs as much as an iteration. */
 const maxDenied = 2;
 
-export const outOfIterations = (maxIterations: number): Stop => ({
+export const outOfIterations = (maxIterations: number, last: IterationRecord | null): Stop => ({
   cause: 'max-iterations',
-  detail: `stopped at --max-iterations ${maxIterations} before it was done`,
+  detail: `stopped at --max-iterations ${maxIterations} before it was done${last && wasUnread(last) ? `: ${unreadContext}` : ''}`,
 });
 
 const inARow = (iterations: number) => (iterations === 1 ? '1 iteration' : `${iterations} iterations in a row`);

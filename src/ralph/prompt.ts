@@ -1,3 +1,4 @@
+import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { failed, type GateReport, type IterationRecord } from './record.ts';
 import { hasPassed, refusalOf } from './gate-result.ts';
 import type { RunTotals } from './totals.ts';
@@ -46,8 +47,8 @@ export const buildPromptPreamble = ({
   iteration = 1,
   maxIterations,
   minIterations = 1,
-  completionPromise = 'COMPLETE',
-  blockedPromise = 'BLOCKED',
+  completionPromise = defaultCompletionPromise,
+  blockedPromise = defaultBlockedPromise,
   contextContent,
   lastResult,
   tasksFile = 'task list',

@@ -1,3 +1,4 @@
+import { defaultBlockedPromise, defaultCompletionPromise } from './defaults.ts';
 import { type IterationRecord } from './record.ts';
 import { type Stop, stopCauses } from './events.ts';
 import { mapLimits } from './limits.ts';
@@ -45,10 +46,10 @@ export const viewOfRecords = (change: string, records: readonly [IterationRecord
     agents: [{ harness, model }],
     allowAll: false,
     sandbox: false,
-    completionPromise: 'COMPLETE',
+    completionPromise: defaultCompletionPromise,
     minIterations: 1,
     maxIterations: null,
-    blockedPromise: 'BLOCKED',
+    blockedPromise: defaultBlockedPromise,
     limits: noLimits,
     gate: { verify: [], verifyEach: false, requireTasks: false, allowTampering: false },
     workspace: null,

@@ -60,8 +60,12 @@ export interface IterationRecord {
   readonly gate: GateReport | null;
   /** Task counts at the end; null if there are no tasks. */
   readonly tasks: TaskCount | null;
+  /** The titles of the tasks that were completed; at most `maxListed`. Missing in older records. */
+  readonly ticked?: readonly string[];
   /** A tool call that was repeated many times. */
   readonly repeated: RepeatedCall | null;
+  /** Identifies the added context that its prompt had: null if there was none, missing in older records. */
+  readonly context?: string | null;
   /** Earlier attempts at this iteration that were deferred by a usage limit or an agent that did not start. */
   readonly deferred: readonly DeferredAttempt[];
 }

@@ -10,7 +10,7 @@ export const initialView = (
   plan: RunPlan,
   facts: { pid: number; startedAt: string; at: string; previous?: RunView | null; settings?: SettingsAtStart | null },
 ): RunView => ({
-  ...(facts.previous ?? emptyTotals),
+  ...(facts.previous ? withoutChanged(facts.previous) : emptyTotals),
   v: 2,
   run: plan.run,
   change: plan.change,
@@ -41,6 +41,8 @@ export const initialView = (
   elapsedMs: facts.previous?.elapsedMs ?? 0,
   currentUsage: null,
   waiting: null,
+  requested: null,
+  pausedAt: null,
   cooldowns: facts.previous?.cooldowns ?? {},
   pending: facts.previous?.pending ?? null,
   settings: facts.settings ?? null,
@@ -49,6 +51,12 @@ export const initialView = (
   updatedAt: facts.at,
   endedAt: null,
 });
+
+/** It is known again when the run ends. */
+const withoutChanged = (view: RunView): Omit<RunView, 'changed'> => {
+  const { changed: _, ...rest } = view;
+  return rest;
+};
 
 /** Returns the view after an event; the same object if the event does not change it. */
 export const reduceView = (view: RunView, event: RunEvent): RunView => {
@@ -73,8 +81,14 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
     }
     case 'waiting':
       return { ...view, waiting: { untilMs: event.untilMs, why: event.why }, updatedAt: event.at };
+    case 'requested':
+      return { ...view, requested: event.command === 'resume' ? null : event.command, updatedAt: event.at };
+    case 'paused':
+      return { ...view, waiting: null, pausedAt: event.at, updatedAt: event.at };
+    case 'resumed':
+      return { ...view, ...withoutPause(view, event.pausedMs), updatedAt: event.at };
     case 'run-ended': {
-      const { reason, cause, detail, allowAllHelps = false, tasks, uncommitted = [], at } = event;
+      const { reason, cause, detail, allowAllHelps = false, tasks, uncommitted = [], changed, at } = event;
       return {
         ...view,
         status: reason,
@@ -83,7 +97,10 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
         allowAllHelps,
         tasks,
         uncommitted,
+        ...(changed && { changed }),
         waiting: null,
+        requested: null,
+        pausedAt: null,
         updatedAt: at,
         endedAt: at,
       };
@@ -97,6 +114,13 @@ export const reduceView = (view: RunView, event: RunEvent): RunView => {
       return view;
   }
 };
+
+/** A pause does not count as waiting for an agent. */
+const withoutPause = ({ deferredSinceMs }: RunView, pausedMs: number): Partial<RunView> => ({
+  requested: null,
+  pausedAt: null,
+  deferredSinceMs: deferredSinceMs === null ? null : deferredSinceMs + pausedMs,
+});
 
 /** Adds the records that were saved after the view was written. */
 export const catchUp = (view: RunView, records: readonly IterationRecord[]): RunView => {

@@ -28,6 +28,14 @@ export interface RunTotals {
   readonly lastError: string | null;
   /** Completed tasks after the last iteration. */
   readonly tasksDone: number | null;
+  /** Commits of the run, including those of the agent; missing in older runs. */
+  readonly commits?: CommitRange;
+}
+
+export interface CommitRange {
+  readonly count: number;
+  readonly first: string | null;
+  readonly last: string | null;
 }
 
 export const emptyTotals: RunTotals = {
@@ -44,6 +52,7 @@ export const emptyTotals: RunTotals = {
   gateRuns: { passed: 0, flaky: 0, failed: 0 },
   lastError: null,
   tasksDone: null,
+  commits: { count: 0, first: null, last: null },
 };
 
 const maxFiles = 1000;
@@ -65,6 +74,17 @@ export const addRecord = (totals: RunTotals, record: IterationRecord): RunTotals
     ...addFiles(totals, record.git),
     gateRuns: addRuns(totals.gateRuns, record.gate),
     lastError: error,
+    ...(totals.commits && { commits: addCommits(totals.commits, record) }),
+  };
+};
+
+/** The agent commits first, Spool commits the rest. */
+const addCommits = (commits: CommitRange, { git, commit }: IterationRecord): CommitRange => {
+  const added = [...(git?.commits ?? []), ...(commit === null ? [] : [commit])];
+  return {
+    count: commits.count + added.length + (git?.commitsLeftOut ?? 0),
+    first: commits.first ?? added[0] ?? null,
+    last: added.at(-1) ?? commits.last,
   };
 };
 

@@ -1,7 +1,8 @@
 import type { AgentChoice, GatePlan, Limits, Workspace, SettingsAtStart } from './plan.ts';
 import type { IterationRecord, TaskCount } from './record.ts';
-import type { Stop, StopReason, Uncommitted, RunEvent } from './events.ts';
+import type { DiffStat, Stop, StopReason, Uncommitted, RunEvent } from './events.ts';
 import type { Usage } from './agent-events.ts';
+import type { Requested } from './control.ts';
 import type { RunTotals } from './totals.ts';
 
 /** The current state of a run, as saved in state.json and shown by reporters. */
@@ -44,12 +45,18 @@ export interface RunView extends RunTotals {
   readonly tasks: TaskCount | null;
   /** Work that was in no commit at the end; missing in older runs. */
   readonly uncommitted?: readonly Uncommitted[];
+  /** What the run has changed, at its end; missing while it runs, and in older runs. */
+  readonly changed?: DiffStat;
   /** Running time so far, including the time before an interruption. */
   readonly elapsedMs: number;
   /** Usage of the current iteration so far. */
   readonly currentUsage: Usage | null;
   /** Until when the run waits, in milliseconds since 1970, and why; null if it does not. */
   readonly waiting: { readonly untilMs: number; readonly why: string } | null;
+  /** What other processes have asked for and the run has yet to do; missing in older runs. */
+  readonly requested?: Requested;
+  /** When the run was paused; null if it is not, missing in older runs. */
+  readonly pausedAt?: string | null;
   /** When the cooldown of an agent ends, in milliseconds since 1970, by its key. */
   readonly cooldowns: Readonly<Record<string, number>>;
   /** An iteration whose agent has ended but whose gate has not. It is recorded after its gate. */
@@ -74,6 +81,19 @@ export interface RunResult {
 /** A run with status `running` whose process is gone was interrupted. */
 export const currentStatus = (view: RunView, alive: boolean): RunView['status'] =>
   view.status === 'running' && !alive ? 'interrupted' : view.status;
+
+/** Whether a run has not ended, or was interrupted: unless its process lives, it can be resumed. */
+export const isOpen = ({ status }: { readonly status: string }): boolean =>
+  status === 'running' || status === 'interrupted';
+
+/** Whether an agent, or the gate of its iteration, may be running. */
+export const isWorking = ({
+  iteration,
+  finishedIterations,
+  waiting,
+  pausedAt,
+}: Pick<RunView, 'iteration' | 'finishedIterations' | 'waiting' | 'pausedAt'>): boolean =>
+  iteration > finishedIterations && waiting === null && !pausedAt;
 
 /** The view without secrets, for files in the project and for notifications. The fields that identify the run are unchanged. */
 export const publicView = (view: RunView, clean: (view: RunView) => RunView): RunView => {

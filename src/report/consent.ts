@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { mapLimits } from '../ralph/limits.ts';
 import type { RunView } from '../ralph/view.ts';
 import { limitsText } from './limits.ts';
-import { visible } from '../text/visible.ts';
+import { visible } from '../text/escape-hidden.ts';
 
 /** Describes in full what an interrupted run that someone else started would do if it is resumed. */
 export const renderConsent = (view: RunView, root: string): string[] => {

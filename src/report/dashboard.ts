@@ -1,13 +1,19 @@
 import { type RunEvent } from '../ralph/events.ts';
-import { unknownUsage } from '../ralph/agent-events.ts';
-import { totalUsage } from '../ralph/usage.ts';
+import { unknownUsage, type Usage } from '../ralph/agent-events.ts';
+import type { TaskCount } from '../ralph/record.ts';
+import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { type Column, duration, titledTable, widthOf } from '../text/format.ts';
-import { oneLine, truncate } from './shorten.ts';
-import { costOf, filesChangedText } from './figures.ts';
-import { allAllowed } from './live.ts';
+import { clockTime, type Column, duration, secondsTime, titledTable } from '../text/format.ts';
+import { type BoardRun, renderBoard } from './board.ts';
+import { costOf, shortCost } from './figures.ts';
+import { createFooter } from './footer.ts';
+import { allAllowed } from './introduction.ts';
+import { resultText } from './iteration-lines.ts';
+import { oneLine } from './shorten.ts';
 import type { Display } from './display.ts';
+import { pausedText, requestText } from './steering.ts';
 import type { Terminal } from './terminal.ts';
+import { toolText } from './tool-lines.ts';
 
 /** The result of one change of a batch. */
 export interface Outcome {
@@ -21,116 +27,181 @@ export interface Outcome {
 export interface Dashboard {
   /** Returns the reporter of one run. */
   displayOf(change: string): Display;
+  /** A change of the queue is not run. */
+  skip(change: string): void;
   log(line: string): void;
   dispose(): void;
 }
 
-/** Shows several runs on one terminal: if it is interactive, one line per run that is redrawn; otherwise one line per step. */
-export const createDashboard = (terminal: Terminal): Dashboard => {
-  const lines = new Map<string, Progress>();
-  let drawn: string[] = [];
+/** What the board knows about a run. */
+interface Progress {
+  readonly iteration: number;
+  readonly maxIterations: number | null;
+  readonly tasks: TaskCount | null;
+  readonly usage: Usage | null;
+  /** When the iteration started, in ticks of the monotonic clock. */
+  readonly since: number;
+  readonly activity: string;
+  /** In milliseconds since 1970; null if it does not wait. */
+  readonly waitsUntilMs: number | null;
+}
 
-  const erase = () => {
-    // Lines wrap when the window gets narrower.
-    const rows = drawn.reduce((sum, text) => sum + Math.max(1, Math.ceil(widthOf(text) / terminal.columns)), 0);
-    if (rows > 0) terminal.control({ erase: 'rows above', rows });
-    drawn = [];
-  };
-  const draw = () => {
-    if (!terminal.isInteractive) return;
-    erase();
-    // Lines that have scrolled out of the window cannot be redrawn.
-    const fitting = [...lines].toSorted(([a], [b]) => (a < b ? -1 : 1)).slice(0, Math.max(1, terminal.rows - 2));
-    drawn = fitting.map(([change, progress]) => fitLine(oneLine(change), progress, terminal.columns - 1));
-    for (const text of drawn) terminal.log(`${text}\n`);
-  };
-  const log = (line: string) => {
-    erase();
-    terminal.log(`${line}\n`);
-    draw();
+/** Shows several runs on one terminal: if it is interactive, a board that is redrawn; otherwise one line per step. */
+export const createDashboard = (terminal: Terminal, changes: readonly string[]): Dashboard => {
+  const { symbols } = terminal;
+  const startedAt = performance.now();
+  const queued = new Set(changes);
+  const runs = new Map<string, Progress>();
+  /** Of all runs, including those that ended. */
+  const usages = new Map<string, Usage | null>();
+  let finished = 0;
+
+  const footer = createFooter(terminal, () => {
+    if (runs.size === 0) return [];
+    const state = {
+      runs: [...runs].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([change, run]) => boardRun(change, run)),
+      queued: [...queued].map((change) => oneLine(change)),
+      total: changes.length,
+      finished,
+      elapsedMs: performance.now() - startedAt,
+      cost: shortCost([...usages.values()].reduce<Usage | null>(addUsage, null)),
+    };
+    return renderBoard(state, terminal, symbols);
+  });
+  const log = (line: string) => footer.log(`${line}\n`);
+  const leave = (change: string) => {
+    if (runs.delete(change)) finished++;
   };
 
   return {
     log,
-    displayOf: (change) => ({
-      onEvent: (event, view) => {
-        const activity = activityOf(event);
-        if (event.type === 'run-ended') lines.delete(change);
-        else if (activity !== null) lines.set(change, progressOf(activity, view));
-        const steps = stepsOf(event, view);
-        if (steps.length === 0) draw();
-        else log(steps.map((step) => `${change}: ${step}`).join('\n'));
-      },
-      warn: log,
-      dispose: () => {
-        if (lines.delete(change)) draw();
-      },
-    }),
-    dispose: erase,
+    skip: (change) => {
+      if (queued.delete(change)) finished++;
+    },
+    displayOf: (change) => {
+      queued.delete(change);
+      runs.set(change, idle);
+      footer.start();
+      return {
+        onEvent: (event, view) => {
+          const before = runs.get(change) ?? idle;
+          usages.set(change, spentOf(view));
+          const steps = stepsOf(event, view, { before, terminal });
+          if (event.type === 'run-ended') leave(change);
+          else if (runs.has(change)) runs.set(change, { ...before, ...progressOf(event, view, terminal) });
+          const stamp = terminal.isInteractive || !('at' in event) ? '' : `${secondsTime(new Date(event.at))} `;
+          if (steps.length > 0) log(steps.map((step) => `${stamp}${change}: ${step}`).join('\n'));
+          else if (event.type !== 'agent') footer.refresh();
+        },
+        warn: log,
+        dispose: () => {
+          if (runs.has(change)) {
+            leave(change);
+            footer.refresh();
+          }
+        },
+      };
+    },
+    dispose: footer.stop,
   };
 };
 
-/** Descriptions of the current step, longest first. */
-type Progress = readonly string[];
+const idle: Progress = {
+  iteration: 0,
+  maxIterations: null,
+  tasks: null,
+  usage: null,
+  since: performance.now(),
+  activity: 'starting',
+  waitsUntilMs: null,
+};
 
-interface Activity {
-  readonly name: 'working' | 'verifying' | 'waiting';
-  readonly why?: string;
-}
+const spentOf = (view: RunView): Usage | null => addUsage(totalUsage(view), view.currentUsage);
 
-/** Returns what a run does after an event; null if the event does not change it. */
-const activityOf = (event: RunEvent): Activity | null => {
+/** Returns what an event changes. */
+const progressOf = (event: RunEvent, view: RunView, { symbols }: Terminal): Partial<Progress> => {
   switch (event.type) {
     case 'run-started':
+      return {
+        maxIterations: view.maxIterations,
+        iteration: view.iteration,
+        tasks: event.tasks ?? null,
+        since: performance.now(),
+      };
     case 'iteration-started':
-    case 'iteration-pending':
-    case 'iteration-finished':
-    case 'attempt-deferred':
-      return { name: 'working' };
+      return { iteration: event.iteration, since: performance.now(), activity: 'working', waitsUntilMs: null };
+    case 'agent': {
+      if (event.event.type === 'usage') return { usage: spentOf(view) };
+      if (event.event.type !== 'tool') return {};
+      return { activity: toolText(event.event, { symbols, root: view.workspace?.root ?? null }) };
+    }
     case 'gate-started':
-      return { name: 'verifying' };
+      return { activity: `verifying: ${oneLine(event.commands.join('; '))}` };
+    case 'iteration-finished':
+      return { tasks: event.record.tasks, usage: spentOf(view), activity: 'finishing the iteration' };
     case 'waiting':
-      return { name: 'waiting', why: event.why };
-    case 'agent':
+      return { waitsUntilMs: event.untilMs, activity: oneLine(event.why) };
+    case 'paused':
+      return { activity: 'paused', waitsUntilMs: null };
+    case 'resumed':
+      return { activity: 'working' };
+    case 'attempt-deferred':
+    case 'iteration-pending':
     case 'notice':
+    case 'requested':
     case 'run-ended':
-      return null;
+      return {};
   }
 };
 
-const progressOf = ({ name, why }: Activity, { iteration, maxIterations, elapsedMs }: RunView): Progress => {
-  const of = maxIterations === null ? '' : ` of ${maxIterations}`;
-  const reason = why === undefined ? '' : `: ${oneLine(why)}`;
-  return [
-    `iteration ${iteration}${of}, ${name}${reason}, ${duration(elapsedMs)}`,
-    `iteration ${iteration}${of}, ${name}`,
-    `${iteration}, ${name}`,
-  ];
+const boardRun = (change: string, run: Progress): BoardRun => ({
+  change: oneLine(change),
+  isWaiting: run.waitsUntilMs !== null,
+  iteration: run.iteration === 0 ? '' : `#${run.iteration}${run.maxIterations === null ? '' : `/${run.maxIterations}`}`,
+  tasks: run.tasks === null ? '' : `${run.tasks.done}/${run.tasks.total}`,
+  time: run.iteration === 0 || run.waitsUntilMs !== null ? '' : stopwatchText(performance.now() - run.since),
+  cost: shortCost(run.usage),
+  activity: run.waitsUntilMs === null ? run.activity : waitText(run.waitsUntilMs, run.activity),
+});
+
+/** `waiting 1m 26s: opencode is not available yet` */
+const waitText = (untilMs: number, why: string): string => {
+  const leftMs = Math.max(0, untilMs - Date.now());
+  return `waiting ${duration(Math.ceil(leftMs / 1000) * 1000)} until ${clockTime(new Date(untilMs))}: ${why}`;
 };
 
-/** Enough of an ID to tell changes apart: `002-01_a…`. */
-const shortIdLength = 9;
-
-/** Returns one line that does not wrap, with as much of the ID as fits beside the progress. */
-const fitLine = (change: string, progress: Progress, columns: number): string => {
-  const roomBeside = (text: string) => columns - widthOf(text) - 2;
-  const fits = (text: string) => roomBeside(text) >= Math.min(shortIdLength, widthOf(change));
-  const text = progress.find(fits) ?? progress.at(-1)!;
-  const id = truncate(change, roomBeside(text), '…');
-  return truncate(id === '' ? text : `${id}  ${text}`, columns);
+/** `0:47`, `1:02:03` */
+const stopwatchText = (ms: number): string => {
+  const seconds = Math.floor(ms / 1000);
+  const pad2 = (number: number) => String(number).padStart(2, '0');
+  const minutes = Math.floor(seconds / 60);
+  const rest = pad2(seconds % 60);
+  return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${pad2(minutes % 60)}:${rest}`;
 };
 
 /** Returns the permanent lines for an event. */
-const stepsOf = (event: RunEvent, view: RunView): readonly string[] => {
+const stepsOf = (
+  event: RunEvent,
+  view: RunView,
+  { before, terminal }: { readonly before: Progress; readonly terminal: Terminal },
+): readonly string[] => {
   switch (event.type) {
     case 'notice':
       return [event.text];
+    case 'requested': {
+      const text = requestText(event.command, view);
+      return text === null ? [] : [text];
+    }
+    case 'paused':
+      return [pausedText(view)];
+    case 'resumed':
+      return ['Resumed.'];
     case 'run-started':
       return event.plan.allowAll ? [allAllowed(event.plan)] : [];
     case 'iteration-finished': {
-      const { iteration, error, rejected, completionFound, git } = event.record;
-      const result = completionFound ? 'promise accepted' : (rejected ?? error?.message ?? 'not done yet');
-      return [`iteration ${iteration}, ${oneLine(result, 100)}${git === null ? '' : `, ${filesChangedText(git)}`}`];
+      const { separator } = terminal.symbols;
+      const { verdict, facts } = resultText(event.record, before.tasks, terminal.symbols);
+      return [`iteration ${event.record.iteration}: ${verdict === '' ? '' : `${verdict}${separator}`}${facts}`];
     }
     case 'run-ended':
       return [`${event.reason}, ${oneLine(event.detail)} (${duration(view.elapsedMs)})`, ...(event.notes ?? [])];

@@ -1,4 +1,3 @@
-import { failed, type GitSummary, type IterationRecord } from '../ralph/record.ts';
 import { type Usage } from '../ralph/agent-events.ts';
 import { grouped } from '../ralph/usage.ts';
 import { pluralise } from '../text/format.ts';
@@ -16,18 +15,23 @@ export const usageText = (usage: Usage | null | undefined): string => {
 
 const part = (number: number | null, name: string) => (number ? ` (${grouped(number)} ${name})` : '');
 
-export const tokensOf = ({ inputTokens, outputTokens }: Usage): string =>
-  inputTokens === null && outputTokens === null ? '-' : grouped((inputTokens ?? 0) + (outputTokens ?? 0));
-
 export const costOf = ({ costUsd }: Usage): string =>
   costUsd === null ? '-' : `$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`;
 
-export const outcome = (record: IterationRecord): string => {
-  if (record.completionFound) return 'promised';
-  if (record.end === 'interrupted') return 'interrupted';
-  return failed(record) ? 'failed' : 'continued';
+/** `$0.006`, `$0.04`, `$12.40`; empty if it is unknown. */
+export const shortCost = (usage: Usage | null): string => {
+  const cost = usage?.costUsd ?? null;
+  if (cost === null) return '';
+  if (cost > 0 && cost < 0.0005) return '<$0.001';
+  // 0.0055 is a little less than that, and `toFixed` would round it down.
+  return cost > 0 && cost < 0.01 ? `$${(Math.round(cost * 1000) / 1000).toFixed(3)}` : `$${cost.toFixed(2)}`;
 };
 
-/** `2 files changed`, or `no changes`. */
-export const filesChangedText = ({ filesChanged }: Pick<GitSummary, 'filesChanged'>): string =>
-  filesChanged === 0 ? 'no changes' : `${pluralise(filesChanged, 'file')} changed`;
+/** `950 tokens`, `37.8k tokens`, `2.1m tokens`; empty if they are unknown. */
+export const shortTokens = (usage: Usage | null): string => {
+  if (usage === null || (usage.inputTokens === null && usage.outputTokens === null)) return '';
+  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  if (tokens < 1000) return pluralise(tokens, 'token');
+  const [number, unit] = tokens < 999_950 ? [tokens / 1000, 'k'] : [tokens / 1_000_000, 'm'];
+  return `${Number(number.toFixed(1))}${unit} tokens`;
+};

@@ -1,12 +1,14 @@
 import type { Limits, RunPlan } from '../ralph/plan.ts';
 import { grouped } from '../ralph/usage.ts';
-import { pluralise, duration, localTime } from '../text/format.ts';
+import { clockTime, pluralise, duration, localTime } from '../text/format.ts';
 
-/** Describes each limit of a run. `except` names the agents to which a limit does not apply. */
-export const limitsText = (
-  { maxIterations, limits, failFast }: Pick<RunPlan, 'maxIterations' | 'limits' | 'failFast'>,
-  except: (about: 'cost' | 'tokens') => string = () => '',
-): string[] => {
+type LimitedPlan = Pick<RunPlan, 'maxIterations' | 'limits' | 'failFast'>;
+
+/** Names the agents to which a limit does not apply. */
+type Except = (about: 'cost' | 'tokens') => string;
+
+/** Describes each limit of a run. */
+export const limitsText = ({ maxIterations, limits, failFast }: LimitedPlan, except: Except = () => ''): string[] => {
   const of = (name: keyof Limits, words: (limit: number) => string): string[] =>
     limits[name] === Infinity ? [] : [words(limits[name])];
   return [
@@ -20,5 +22,42 @@ export const limitsText = (
     ...(failFast ? ['no failures'] : of('maxFailures', (limit) => `${pluralise(limit, 'failure')} in a row`)),
     ...of('maxWaitMs', (limit) => `${duration(limit)} waiting for a usage limit`),
     ...of('maxStalled', (limit) => `${pluralise(limit, 'iteration')} in a row without changes`),
+  ];
+};
+
+/** Describes when a run stops: the number of iterations, and each limit that was set. `defaults` are those that were not. */
+export const stopsText = (
+  { maxIterations, limits, failFast }: LimitedPlan,
+  except: Except,
+  defaults: Readonly<Partial<Limits>> = limits,
+): string[] => {
+  const of = (name: keyof Limits, words: (limit: number) => string): string[] =>
+    limits[name] === Infinity ? [] : [words(limits[name])];
+  const unlessDefault = (name: keyof Limits, words: (limit: number) => string, unlimited: string): string[] => {
+    if (limits[name] === defaults[name]) return [];
+    return [limits[name] === Infinity ? unlimited : words(limits[name])];
+  };
+  const inARow = (limit: number, noun: string) => `after ${pluralise(limit, noun)} in a row`;
+  return [
+    maxIterations === Infinity ? 'no iteration limit' : `after ${pluralise(maxIterations, 'iteration')}`,
+    ...of('untilMs', (limit) => `at ${clockTime(new Date(limit))}`),
+    ...of('maxDurationMs', (limit) => `after ${duration(limit)} of running time`),
+    ...of('maxCostUsd', (limit) => `at $${limit}${except('cost')}`),
+    ...of('maxTokens', (limit) => `at ${grouped(limit)} tokens${except('tokens')}`),
+    ...(failFast
+      ? ['at the first failure']
+      : unlessDefault('maxFailures', (limit) => inARow(limit, 'failure'), 'no failure limit')),
+    ...unlessDefault('maxStalled', (limit) => `${inARow(limit, 'iteration')} without changes`, 'no stall limit'),
+    ...unlessDefault(
+      'iterationTimeoutMs',
+      (limit) => `at most ${duration(limit)} per iteration`,
+      'no limit per iteration',
+    ),
+    ...unlessDefault('idleTimeoutMs', (limit) => `at most ${duration(limit)} idle`, 'no idle limit'),
+    ...unlessDefault(
+      'maxWaitMs',
+      (limit) => `after ${duration(limit)} of waiting for a usage limit`,
+      'never for a usage limit',
+    ),
   ];
 };

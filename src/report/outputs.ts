@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs';
-import { withoutControls } from '../text/controls.ts';
+import { fstatSync, writeSync } from 'node:fs';
+import { fastEncoding, withoutControls } from '../text/controls.ts';
 import { systemProblem } from '../errors.ts';
 
 /**
@@ -15,8 +15,14 @@ export interface Outputs {
   log(text: string): void;
   /** Styles a text. Escape sequences that are part of the text itself are removed. */
   style(codes: StyleCodes, text: string): string;
-  /** Writes a control sequence to stderr. */
-  control(sequence: ControlSequence): void;
+  /** Writes a frame to a terminal, in one write. */
+  draw(stream: 'stdout' | 'stderr', frame: Frame): void;
+  /** Rings the bell of a terminal. */
+  bell(): void;
+  /** Whether stdout and stderr are the same terminal, so that what is written to one can be redrawn below the other. */
+  areOneTerminal(): boolean;
+  /** Draws a full screen on stderr, in one write. No line may be wider than it. */
+  fullScreen(step: FullScreen): void;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
@@ -24,8 +30,18 @@ export interface Outputs {
 /** SGR codes. */
 type StyleCodes = readonly [begin: number, end: number];
 
-export type ControlSequence =
-  { readonly erase: 'line' } | { readonly erase: 'rows above'; readonly rows: number } | 'bell';
+/** Lines at the bottom of a terminal that are redrawn in place, and what is written above them. */
+export interface Frame {
+  /** Empty, or ends with a newline. */
+  readonly above: string;
+  /** Each is narrower than the terminal. */
+  readonly bottom: readonly string[];
+  /** Whether the last frame had bottom lines. */
+  readonly redraws: boolean;
+}
+
+/** A screen that leaves no trace in the terminal, and the lines that replace all that is on it. */
+export type FullScreen = 'enter' | 'leave' | readonly string[];
 
 const stdoutNumber = 1;
 
@@ -47,9 +63,34 @@ const createStyles = () => {
   };
 };
 
-const sequenceOf = (sequence: ControlSequence): string => {
-  if (sequence === 'bell') return '\u0007';
-  return sequence.erase === 'line' ? '\r\u001b[2K' : `\u001b[${sequence.rows}A\u001b[0J`;
+const eraseBelow = '\u001b[J';
+const eraseRight = '\u001b[K';
+
+/**
+ * Between frames the cursor is at the start of the bottom lines. It stays there when a terminal that is resized wraps
+ * them again, so erasing from the cursor on erases all of them and nothing else.
+ */
+const sequenceOf = ({ above, bottom, redraws }: Frame): string => {
+  const toStart = redraws ? '\r' : '';
+  if (bottom.length === 0) return `${toStart}${eraseBelow}${above}`;
+  const up = bottom.length > 1 ? `\u001b[${bottom.length - 1}A` : '';
+  if (above !== '') return `${toStart}${eraseBelow}${above}${unwrapped(bottom.join('\n'))}\r${up}`;
+  // Overwrites the old lines, so that nothing is blank in between.
+  const lines = bottom.map((line) => `${line}${eraseRight}`).join('\n');
+  return `${toStart}${unwrapped(lines)}${eraseBelow}\r${up}`;
+};
+
+/** Cuts off what does not fit, as the window may just have become narrower. */
+const unwrapped = (lines: string): string => `\u001b[?7l${lines}\u001b[?7h`;
+
+/** Terminals that know this mode show the text between the two sequences at once. The others ignore it. */
+const atOnce = (text: string): string => `\u001b[?2026h${text}\u001b[?2026l`;
+
+/** Hides the cursor. Each line is erased after its end instead of before it, so that nothing flickers. */
+const fullScreenSequence = (step: FullScreen, clean: (text: string) => string): string => {
+  if (step === 'enter') return '\u001b[?1049h\u001b[?25l\u001b[H';
+  if (step === 'leave') return '\u001b[?25h\u001b[?1049l';
+  return `\u001b[H${step.map((line) => `${clean(line)}\u001b[K`).join('\r\n')}\u001b[J`;
 };
 
 /**
@@ -86,10 +127,19 @@ export const createOutputs = (onLost: () => void): Outputs => {
         onLost();
       }
     },
-    print: (text) => void outputs.stdout.write(styles.clean(text)),
+    print: (text) => {
+      const clean = styles.clean(text);
+      outputs.stdout.write(clean, fastEncoding(clean));
+    },
     log: (text) => void outputs.stderr.write(styles.clean(text)),
     style: styles.apply,
-    control: (sequence) => void outputs.stderr.write(sequenceOf(sequence)),
+    draw: (stream, { above, bottom, redraws }) =>
+      void outputs[stream].write(
+        atOnce(sequenceOf({ above: styles.clean(above), bottom: bottom.map(styles.clean), redraws })),
+      ),
+    areOneTerminal: () => Boolean(outputs.stdout.isTTY && outputs.stderr.isTTY) && isSameDevice(),
+    bell: () => void outputs.stderr.write('\u0007'),
+    fullScreen: (step) => void outputs.stderr.write(fullScreenSequence(step, styles.clean)),
     get stdout() {
       return watch(process.stdout);
     },
@@ -99,5 +149,7 @@ export const createOutputs = (onLost: () => void): Outputs => {
   };
   return outputs;
 };
+
+const isSameDevice = () => process.platform === 'win32' || fstatSync(1).rdev === fstatSync(2).rdev;
 
 const isClosedPipe = (error: unknown) => ['EPIPE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -2,16 +2,19 @@ import { commitsBeyondBase } from '../git/branches.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { changeOf, listChanges } from '../changes/sources.ts';
+import type { Change } from '../changes/source.ts';
+import { archivedChange, changeOf, listArchived, listChanges } from '../changes/sources.ts';
+import { readTasks } from '../changes/task-file.ts';
 import type { Project } from '../store/project.ts';
 import { readLanded } from '../store/landed.ts';
 import { moduleName } from '../changes/modules.ts';
-import { asRecorded, userRecordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import { currentTasks, lastSaved } from '../changes/current-tasks.ts';
 
-/** Summary of an active change. Missing values are null. */
+/** Summary of a change. Missing values are null. */
 export interface ChangeOverview {
   readonly id: string;
   readonly module: string | null;
@@ -34,10 +37,23 @@ export interface ChangeOverview {
 export const overviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> =>
   Promise.all((await listChanges(project)).map((id) => overview(project, id, env)));
 
-export const overview = async (project: Project, id: string, env: NodeJS.ProcessEnv): Promise<ChangeOverview> => {
-  const moduleId = changeOf(project, id).module;
+export const archivedOverviews = async (project: Project, env: NodeJS.ProcessEnv): Promise<ChangeOverview[]> => {
+  const ids = [...new Set(await listArchived(project))].toSorted();
+  return Promise.all(ids.map(async (id) => overview(project, id, env, await archivedChange(project, id))));
+};
+
+/** `archived` is given for a change that is not active any more. */
+export const overview = async (
+  project: Project,
+  id: string,
+  env: NodeJS.ProcessEnv,
+  archived: Change | null = null,
+): Promise<ChangeOverview> => {
+  const moduleId = (archived ?? changeOf(project, id)).module;
   const saved = await lastSaved(project, id);
-  const tasks = await currentTasks(project, id, saved?.view ?? null);
+  const tasks = archived
+    ? await readTasks(archived, project.root)
+    : await currentTasks(project, id, saved?.view ?? null);
   return {
     id,
     module: moduleId === null ? null : (moduleName(project, moduleId) ?? moduleId),
@@ -77,7 +93,7 @@ const unreadable = {
 const hasLanded = async (project: Project, { change, run, workspace }: RunView): Promise<boolean | null> => {
   const branch = workspace?.branch ?? null;
   if (branch === null) return null;
-  const landed = await readLanded(project, change);
+  const landed = readLanded(project, change);
   const onto = landed?.run === run && landed.branch === branch ? landed.base : null;
   const ahead = await commitsBeyondBase(project.root, branch, onto);
   if (ahead !== null && ahead > 0) return false;

@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 export type RedactedTerminal = Pick<Terminal, 'print' | 'log'>;
 
 /**
- * A terminal for names of files, output of git and words of an agent, which may hold a secret. Not for what a person is
+ * A terminal for names of files, output of git and words of an agent, which may hold a secret. Not for what the user is
  * asked to trust: that is shown in full.
  */
 export const redactedTerminal = (terminal: Terminal, env: NodeJS.ProcessEnv): RedactedTerminal => {

@@ -1,46 +1,41 @@
 import { duration } from '../text/format.ts';
-import { truncate } from './shorten.ts';
+import { createFooter } from './footer.ts';
+import { joinFitting, truncate } from './shorten.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Draws a last line that counts seconds up, or down to a time. Does nothing unless the terminal is interactive. */
-export const createStatusLine = (terminal: Terminal) => {
-  let timer: NodeJS.Timeout | null = null;
+/** What the line counts: the time since something began, or until it ends. In milliseconds since 1970. */
+type Clock = { readonly sinceMs: number } | { readonly untilMs: number };
+
+/**
+ * A last line that counts seconds. `figures` returns what it shows behind them, the most important first. Shows nothing
+ * unless the terminal is interactive.
+ */
+export const createStatusLine = (terminal: Terminal, figures: () => readonly string[]) => {
   let label = '';
-  let since = 0;
-  let until: number | null = null;
-  let drawn = false;
-
-  const erase = () => {
-    if (drawn) terminal.control({ erase: 'line' });
-    drawn = false;
-  };
-  const draw = () => {
-    erase();
-    const ms = until === null ? performance.now() - since : Math.max(0, until - Date.now());
-    const seconds = Math.floor(ms / 1000);
-    const text = `${label} ${seconds === 0 ? '0s' : duration(seconds * 1000)}`;
-    terminal.log(terminal.style('dim', truncate(text, terminal.columns - 1)));
-    drawn = true;
-  };
-
+  let clock: () => number = () => 0;
+  const footer = createFooter(terminal, () => {
+    const seconds = Math.floor(clock() / 1000);
+    const first = `${label} ${seconds === 0 ? '0s' : duration(seconds * 1000)}`;
+    const { separator, ellipsis } = terminal.symbols;
+    // The cursor stands on the blank.
+    const columns = terminal.columns - 2;
+    const text = truncate(joinFitting([first, ...figures()], { separator, columns }), columns, ellipsis);
+    return [terminal.style('dim', ` ${text}`)];
+  });
   return {
-    start(text: string, untilMs: number | null = null): void {
-      if (!terminal.isInteractive) return;
+    print: footer.print,
+    log: footer.log,
+    start(text: string, time: Clock): void {
       label = text;
-      until = untilMs;
-      since = performance.now();
-      timer ??= setInterval(draw, 1000).unref();
+      clock = 'untilMs' in time ? () => Math.max(0, time.untilMs - Date.now()) : stopwatch(time.sinceMs);
+      footer.start();
     },
-    /** Writes something above the line. */
-    above(write: () => void): void {
-      erase();
-      write();
-      if (timer) draw();
-    },
-    stop(): void {
-      if (timer) clearInterval(timer);
-      timer = null;
-      erase();
-    },
+    stop: footer.stop,
   };
+};
+
+/** Does not jump when the clock is set. */
+const stopwatch = (sinceMs: number): (() => number) => {
+  const startedAt = performance.now() - Math.max(0, Date.now() - sinceMs);
+  return () => performance.now() - startedAt;
 };

@@ -1,37 +1,108 @@
-import { type IterationRecord } from '../ralph/record.ts';
-import { unknownUsage } from '../ralph/agent-events.ts';
-import type { ChangeOverview } from './overview.ts';
-import { totalUsage } from '../ralph/usage.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
-import { summarise } from './summary.ts';
-import { type Column, lineChanges, duration, localTime, titledTable } from '../text/format.ts';
+import { clockTime, localTime, pluralise, widthOf } from '../text/format.ts';
+import { fact, wrap } from './facts.ts';
+import type { Canvas } from './fit-table.ts';
+import { renderIterations } from './iterations.ts';
+import type { ChangeOverview } from './overview.ts';
 import { oneLine } from './shorten.ts';
-import { costOf, outcome, tokensOf, usageText } from './figures.ts';
+import { steeringText } from './steering.ts';
+import { nextCommands, summarise, type SummaryFacts } from './summary.ts';
 
-/** Renders the output of `--status`: the run and its latest iterations. */
-export const renderStatus = (view: RunView, records: readonly IterationRecord[], alive: boolean): string[] => {
-  const status = currentStatus(view, alive);
-  const max = view.maxIterations === null ? '' : `/${view.maxIterations}`;
-  const pid = status === 'running' ? ` (PID ${view.pid})` : '';
-  const gate = view.pending && status !== 'running' ? ', checks interrupted' : '';
-  return [
-    `${view.change}: ${status}${pid}, iteration ${view.iteration}${gate} (${view.finishedIterations}${max} iterations finished)`,
-    ...(view.detail === null ? [] : [`  ${view.detail}${view.cause === null ? '' : ` (${view.cause})`}`]),
-    ...(view.waiting && status === 'running'
-      ? [`  waiting until ${localTime(new Date(view.waiting.untilMs).toISOString())}: ${view.waiting.why}`]
-      : []),
-    ...(status === 'interrupted' && view.status === 'running' ? [`  ${endText(view)}`] : []),
-    `  run ${view.run}, ${view.harness}${view.model === null ? '' : ` (${view.model})`}, started ${localTime(view.startedAt)}`,
-    ...(status === 'running' ? [] : summarise({ ...view, status })),
-    ...(status === 'running' && usageText(totalUsage(view)) ? [`  used ${usageText(totalUsage(view))}`] : []),
+export interface RunFacts extends SummaryFacts {
+  /** The process of the run is there. */
+  readonly alive: boolean;
+  /** What the run does now. */
+  readonly activity?: string | null;
+  /** Renders a row for each of the records. */
+  readonly table: boolean;
+}
+
+/**
+ * Renders a run: what became of it, what it has done, its iterations, and the next commands. Shown by `spool status`, and
+ * without the iterations at the end of a run, which has just shown them.
+ */
+export const renderRun = (saved: RunView, facts: RunFacts, canvas: Canvas): string[] => {
+  const view = { ...saved, status: currentStatus(saved, facts.alive) };
+  const { records, activity } = facts;
+  const earlier = view.finishedIterations - records.length;
+  const lines = [
+    ...title(view, canvas),
+    ...(activity && view.status === 'running' ? fact('Now', activity, canvas) : []),
+    ...summarise(view, facts, canvas),
+    ...(facts.table && records.length > 0 ? ['', ...indented(records, canvas)] : []),
+    ...(facts.table && earlier > 0 ? [`  ${pluralise(earlier, 'earlier iteration')} (--all shows all)`] : []),
     '',
-    ...renderIterations(records),
+    ...nextCommands(view, records, canvas),
+  ];
+  return lines.map(canvas.symbols.replace);
+};
+
+const indented = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
+  renderIterations(records, { ...canvas, columns: canvas.columns - 2 }).map((line) => `  ${line}`);
+
+const marks: Record<RunView['status'], readonly [string, 'green' | 'red' | 'yellow' | 'cyan']> = {
+  running: ['●', 'cyan'],
+  complete: ['✔', 'green'],
+  limit: ['■', 'yellow'],
+  failed: ['✘', 'red'],
+  blocked: ['✘', 'red'],
+  interrupted: ['■', 'yellow'],
+};
+
+const words: Record<RunView['status'], string> = {
+  running: 'Running',
+  complete: 'Complete',
+  limit: 'Not complete',
+  failed: 'Failed',
+  blocked: 'Blocked',
+  interrupted: 'Interrupted',
+};
+
+/** The mark of a status, in its colour. */
+const markOf = (status: RunView['status'], { style }: Pick<Canvas, 'style'>): string =>
+  style(marks[status][1], marks[status][0]);
+
+export const colourOf = (status: RunView['status']) => marks[status][1];
+
+/** `✔ 002-01_add-ralph-loop  Complete: done in iteration 2.` In two lines where that is too long. */
+const title = (view: RunView, canvas: Canvas): string[] => {
+  const { change, status } = view;
+  const text = `${words[status]}: ${sentence(detailOf(view))}`;
+  const name = oneLine(change);
+  if (widthOf(name) + widthOf(text) + 4 <= canvas.columns)
+    return [`${markOf(status, canvas)} ${canvas.style('bold', name)}  ${text}`];
+  return [
+    `${markOf(status, canvas)} ${canvas.style('bold', name)}`,
+    ...wrap(text, canvas.columns - 2).map((line) => `  ${line}`),
   ];
 };
 
+const detailOf = (view: RunView): string =>
+  view.status === 'running' ? runningText(view) : (view.detail ?? endText(view));
+
+const runningText = (view: RunView): string => {
+  const { iteration, maxIterations, pid, waiting } = view;
+  const of = maxIterations === null ? '' : ` of ${maxIterations}`;
+  const wait = waiting === null ? '' : `, waiting until ${clockTime(new Date(waiting.untilMs))}: ${waiting.why}`;
+  const steering = steeringText(view);
+  return `iteration ${iteration}${of}, PID ${pid}${wait}${steering === null ? '' : `, ${steering}`}`;
+};
+
 /** A process that was killed saves no reason, and neither does one that could not write. */
-const endText = ({ error }: RunView): string =>
-  error ? `ended by an error: ${oneLine(error)}` : 'the process is gone: it was killed, or could not save why it ended';
+const endText = ({ error, pending }: RunView): string => {
+  const gate = pending ? ' during the checks' : '';
+  return error
+    ? `ended by an error${gate}: ${error}`
+    : `the process is gone${gate}: it was killed, or could not save why it ended`;
+};
+
+const sentence = (text: string): string => {
+  const line = oneLine(text);
+  let end = line.length;
+  while (end > 0 && '.…'.includes(line[end - 1]!)) end--;
+  return `${line.slice(0, end)}.`;
+};
 
 /** Describes the last run of a change in one line. */
 export const describeLastRun = (lastRun: ChangeOverview['lastRun']): string => {
@@ -44,33 +115,4 @@ const statusText = ({ status, landed }: NonNullable<ChangeOverview['lastRun']>):
   if (landed === null || status === 'running') return status;
   if (landed) return status === 'complete' ? 'landed' : `${status}, landed`;
   return `${status}, not landed`;
-};
-
-const iterationColumns: readonly Column<IterationRecord>[] = [
-  { title: 'iteration', numeric: true, value: ({ iteration }) => String(iteration) },
-  { title: 'outcome', value: outcome },
-  { title: 'duration', numeric: true, value: ({ durationMs }) => duration(durationMs) },
-  {
-    title: 'exit code',
-    numeric: true,
-    value: ({ exitCode, signal }) => (exitCode === null ? (signal ?? '-') : String(exitCode)),
-  },
-  {
-    title: 'completion found',
-    value: ({ completionFound, rejected }) => (completionFound ? 'yes' : rejected === null ? 'no' : 'rejected'),
-  },
-  { title: 'files', numeric: true, value: ({ git }) => (git === null ? '-' : String(git.filesChanged)) },
-  { title: 'lines', value: ({ git }) => (git === null ? '-' : lineChanges(git)) },
-  { title: 'commit', value: ({ commit }) => commit?.slice(0, 8) ?? '-' },
-  { title: 'tokens', numeric: true, value: ({ usage }) => tokensOf(usage ?? unknownUsage) },
-  { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage) },
-];
-
-const renderIterations = (records: readonly IterationRecord[]): string[] => {
-  if (records.length === 0) return ['  No iterations yet.'];
-  const lines = titledTable(iterationColumns, records);
-  const problems = records
-    .filter((record) => record.error !== null)
-    .map((record) => `  iteration ${record.iteration}: ${oneLine(record.error?.message ?? '')}`);
-  return [...lines.map((line) => `  ${line}`), ...(problems.length > 0 ? ['', ...problems] : [])];
 };

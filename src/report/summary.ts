@@ -1,24 +1,88 @@
-import { agentKey } from '../ralph/plan.ts';
 import { type Uncommitted } from '../ralph/events.ts';
+import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
 import type { RunView } from '../ralph/view.ts';
-import { pluralise, duration, someOf } from '../text/format.ts';
+import { clockTime, relativeDay, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
+import { fact } from './facts.ts';
+import type { Canvas } from './fit-table.ts';
 import { oneLine } from './shorten.ts';
 import { usageText } from './figures.ts';
 import { commandLine } from '../text/shell-words.ts';
+import { troublesOf, troubleText } from './trouble.ts';
 
-/** Summarises a run, one fact per line, with the command to continue. */
-export const summarise = (view: RunView): string[] => {
-  const next = nextCommand(view);
+export interface SummaryFacts {
+  /** The latest iterations of the run, oldest first. */
+  readonly records: readonly IterationRecord[];
+  /** While it runs; otherwise the view has them. */
+  readonly tasks?: RunView['tasks'];
+  /** The titles of tasks that are not done. */
+  readonly openTasks?: readonly string[];
+  readonly now: Date;
+}
+
+const maxTroubles = 5;
+
+/** What a run has done, one fact per line. */
+export const summarise = (view: RunView, facts: SummaryFacts, canvas: Canvas): string[] => {
+  const line = (label: string, text: string) => (text === '' ? [] : fact(label, text, canvas));
+  const troubles = troublesOf(facts.records);
+  const earlier = troubles.length - maxTroubles;
   return [
-    `  Iterations  ${view.finishedIterations} in ${duration(view.elapsedMs)}`,
-    ...(usageText(totalUsage(view)) ? [`  Usage       ${usageText(totalUsage(view))}`] : []),
-    ...(view.files.length > 0 ? [`  Changed     ${filesText(view)}`] : []),
-    ...(view.uncommitted ?? []).map((left) => `  Uncommitted ${uncommittedText(left)}`),
-    ...(view.tasks ? [`  Tasks       ${view.tasks.done} of ${view.tasks.total} done`] : []),
-    ...(checksText(view) ? [`  Checks      ${checksText(view)}`] : []),
-    ...(next === null ? [] : [`  ${view.status === 'interrupted' ? 'Resume with' : 'Try again  '} ${next}`]),
+    ...line('Tasks', tasksText(view.tasks ?? facts.tasks ?? null, facts.openTasks ?? [])),
+    ...line('Run', runText(view, facts.now)),
+    ...line('Spent', usageText(totalUsage(view))),
+    ...line('Changed', changedText(view)),
+    ...(view.uncommitted ?? []).flatMap((left) => line('Uncommitted', uncommittedText(left))),
+    ...line('Checks', checksText(view)),
+    ...troubles.slice(-maxTroubles).flatMap((one, index) => line(index === 0 ? 'Trouble' : '', troubleText(one))),
+    ...line('', earlier > 0 ? `and ${earlier} more before` : ''),
   ];
+};
+
+const tasksText = (tasks: RunView['tasks'], open: readonly string[]): string => {
+  if (tasks === null) return '';
+  const titles = open.map((title) => oneLine(title, 100));
+  const left = tasks.done < tasks.total && open.length > 0 ? ` · open: ${someOf(titles, open.length, 3)}` : '';
+  return `${tasks.done}/${tasks.total} done${left}`;
+};
+
+const runText = (view: RunView, now: Date): string => {
+  const { iteration, finishedIterations, maxIterations, harness, model } = view;
+  const finished = maxIterations === null ? String(finishedIterations) : `${finishedIterations}/${maxIterations}`;
+  const iterations = `${finished} ${finished === '1' ? 'iteration' : 'iterations'}`;
+  const current = iteration > finishedIterations ? `iteration ${iteration} (${finished} finished)` : iterations;
+  const agent = model === null ? harness : `${harness} ${model}`;
+  return `${current} · ${spanText(view, now)} · ${agent}`;
+};
+
+/** `22:14 → 07:03 (8h 49m)`. The running time, which leaves out the time between an interruption and a resume. */
+const spanText = ({ startedAt, endedAt, elapsedMs }: RunView, now: Date): string => {
+  const start = dayTime(new Date(startedAt), now);
+  const end = endedAt === null ? '' : ` → ${dayTime(new Date(endedAt), new Date(startedAt), now)}`;
+  return `${start}${end} (${duration(elapsedMs)})`;
+};
+
+/** `22:14`, with the day unless it is that of `base`. */
+const dayTime = (at: Date, base: Date, now = base): string => {
+  const isSameDay = at.toDateString() === base.toDateString();
+  return isSameDay ? clockTime(at) : `${relativeDay(at, now)} ${clockTime(at)}`;
+};
+
+const changedText = (view: RunView): string => {
+  const { changed, commits } = view;
+  const files =
+    changed === undefined
+      ? view.files.length === 0
+        ? []
+        : [filesText(view)]
+      : [changed.files === 0 ? 'nothing' : `${pluralise(changed.files, 'file')} ${lineChanges(changed)}`];
+  const range = commits && commits.count > 0 ? [commitsText(commits)] : [];
+  return [...files, ...range].join(' · ');
+};
+
+const commitsText = ({ count, first, last }: NonNullable<RunView['commits']>): string => {
+  const short = (id: string | null) => joinLines(id ?? '').slice(0, 8);
+  return `${pluralise(count, 'commit')} ${count === 1 ? short(last) : `${short(first)}..${short(last)}`}`;
 };
 
 /** The number of further files is an upper bound: records name only the first files, and the others may repeat. */
@@ -39,45 +103,49 @@ const checksText = ({ gateRuns: { passed, flaky, failed } }: RunView): string =>
   return [`${pluralise(passed + flaky + failed, 'run')}, ${passed} passed`, ...others].join(', ');
 };
 
-const nextCommand = (view: RunView): string | null => {
+/** The commands that a person needs next, each with a label. They are never broken, so that they can be copied. */
+export const nextCommands = (view: RunView, records: readonly IterationRecord[], { style }: Canvas): string[] =>
+  nextOf(view, records).map(([label, command]) => `  ${style('dim', label.padEnd(11))} ${command}`);
+
+type Next = readonly [label: string, command: string];
+
+const nextOf = (view: RunView, records: readonly IterationRecord[]): Next[] => {
+  const { change } = view;
+  const on = (...words: readonly string[]): string => commandLine('spool', words[0]!, change, ...words.slice(1));
+  const review: Next[] = view.files.length > 0 ? [['Review', on('diff', '--all')]] : [];
+  const last = troublesOf(records).at(-1)?.iterations.at(-1);
+  const trouble: Next[] = last === undefined ? [] : [[`Look at #${last}`, on('logs', String(last))]];
   switch (view.status) {
-    case 'complete':
     case 'running':
-      return null;
+      return [
+        ['Follow', on('logs', '--follow')],
+        ['Stop', on('stop')],
+      ];
+    case 'complete':
+      return [
+        ...review,
+        ...trouble,
+        ...(view.workspace?.worktree
+          ? [['Land', on('land')] as const]
+          : hasOpenTasks(view)
+            ? []
+            : [['Archive', on('archive')] as const]),
+      ];
     case 'interrupted':
-      return commandLine('spool', 'ralph', '--change', view.change);
-    case 'blocked':
-      if (view.cause === 'denied') return newRun(view);
-      return `${commandLine('spool', 'ralph', '--change', view.change)} --add-context "<what it needs to know>", then ${newRun(view)}`;
+      return [['Resume', commandLine('spool', 'ralph', '--change', change)], ...review, ...trouble];
+    case 'blocked': {
+      const tell = `${commandLine('spool', 'ralph', '--change', change)} --add-context "<what it needs to know>"`;
+      const again: Next = ['Try again', newRun(view)];
+      return [...(view.cause === 'denied' ? [again] : [['Tell it', tell] as const, again]), ...trouble, ...review];
+    }
     case 'limit':
     case 'failed':
-      return newRun(view);
+      return [['Try again', newRun(view)], ...trouble, ...review];
   }
 };
 
-/** A new run does not inherit settings from the last one, so the command repeats the flags that matter. */
-const newRun = ({
-  change,
-  gate,
-  agents,
-  workspace,
-  commit,
-  completionPromise,
-  blockedPromise,
-  ...view
-}: RunView): string =>
-  [
-    commandLine('spool', 'ralph', '--change', change),
-    ...(agents.map(agentKey).join(',') === 'opencode'
-      ? []
-      : [commandLine('--harness', agents.map(agentKey).join(','))]),
-    ...gate.verify.map((command) => commandLine('--verify', command)),
-    ...(gate.verifyEach ? ['--verify-each'] : []),
-    ...(gate.requireTasks ? ['--require-tasks'] : []),
-    ...(completionPromise === 'COMPLETE' ? [] : [commandLine('--completion-promise', completionPromise)]),
-    ...(blockedPromise === 'BLOCKED' ? [] : [commandLine('--blocked-promise', blockedPromise)]),
-    ...(commit ? [] : ['--no-commit']),
-    ...(workspace?.worktree ? ['--worktree'] : []),
-    ...(view.sandbox ? ['--sandbox'] : []),
-    ...(view.allowAllHelps ? ['--allow-all'] : []),
-  ].join(' ');
+const hasOpenTasks = ({ tasks }: RunView): boolean => tasks !== null && tasks.done < tasks.total;
+
+/** Takes over all settings of the last run, except permissions. */
+const newRun = ({ change, allowAllHelps }: RunView): string =>
+  commandLine('spool', 'ralph', change, '--resume', ...(allowAllHelps ? ['--allow-all'] : []));

@@ -1,4 +1,5 @@
-import type { ControlSequence, Outputs } from './outputs.ts';
+import type { Frame, FullScreen, Outputs } from './outputs.ts';
+import { type Symbols, symbolsFor } from './symbols.ts';
 
 const styles = {
   bold: [1, 22],
@@ -9,11 +10,11 @@ const styles = {
   cyan: [36, 39],
 } as const;
 
-type Style = keyof typeof styles;
+export type Style = keyof typeof styles;
 
 /**
- * The terminal of a command: results go to stdout, messages to stderr. Colour is used only on an interactive terminal.
- * Control characters in texts are removed (see Outputs).
+ * The terminal of a command: results go to stdout, messages to stderr. Control characters in texts are removed (see
+ * Outputs).
  */
 export interface Terminal {
   /** Prints results, and the agent's messages, to stdout. */
@@ -29,33 +30,56 @@ export interface Terminal {
   drained(stop: AbortSignal): Promise<void> | null;
   style(style: Style, text: string): string;
   /** Only for an interactive terminal. */
-  control(sequence: ControlSequence): void;
-  /** stdin and stderr are terminals, so the user can be prompted. */
+  draw(stream: 'stdout' | 'stderr', frame: Frame): void;
+  /** Only for an interactive terminal. */
+  bell(): void;
+  /** Only for an interactive terminal. */
+  fullScreen(step: FullScreen): void;
+  /** Calls the listener when the reader of stdout is gone, as in `spool logs -f | head`. */
+  onClosed(listener: () => void): void;
+  /** Calls the listener when the window has another size, until the returned function is called. */
+  onResize(listener: () => void): () => void;
+  /** stdin and stderr are terminals, and CI is not set, so the user can be prompted. */
   readonly canPrompt: boolean;
-  /** stdout and stderr are terminals on which lines can be redrawn. */
+  /** stdout and stderr are the same terminal, lines on it can be redrawn, and it is not the log of a CI service. */
   readonly isInteractive: boolean;
+  /** Texts are styled: on an interactive terminal unless NO_COLOR is set, and with FORCE_COLOR. */
+  readonly hasColour: boolean;
+  readonly symbols: Symbols;
   readonly columns: number;
   readonly rows: number;
 }
 
 export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Terminal => {
-  const isSmart = env.TERM !== 'dumb';
-  const areScreens = () => Boolean(outputs.stdout.isTTY) && Boolean(outputs.stderr.isTTY);
+  const symbols = symbolsFor(env);
+  const isInteractive = once(() => env.TERM !== 'dumb' && !isCi(env) && outputs.areOneTerminal());
+  const hasColour = once(() => forcedColour(env) ?? (!env.NO_COLOR && isInteractive()));
   return {
     print: outputs.print,
     printResult: outputs.printResult,
     log: outputs.log,
-    control: outputs.control,
+    draw: outputs.draw,
+    bell: outputs.bell,
+    fullScreen: outputs.fullScreen,
     drained: (stop) => {
       const full = [outputs.stdout, outputs.stderr].filter((stream) => stream.writableNeedDrain);
       return full.length === 0 || stop.aborted ? null : drainAll(full, stop);
     },
-    style: (style, text) => (isSmart && !env.NO_COLOR && areScreens() ? outputs.style(styles[style], text) : text),
+    style: (style, text) => (hasColour() ? outputs.style(styles[style], text) : text),
+    onClosed: (listener) => void outputs.stdout.once('error', listener),
+    onResize: (listener) => {
+      outputs.stderr.on('resize', listener);
+      return () => void outputs.stderr.off('resize', listener);
+    },
+    symbols,
     get canPrompt() {
-      return Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
+      return !isCi(env) && Boolean(process.stdin.isTTY) && Boolean(outputs.stderr.isTTY);
     },
     get isInteractive() {
-      return isSmart && areScreens();
+      return isInteractive();
+    },
+    get hasColour() {
+      return hasColour();
     },
     get columns() {
       return outputs.stderr.columns || 80;
@@ -65,6 +89,17 @@ export const createTerminal = (env: NodeJS.ProcessEnv, outputs: Outputs): Termin
     },
   };
 };
+
+const once = <Value>(find: () => Value): (() => Value) => {
+  let found: { readonly value: Value } | null = null;
+  return () => (found ??= { value: find() }).value;
+};
+
+/** Nobody watches a build, even if it has a terminal. */
+const isCi = ({ CI }: NodeJS.ProcessEnv): boolean => CI !== undefined && !['', '0', 'false'].includes(CI);
+
+const forcedColour = ({ FORCE_COLOR }: NodeJS.ProcessEnv): boolean | null =>
+  FORCE_COLOR === undefined ? null : !['0', 'false'].includes(FORCE_COLOR);
 
 const drainAll = async (streams: readonly NodeJS.WriteStream[], stop: AbortSignal): Promise<void> => {
   await Promise.all(streams.map((stream) => drain(stream, stop)));

@@ -1,6 +1,6 @@
 import { allowedEnvironment } from '../process/scope.ts';
 import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
-import { checkLimits } from './limits.ts';
+import { checkLimits } from './reported-limits.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 

@@ -4,7 +4,7 @@ import { changeOf } from '../changes/sources.ts';
 import type { Change, DocumentKind } from '../changes/source.ts';
 import { readTasks } from '../changes/task-file.ts';
 import { readSafely, writeSafely } from '../files/safe.ts';
-import { readIfThere } from '../files/read.ts';
+import { readText } from '../files/read.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { RunPlan } from '../ralph/plan.ts';
 import type { PromptOptions } from '../ralph/prompt.ts';
@@ -13,37 +13,38 @@ import type { RunSpec } from './spec.ts';
 import { expectedVersion, type RestoreContext } from './restore-instructions.ts';
 import { userPromptFile } from '../store/paths.ts';
 
-export const readTask = async ({ project, change: id, prompt }: RunSpec): Promise<Assignment> => {
+export const readAssignment = ({ project, change: id, prompt, newChange }: RunSpec): Assignment => {
   const change = changeOf(project, id);
-  const proposal = await readIfThere(join(project.root, change.proposalFile));
+  const proposal = newChange?.proposal ?? readText(join(project.root, change.proposalFile));
   if (proposal === null) throw userError('no-proposal', id, change.proposalFile);
   const module = pathOf(change, 'module', project.root);
   return {
     proposal,
-    module: module === null ? null : await readIfThere(join(project.root, module)),
+    module: module === null ? null : readText(join(project.root, module)),
     userPrompt: prompt,
   };
 };
 
 /** Saves the user's prompt with the run, and returns the saved one for a run that is resumed without a prompt. */
-export const savePrompt = async (folder: string, userPrompt: string): Promise<string> => {
+export const savePrompt = (folder: string, userPrompt: string): string => {
   const file = userPromptFile(folder);
-  if (userPrompt.trim() === '') return (await readIfThere(file)) ?? '';
+  if (userPrompt.trim() === '') return readText(file) ?? '';
   writeSafely(file, userPrompt);
   return userPrompt;
 };
 
 /** Throws if an agent would have nothing to do. Only for a new run: a resumed one was checked when it was started. */
-export const checkTask = async (
-  { project, change: id }: RunSpec,
+export const checkAssignment = (
+  { project, change: id, newChange }: RunSpec,
   { proposal, userPrompt }: Assignment,
   { gate }: RunPlan,
-): Promise<void> => {
+): void => {
+  if (newChange) return;
   const change = changeOf(project, id);
   if (userPrompt.trim() === '' && change.isTemplate(proposal))
     throw userError('empty-proposal', id, change.proposalFile, id.replace(/^(\d{3}-\d\d)_.*/, '$1'));
   if (!gate.requireTasks) return;
-  const tasks = await readTasks(change, project.root);
+  const tasks = readTasks(change, project.root);
   if (tasks === null) throw userError('no-tasks', change.tasksFile, 'not found');
   if (countTasks(tasks).total === 0) throw userError('no-tasks', change.tasksFile, 'has no tasks');
 };
@@ -63,7 +64,7 @@ export const describeFiles = (change: Change, root: string) => {
  * Reads the proposal and the module again for every iteration, to include the user's edits. An edit that an agent may have
  * made is ignored until it is accepted: the expected version is used instead.
  */
-export const createTaskReader = (
+export const createAssignmentReader = (
   context: RestoreContext & Pick<RunContext, 'project' | 'assignment' | 'workspace'>,
 ): (() => Promise<Assignment>) => {
   const { project, plan, assignment, guard, workspace } = context;

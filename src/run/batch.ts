@@ -5,10 +5,13 @@ import { withGitScope } from '../git/call/scope.ts';
 import type { StopSignals } from '../process/signals.ts';
 import type { Project } from '../store/project.ts';
 import { tasksOf } from '../changes/current-tasks.ts';
-import { asRecorded, isKnown, userRecordFolder } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { isKnown } from '../store/user-record/identity.ts';
+import { asRecorded } from '../store/user-record/steps.ts';
 import { readState } from '../store/state.ts';
 import { countTasks } from '../changes/tasks.ts';
 import type { Usage } from '../ralph/agent-events.ts';
+import { afterRequest, asksToStop, type Requested } from '../ralph/control.ts';
 import { addUsage, totalUsage } from '../ralph/usage.ts';
 import type { RunResult, RunView } from '../ralph/view.ts';
 import { schedule } from './schedule.ts';
@@ -22,6 +25,8 @@ export interface BatchServices extends CommonServices {
   readonly reporterOf: (change: string) => Reporter;
   /** Called with lines that concern more than one run. */
   readonly announce: (line: string) => void;
+  /** Called for a change that is complete already. */
+  readonly onSkipped: (change: string) => void;
   /** Called when a change could not be started, or its run failed with an error. */
   readonly onError: (change: string, error: unknown) => void;
   readonly stopSignals: StopSignals;
@@ -54,9 +59,10 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
   const queue = await Promise.all(
     specs.map(async (spec) => ({
       spec,
-      claims: await claimsOf(changeOf(spec.project, spec.change), spec.project.root),
+      claims: claimsOf(changeOf(spec.project, spec.change), spec.project.root),
     })),
   );
+  const requests = createRequests();
   const { results, notStarted } = await schedule<QueuedChange, BatchOutcome>(queue, {
     parallel,
     conflict: (one, other) => sharedClaim(one, other) !== null,
@@ -64,8 +70,8 @@ const runAll = async (specs: readonly RunSpec[], services: BatchServices): Promi
       announce(
         `${item.spec.change} waits for ${by.spec.change}: both change the requirement "${sharedClaim(by, item)}".`,
       ),
-    run: createRunner(services),
-    isStopped: () => stopSignals.received() !== null,
+    run: createRunner(services, requests),
+    isStopped: () => stopSignals.received() !== null || asksToStop(requests.requested()),
   });
   const interrupted = notStarted.map(({ spec: { change } }) => ({
     change,
@@ -90,7 +96,7 @@ const sharedClaim = (a: QueuedChange, b: QueuedChange): string | null =>
   [...a.claims].find(([compared]) => b.claims.has(compared))?.[1] ?? null;
 
 /** Returns a function that runs one change. The runs share a budget, and set up their worktrees one at a time. */
-const createRunner = (services: BatchServices) => {
+const createRunner = (services: BatchServices, requests: Pick<Batch, 'requested' | 'request'>) => {
   const { parallel, stopSignals, env } = services;
   const budget = createSharedBudget();
   const exclusive = createMutex();
@@ -99,8 +105,12 @@ const createRunner = (services: BatchServices) => {
     const { project, change } = given;
     const spec = { ...given, options: { ...given.options, ...(parallel > 1 ? { worktree: true } : {}) } };
     const done = spec.options.fresh ? null : await alreadyComplete(project, change, env);
-    if (done !== null) return { change, result: null, ...done };
+    if (done !== null) {
+      services.onSkipped(change);
+      return { change, result: null, ...done };
+    }
     const batch: Batch = {
+      ...requests,
       exclusive,
       usageOfOthers: () => budget.usageOfOthers(change),
       isolateAgentData: parallel > 1,
@@ -140,6 +150,16 @@ const alreadyComplete = async (
 
 const hasNewTasks = async (project: Project, { change, tasks }: RunView): Promise<boolean> =>
   countTasks((await tasksOf(project, change)) ?? []).total > (tasks?.total ?? 0);
+
+const createRequests = (): Pick<Batch, 'requested' | 'request'> => {
+  let requested: Requested = null;
+  return {
+    requested: () => requested,
+    request: (request) => {
+      requested = afterRequest(requested, request);
+    },
+  };
+};
 
 const createSharedBudget = () => {
   const usages = new Map<string, Usage | null>();

@@ -1,17 +1,12 @@
 import { userError } from '../errors.ts';
 import { type FlagName, flagOf } from '../config/flags.ts';
 import { isTracked } from '../git/work-tree.ts';
-import {
-  asRecorded,
-  isSameStart,
-  missingRun,
-  recognise,
-  recordedGate,
-  userRecordFolder,
-} from '../store/user-record.ts';
-import type { RunView } from '../ralph/view.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { isSameStart, recognise, recordedGate } from '../store/user-record/identity.ts';
+import { missingRun } from '../store/user-record/steps.ts';
+import { isOpen, type RunView } from '../ralph/view.ts';
 import { mask } from '../secrets/redact.ts';
-import type { LastRun } from './plan.ts';
+import { type LastRun, recordedRun } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { ralphFolder } from '../store/paths.ts';
@@ -83,14 +78,10 @@ const checkRedacted = (
 };
 
 /** Returns the run that would be resumed; null if there is none, or if it is running. */
-export const interruptedRun = (
-  { project, change }: RunSpec,
-  env: NodeJS.ProcessEnv,
-  { view: saved, isWhole, isRunning }: LastRun,
-): RunView | null => {
-  if (isRunning) return null;
-  const view = saved && asRecorded(userRecordFolder(project, change, env), saved);
-  return isWhole && (view?.status === 'running' || view?.status === 'interrupted') ? view : null;
+export const interruptedRun = (spec: RunSpec, env: NodeJS.ProcessEnv, lastRun: LastRun): RunView | null => {
+  if (lastRun.isRunning || !lastRun.isWhole) return null;
+  const recorded = recordedRun({ ...spec, env }, lastRun);
+  return recorded && isOpen(recorded) ? recorded : null;
 };
 
 const agree = async ({ change }: RunSpec, { env, person }: RunServices, view: RunView): Promise<void> => {

@@ -1,14 +1,14 @@
 import { type FileDiff, namesOf } from '../git/diff.ts';
 import type { Checkpoints } from '../git/checkpoint.ts';
 import { worktreeOf } from '../git/linked-worktrees.ts';
-import { type CommitResult, commitFiles, findErrorLine, maxReasonLength } from '../git/commit.ts';
+import { type CommitResult, commitFiles, commitErrorLine, maxReasonLength } from '../git/commit.ts';
 import { toUtf8 } from '../git/call/git.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import { findExcluded } from '../git/commit-filter.ts';
 import { headBranch, isDetached, operationInProgress, type WorkTree } from '../git/work-tree.ts';
 import type { IterationChanges } from '../ralph/loop.ts';
-import { lineChanges, pluralise, someOf } from '../text/format.ts';
-
+import { shortId } from '../changes/ids.ts';
+import { lineChanges, pluralise, someOf, widthOf } from '../text/format.ts';
 import type { RunContext } from './context.ts';
 import type { IndexRefresher } from './index-refresher.ts';
 import type { Snapshot, Snapshots } from './snapshots.ts';
@@ -28,6 +28,8 @@ export interface IterationWork extends CommitContext {
   readonly ledger: Ledger;
   readonly iteration: number;
   readonly before: Snapshot;
+  /** Returns what the iteration has done, in at most that many columns. */
+  readonly subject: (columns: number) => string;
   /** Files that were announced as not committed. Each is announced once. */
   readonly announced: Set<string>;
   /**
@@ -120,13 +122,26 @@ const namesToCommit = (
   return [...new Set([...pending.filter(isAllowed), ...namesOf(own)])];
 };
 
-const messageOf = ({ options, plan, iteration }: IterationWork, git: ChangedFiles['git']): string =>
-  fillTemplate(options.commitMessage, {
+const messageOf = ({ options, plan, iteration, subject }: IterationWork, git: ChangedFiles['git']): string => {
+  const values = {
+    id: shortId(plan.change).slice(0, maxIdLength),
     change: plan.change,
     run: plan.run,
     iteration: String(iteration),
     summary: `${pluralise(git.filesChanged, 'file')} changed, ${lineChanges(git)}`,
+  };
+  const line = options.commitMessage.split('\n').find((each) => each.includes('{subject}')) ?? '';
+  const taken = widthOf(fillTemplate(line, { ...values, subject: '' }));
+  return fillTemplate(options.commitMessage, {
+    ...values,
+    subject: subject(Math.max(minSubjectColumns, maxLineColumns - taken)),
   });
+};
+
+/** What most tools show of the first line of a commit message. */
+const maxLineColumns = 72;
+const minSubjectColumns = 20;
+const maxIdLength = 40;
 
 interface Attempted {
   readonly names: readonly string[];
@@ -142,7 +157,7 @@ const afterCommit = async (
 ): Promise<CommitOutcome> => {
   const { emit, ledger, redactor, snapshots } = work;
   if (result.kind === 'refused') {
-    const why = redactor.oneLine(findErrorLine(redactor.endOf(result.why, maxReasonLength)));
+    const why = redactor.oneLine(commitErrorLine(redactor.endOf(result.why, maxReasonLength)));
     emit({ type: 'notice', text: `No commit: ${why}` });
     ledger.add(names, { why, owed: true });
     return { commit: null, commitProblem: result.why };

@@ -12,7 +12,8 @@ import type { Emit } from '../ralph/events.ts';
 import type { Workspace, RunPlan } from '../ralph/plan.ts';
 import type { RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
+import type { RunControl } from './control.ts';
 import type { Batch, Reporter, RunServices } from './services.ts';
 import type { TrustedRuns } from './trust.ts';
 import type { StopSignals } from '../process/signals.ts';
@@ -47,9 +48,11 @@ export interface RunContext {
   readonly view: () => RunView;
   readonly redactor: Redactor;
   readonly sessions: AgentSessions;
-  /** The sandbox of agents and of the user's commands; null for none. */
+  /** The sandbox of agents and of the user's commands; null without one. */
   readonly sandbox: Sandbox | null;
   readonly stopSignals: StopSignals;
+  /** Includes `stopSignals`. */
+  readonly control: RunControl;
   /** The running time of this run, including the time before an interruption. */
   readonly elapsedMs: () => number;
   /** Whether Spool was killed during an iteration of this run. */

@@ -1,58 +1,91 @@
 import { setMaxListeners } from 'node:events';
-import type { StopSignals } from '../process/signals.ts';
+import { followSignal, type StopSignals } from '../process/signals.ts';
+import { afterRequest, asksToStop, type ControlCommand, type Requested } from '../ralph/control.ts';
 import type { Emit } from '../ralph/events.ts';
-import { type ControlCommand, watchControl } from '../store/control.ts';
+import { isWorking, type RunView } from '../ralph/view.ts';
+import { type ReceivedRequest, watchControl } from '../store/control.ts';
 import type { Project } from '../store/project.ts';
+import type { Batch } from './services.ts';
+
+/** What other processes and signals ask of a run. */
+export interface RunControl extends StopSignals {
+  /** Whether the run is asked to pause before its next iteration. */
+  isPauseRequested(): boolean;
+  /** Called before an iteration counts as finished: what was sent until now may come from its agent. */
+  takeRequests(): void;
+  /** Resolves after `ms`, or as soon as something is requested. */
+  wait(ms: number): Promise<void>;
+  /** Called when the run has started. Until then nothing is emitted, since the run is not recorded yet. */
+  started(): void;
+}
 
 interface ControlledRun {
   readonly project: Project;
   readonly change: string;
+  readonly env: NodeJS.ProcessEnv;
   readonly emit: Emit;
+  readonly view: () => RunView;
+  readonly batch: Batch | undefined;
 }
 
-/** Adds stop requests of other processes to the signals that stop a run. The run must hold the lock of its change. */
-export const withControl = (signals: StopSignals, { project, change, emit }: ControlledRun): StopSignals => {
+/** Adds the requests of other processes to the signals that stop a run. The run must hold the lock of its change. */
+export const withControl = (signals: StopSignals, run: ControlledRun): RunControl => {
+  const { emit, view, batch } = run;
   const [stop, kill] = [new AbortController(), new AbortController()];
   const disposed = new AbortController();
+  const waits = new Set<() => void>();
   // Every process of the run adds a listener.
   setMaxListeners(0, stop.signal, kill.signal);
-  const follow = (signal: AbortSignal, controller: AbortController): void => {
-    if (signal.aborted) controller.abort();
-    else signal.addEventListener('abort', () => controller.abort(), { signal: disposed.signal });
+  followSignal(signals.stop, stop, disposed.signal);
+  followSignal(signals.kill, kill, disposed.signal);
+  const wake = () => waits.forEach((end) => end());
+  stop.signal.addEventListener('abort', wake, { signal: disposed.signal });
+
+  let requested: Requested = batch?.requested() ?? null;
+  let hasStarted = false;
+  const announce = (command: ControlCommand): void => {
+    if (hasStarted) emit({ type: 'requested', command, at: new Date().toISOString() });
   };
-  follow(signals.stop, stop);
-  follow(signals.kill, kill);
-  let isRequested = false;
-  const said = new Set<string>();
-  /** An agent can send any number of requests, so each text is shown once. */
-  const notice = (text: string): void => {
-    if (said.has(text)) return;
-    said.add(text);
-    emit({ type: 'notice', text });
+  /** An agent can send any number of requests: one that changes nothing is not announced. */
+  const handle = ({ command, isPersonal, wholeBatch }: ReceivedRequest): void => {
+    const mayResume = isPersonal || !isWorking(view());
+    if (wholeBatch) batch?.request({ command, mayResume });
+    const before = requested;
+    requested = afterRequest(before, { command, mayResume });
+    if (command === 'stop' && stop.signal.aborted) return kill.abort();
+    if (requested === before) return;
+    announce(command);
+    if (requested === 'stop') stop.abort();
+    wake();
   };
-  const handle = (command: ControlCommand): void => {
-    switch (command) {
-      case 'stop':
-        isRequested = true;
-        if (stop.signal.aborted) return kill.abort();
-        notice('Stop requested: stopping the agent. A second request kills it.');
-        return stop.abort();
-      case 'stop-after-iteration':
-        isRequested = true;
-        return notice('Stop requested: the run stops after this iteration.');
-      case 'pause':
-      case 'resume':
-        return notice(`Ignored a request to ${command}: this version of Spool cannot pause a run.`);
-    }
-  };
-  const watch = watchControl(project, change, {
+  const watch = watchControl(run, {
     onRequest: handle,
-    onProblem: (problem) => notice(`This run takes no requests: ${problem}`),
+    onProblem: (problem) => emit({ type: 'notice', text: `Requests cannot be read: ${problem}` }),
   });
   return {
     stop: stop.signal,
     kill: kill.signal,
-    received: () => signals.received() ?? (isRequested ? 'request' : null),
+    received: () => signals.received() ?? (asksToStop(requested) ? 'request' : null),
+    isPauseRequested: () => {
+      watch.look();
+      return requested === 'pause';
+    },
+    takeRequests: watch.look,
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          waits.delete(end);
+          resolve();
+        };
+        const timer = setTimeout(end, Math.max(1, ms));
+        waits.add(end);
+        if (stop.signal.aborted) end();
+      }),
+    started: () => {
+      hasStarted = true;
+      if (requested !== null) announce(requested);
+    },
     dispose: () => {
       watch.dispose();
       disposed.abort();

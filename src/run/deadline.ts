@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { exitCodes, userError } from '../errors.ts';
 import { limitGit } from '../git/call/deadline.ts';
 import type { Limits } from '../ralph/plan.ts';
-import { exitCodeOf, type StopSignals } from '../process/signals.ts';
+import { exitCodeOf, followSignal, type StopSignals } from '../process/signals.ts';
 import { maxTimerMs } from '../process/timers.ts';
 
 /** The time at which a run has to end. git commands are limited by it. */
@@ -28,11 +28,6 @@ export const createRunDeadline = (): RunDeadline => {
   let timer: NodeJS.Timeout | undefined;
   let received: StopSignals['received'] = () => null;
   const disposed = new AbortController();
-  /** The runs of a batch share their signals, so one may be aborted already. */
-  const follow = (signal: AbortSignal, controller: AbortController): void => {
-    if (signal.aborted) controller.abort();
-    else signal.addEventListener('abort', () => controller.abort(), { signal: disposed.signal });
-  };
   const release = limitGit({ stop: stop.signal, kill: kill.signal, graceMs: () => graceMs });
   return {
     stop: stop.signal,
@@ -43,8 +38,9 @@ export const createRunDeadline = (): RunDeadline => {
     },
     followSignals: (stopSignals) => {
       received = stopSignals.received;
-      follow(stopSignals.stop, stop);
-      follow(stopSignals.kill, kill);
+      // The runs of a batch share their signals, so one may be aborted already.
+      followSignal(stopSignals.stop, stop, disposed.signal);
+      followSignal(stopSignals.kill, kill, disposed.signal);
     },
     giveGrace: (ms) => {
       graceMs = ms;

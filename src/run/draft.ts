@@ -5,12 +5,12 @@ import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
 import { createRunDeadline, type RunDeadline } from './deadline.ts';
 import { type CheckedSpec, checkOrigin } from './check-resumed.ts';
-import { agentsOf, type Planned, planRun, readLastRun } from './plan.ts';
+import { agentsOf, type EarlierPlan, isCurrent, type Planned, planRun, readLastRun, startNow } from './plan.ts';
 import { checkRepository } from './repository.ts';
 import type { RunSpec } from './spec.ts';
 import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.ts';
 import type { RunServices } from './services.ts';
-import { checkTask, readTask } from './assignment.ts';
+import { checkAssignment, readAssignment } from './assignment.ts';
 import { withNewUntil } from './until.ts';
 import { stateFolder } from '../store/paths.ts';
 
@@ -19,7 +19,7 @@ export interface DraftRun extends CheckedSpec {
   readonly planned: Planned;
   /** The agents of the plan that are installed. */
   readonly usable: UsableAgents;
-  readonly task: Assignment;
+  readonly assignment: Assignment;
   readonly deadline: RunDeadline;
   readonly runSandbox: RunSandbox;
   /** The start time, from `performance.now()`. */
@@ -32,21 +32,29 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   // Before the first git command, which must not be one that agents can write.
   const harnesses = agentsOf(given.options).map(({ harness }) => findHarness(harness));
   distrustWritable(given.options, { cwd: given.cwd, env }, harnesses);
-  const lastRun = await readLastRun(given);
+  const earlier = currentPlan(given, services);
+  const lastRun = earlier?.lastRun ?? (await readLastRun(given));
   const checked = await checkOrigin(given, services, lastRun);
   const spec = await withNewUntil(checked.spec, services, lastRun);
   const beganMs = performance.now();
   const deadline = cleanup.add(createRunDeadline(), (each) => each.dispose());
   deadline.setLimits({ maxDurationMs: spec.options.maxDuration, untilMs: Infinity }, 0);
   await checkRepository({ ...spec, env });
-  const task = await readTask(spec);
-  const planned = await planRun({ ...spec, env }, lastRun);
-  if (planned.previous === null) await checkTask(spec, task, planned.plan);
+  const assignment = readAssignment(spec);
+  const reused = earlier && spec === given ? startNow(earlier.planned) : null;
+  const planned = reused ?? planRun({ ...spec, env }, lastRun);
+  if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
-  return { ...checked, spec, planned, usable, task, deadline, runSandbox, beganMs };
+  return { ...checked, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+};
+
+/** Returns the plan for which the user was asked, unless the answer took so long that the files have changed. */
+const currentPlan = (spec: RunSpec, { trusted }: RunServices): EarlierPlan | null => {
+  const earlier = trusted.planOf(spec);
+  return earlier && isCurrent(earlier, spec) ? earlier : null;
 };
 
 /** Opens the sandbox, which takes a while and may hang, and stops waiting on a signal or at the deadline. */

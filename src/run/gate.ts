@@ -2,8 +2,9 @@ import { basename, join } from 'node:path';
 import { runShell } from '../process/shell.ts';
 import { allowedEnvironment } from '../process/scope.ts';
 import { changeOf } from '../changes/sources.ts';
-import { readTasks } from '../changes/task-file.ts';
-import { describeTampering, type Tampering } from '../guard/guard.ts';
+import { tryReadTasks } from '../changes/task-file.ts';
+import { describeTampering } from '../guard/guard.ts';
+import type { Tampering } from '../guard/memory.ts';
 import { openTasks as findOpenTasks } from '../changes/tasks.ts';
 import { type GateReport, type GateRun, maxListed } from '../ralph/record.ts';
 import { passes } from '../ralph/gate-result.ts';
@@ -42,14 +43,14 @@ export const createGate =
     if (!promised && (!gate.verifyEach || gate.verify.length === 0 || error?.kind === 'rate-limit')) return null;
     // Edits of the user in the meantime become part of the goal. They are not tampering.
     const { conflicts } = await context.copies.sync();
-    const openTasks = promised && gate.requireTasks ? await openTasksOf(context) : [];
+    const openTasks = promised && gate.requireTasks ? openTasksOf(context) : [];
     const quickChecksPass = openTasks.length + conflicts.length === 0 && !(isGuarded && seen.length > 0);
-    const { runs, meanwhile } = quickChecksPass
+    const { runs, tampering } = quickChecksPass
       ? await runCommands(context, { iteration, isGuarded })
-      : { runs: [], meanwhile: [] };
+      : { runs: [], tampering: [] };
     ensureRunState(context);
     // Checked again, because a process that the agent left behind may have changed files in the meantime.
-    const differences = isGuarded ? unique([...seen, ...meanwhile, ...context.guard.after()]) : [];
+    const differences = isGuarded ? unique([...seen, ...tampering, ...context.guard.after()]) : [];
     const found = {
       ...(await tamperingOf(context, differences, seen)),
       openTasks: openTasks.slice(0, maxListed),
@@ -85,15 +86,15 @@ const tamperingOf = async (
   } satisfies Partial<GateReport>;
 };
 
-const openTasksOf = async ({
+const openTasksOf = ({
   project,
   workProject,
   plan,
   redactor,
-}: Pick<RunContext, 'project' | 'workProject' | 'plan' | 'redactor'>): Promise<string[]> => {
+}: Pick<RunContext, 'project' | 'workProject' | 'plan' | 'redactor'>): string[] => {
   const change = changeOf(project, plan.change);
   const name = basename(change.tasksFile);
-  const tasks = await readTasks(change, workProject.root).catch(() => 'unreadable' as const);
+  const tasks = tryReadTasks(change, workProject.root);
   if (tasks === 'unreadable') return [`${name} cannot be read`];
   if (tasks === null) return [`${name} does not exist`];
   if (tasks.every(({ optional }) => optional)) return [`${name} has no required tasks`];
@@ -108,15 +109,15 @@ interface Verifying {
   readonly isGuarded: boolean;
 }
 
-/** `meanwhile` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
+/** `tampering` lists what earlier commands have changed in the goal: one may have rewritten the script of the next. */
 const runCommands = async (context: CommandContext, { iteration, isGuarded }: Verifying) => {
   const { verify } = context.plan.gate;
   if (verify.length > 0) context.emit({ type: 'gate-started', commands: verify });
   const runs: GateRun[] = [];
-  let meanwhile: readonly Tampering[] = [];
+  let tampering: readonly Tampering[] = [];
   const mayRun = () => {
-    if (isGuarded) meanwhile = context.guard.check();
-    return meanwhile.length === 0;
+    if (isGuarded) tampering = context.guard.check();
+    return tampering.length === 0;
   };
   for (const [index, command] of verify.entries()) {
     if (!mayRun()) break;
@@ -124,7 +125,7 @@ const runCommands = async (context: CommandContext, { iteration, isGuarded }: Ve
       await runWithRetry(context, command, { name: iterationFileName(iteration, `verify-${index + 1}`), mayRun }),
     );
   }
-  return { runs, meanwhile };
+  return { runs, tampering };
 };
 
 interface Attempt {

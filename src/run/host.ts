@@ -1,19 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { renameSafely, writeSafely } from '../files/safe.ts';
 import { changeOf } from '../changes/sources.ts';
-import { readTasks } from '../changes/task-file.ts';
-import { adoptContext, loadContext } from '../store/added-context.ts';
+import { tryReadTasks } from '../changes/task-file.ts';
+import { adoptContext, contextId, loadContext } from '../store/added-context.ts';
+import type { ChangeRef } from '../store/change-ref.ts';
 import { statsOf } from '../files/read.ts';
 import { appendRecord } from '../store/history.ts';
-import { countTasks } from '../changes/tasks.ts';
+import { countTasks, newlyDone, type Task } from '../changes/tasks.ts';
 import { boundRecord } from '../ralph/bounds.ts';
 import type { LoopHost } from '../ralph/loop.ts';
+import type { TaskCount } from '../ralph/record.ts';
 import { buildRalphPrompt, describeResult } from '../ralph/prompt.ts';
 import { commandLine } from '../text/shell-words.ts';
-import { createTaskReader, describeFiles } from './assignment.ts';
+import { createAssignmentReader, describeFiles } from './assignment.ts';
 import { createGate } from './gate.ts';
 import { ensureRunState, type RunContext } from './context.ts';
-import type { StopSignals } from '../process/signals.ts';
 import { createWorkTracker } from './track-work.ts';
 import { releaseWorkspace } from './workspace.ts';
 import { iterationLog, iterationPrompt } from '../store/paths.ts';
@@ -24,9 +24,13 @@ export const createLoopHost = (context: RunContext): LoopHost => {
   const work = createWorkTracker(context);
   const gate = createGate(context);
   const prompt = createPrompt(context);
-  const pauseFor = (ms: number) => {
+  const tasks = () => currentTasks(context);
+  let tasksBefore: readonly Task[] = [];
+  const { control } = context;
+  const mayWait = () => control.received() === null && !control.isPauseRequested();
+  const waitFor = async (ms: number): Promise<void> => {
     work.invalidate();
-    return pause(ms, context.stopSignals);
+    if (mayWait()) await control.wait(ms);
   };
   return {
     now: () => new Date(),
@@ -35,21 +39,29 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     random: () => Math.random(),
     totals: context.view,
     usageOfOthers: () => context.batch?.usageOfOthers() ?? null,
-    wait: (ms) => pauseFor(Math.min(ms, maxTimerMs)),
+    wait: (ms) => waitFor(Math.min(ms, maxTimerMs)),
+    // In short steps, because the clock may be set and the machine may sleep.
     waitUntil: async (ms) => {
-      // In short steps, because the clock may be set and the machine may sleep.
-      while (Date.now() < ms && context.stopSignals.received() === null)
-        await pauseFor(Math.min(ms - Date.now(), 1000));
+      while (Date.now() < ms && mayWait()) await waitFor(Math.min(ms - Date.now(), 1000));
     },
-    stopSignal: () => context.stopSignals.received(),
+    waitForResume: async (ms) => {
+      work.invalidate();
+      const isPaused = () => control.received() === null && control.isPauseRequested();
+      while (Date.now() < ms && isPaused()) await control.wait(Math.min(ms - Date.now(), 1000));
+    },
+    isPauseRequested: control.isPauseRequested,
+    stopSignal: control.received,
+    context: () => contextId(loadContext(contextOf(context)).text),
     prompt: async (...turn) => {
       if ((await context.copies.sync()).taken.length > 0) work.invalidate();
+      tasksBefore = tasks() ?? [];
       return prompt(...turn);
     },
     trailer: ({ harness }) => context.findHarness(harness).output.trailer ?? [],
     runAgent: runHarness(context),
     trackWork: work.track,
     uncommitted: work.uncommitted,
+    changed: work.changed,
     release: (reason) => {
       const { project, plan, workspace } = context;
       return releaseWorkspace({ project, change: plan.change, workspace, done: reason === 'complete' });
@@ -64,50 +76,68 @@ export const createLoopHost = (context: RunContext): LoopHost => {
     withoutSecrets: (record) => boundRecord(record, context.redactor),
     save: async (record) => {
       ensureRunState(context);
+      control.takeRequests();
       appendRecord(context.project, context.plan.change, record);
     },
-    tasks: async () => {
-      const tasks = await readTasks(changeOf(context.project, context.plan.change), context.workProject.root).catch(
-        () => null,
-      );
-      return tasks && countTasks(tasks);
-    },
+    tasks: async () => currentTaskCount(context),
+    ticked: async () => newlyDone(tasksBefore, tasks() ?? []),
     emit: context.emit,
   };
 };
 
-const pause = (ms: number, stopSignals: StopSignals): Promise<void> =>
-  delay(Math.max(1, ms), undefined, { signal: stopSignals.stop }).catch(() => {});
+/** Returns null if the change has no tasks, or they cannot be read. */
+const currentTasks = ({
+  project,
+  plan,
+  workProject,
+}: Pick<RunContext, 'project' | 'plan' | 'workProject'>): readonly Task[] | null => {
+  const tasks = tryReadTasks(changeOf(project, plan.change), workProject.root);
+  return tasks === 'unreadable' ? null : tasks;
+};
+
+export const currentTaskCount = ({
+  project,
+  plan,
+  workProject,
+}: Pick<RunContext, 'project' | 'plan' | 'workProject'>): TaskCount | null => {
+  const tasks = currentTasks({ project, plan, workProject });
+  return tasks && countTasks(tasks);
+};
+
+const contextOf = ({ project, plan, env }: Pick<RunContext, 'project' | 'plan' | 'env'>): ChangeRef => ({
+  project,
+  change: plan.change,
+  env,
+});
 
 const createPrompt = (context: RunContext): LoopHost['prompt'] => {
   const { project, workProject, plan, folder, view } = context;
-  const readTask = createTaskReader(context);
+  const readAssignment = createAssignmentReader(context);
   const readContext = createContextReader(context);
   return async (iteration, last) => {
-    const task = await readTask();
-    const prompt = buildRalphPrompt(task.userPrompt, {
+    const assignment = await readAssignment();
+    const contextContent = await readContext();
+    const text = buildRalphPrompt(assignment.userPrompt, {
       ...plan,
-      ...task,
+      ...assignment,
       ...describeFiles(changeOf(project, plan.change), workProject.root),
       changeId: plan.change,
       moduleId: plan.module ?? '',
       iteration,
-      contextContent: await readContext(),
+      contextContent,
       lastResult: describeResult(last, view()),
     });
-    writeSafely(moveEarlier(iterationPrompt(folder, iteration)), prompt, 'create');
-    return prompt;
+    writeSafely(moveEarlier(iterationPrompt(folder, iteration)), text, 'create');
+    return { text, context: contextId(contextContent) };
   };
 };
 
 /** Reads the context that the user has added. Edits of context.txt by an agent are ignored, and announced once. */
-const createContextReader = ({
-  project,
-  plan,
-  env,
-  emit,
-}: Pick<RunContext, 'project' | 'plan' | 'env' | 'emit'>): (() => Promise<string | null>) => {
-  const of = { project, change: plan.change, env };
+const createContextReader = (
+  context: Pick<RunContext, 'project' | 'plan' | 'env' | 'emit'>,
+): (() => Promise<string | null>) => {
+  const { plan, emit } = context;
+  const of = contextOf(context);
   let adopted: Promise<void> | null = null;
   let isAnnounced = false;
   return async () => {
@@ -116,7 +146,7 @@ const createContextReader = ({
     if (isEdited && !isAnnounced)
       emit({
         type: 'notice',
-        text: `context.txt was changed, and not by --add-context or --clear-context: the prompt has what they were given. If it was you: ${commandLine('spool', 'accept', plan.change)}`,
+        text: `context.txt was edited. The prompt still uses the text from --add-context. To use the file: ${commandLine('spool', 'accept', plan.change)}`,
       });
     isAnnounced = isEdited;
     return text;

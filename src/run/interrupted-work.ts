@@ -2,8 +2,8 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { diffTrees } from '../git/diff.ts';
 import { listCheckpoints, treeOf } from '../git/checkpoint.ts';
-import { findErrorLine } from '../git/commit.ts';
-import { toUtf8, statsOf } from '../git/call/git.ts';
+import { commitErrorLine } from '../git/commit.ts';
+import { toUtf8, statsOfName } from '../git/call/git.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import { lastRecords } from '../store/history.ts';
@@ -29,7 +29,7 @@ export const recallUncommitted = async (
     const changes = await diffTrees(tree, [`${checkpoint}^`, checkpoint], { renames: false });
     const known = new Set(ledger.all());
     const names = (changes ?? []).filter((change) => !isNewNested(change)).map(({ name }) => name);
-    const why = redactor.oneLine(findErrorLine(commitProblem));
+    const why = redactor.oneLine(commitErrorLine(commitProblem));
     ledger.add(
       names.filter((name) => !known.has(name)),
       { why, owed: true },
@@ -96,7 +96,7 @@ const findLeftBehind = async (
 
 /** Returns the stats of a file, or of the closest existing folder if it was deleted. */
 const statsNear = (root: string, name: string): Stats => {
-  const stats = statsOf(root, name);
+  const stats = statsOfName(root, name);
   if (stats !== undefined) return stats;
   const folder = dirname(name);
   return folder === '.' ? lstatSync(root) : statsNear(root, folder);

@@ -1,17 +1,11 @@
-import { dirname } from 'node:path';
-import { createFolder } from '../files/folders.ts';
-import { removeSafely, writeSafely } from '../files/safe.ts';
-import { guardSettings } from '../git/call/settings.ts';
-import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import { forgetGoal, openGuard } from '../guard/guard.ts';
+import type { StopSignals } from '../process/signals.ts';
 import { terminateOrphans } from '../process/tree.ts';
 import type { Emit } from '../ralph/events.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
-import { makeRunFolder, newTempIndex } from '../store/folders.ts';
-import { takeOverNotes } from '../store/notes.ts';
-import type { Project } from '../store/project.ts';
-import { confirmRun, recordEnd, userRecordFolder, recordRun } from '../store/user-record.ts';
+import { makeRunFolder } from '../store/folders.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { confirmRun, recordEnd, recordRun } from '../store/user-record/steps.ts';
 import type { ChangeLock } from '../store/run-lock.ts';
 import { replaceState } from '../store/save-state.ts';
 import { readState } from '../store/state.ts';
@@ -19,21 +13,18 @@ import { pluralise } from '../text/format.ts';
 import { limitedEnvironment, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
-import { withControl } from './control.ts';
-import { openWorkspaceCopies } from './copies.ts';
+import { type RunControl, withControl } from './control.ts';
 import { createEmitter, type Emitter } from './emitter.ts';
 import type { DraftRun } from './draft.ts';
-import { watchLimits } from './limits.ts';
+import { watchLimits } from './reported-limits.ts';
 import { checkUnchanged } from './check-resumed.ts';
+import { createdNotice } from './new-change.ts';
 import { planAgain, type Planned } from './plan.ts';
-import { noteRepository } from './repository.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 import { createSessions } from './sessions.ts';
 import { savePrompt } from './assignment.ts';
-import { commitsSince, lastActivityOf } from './unsettled.ts';
-import { openWorkspace } from './workspace.ts';
-import { workspaceFile } from '../store/paths.ts';
+import { openWork } from './open-work.ts';
 
 export interface OpenedRun {
   readonly context: RunContext;
@@ -48,20 +39,67 @@ interface LockedRun extends DraftRun {
 /** Opens everything that a run uses: its journal, its workspace, the guard, a session for each agent. */
 export const openRun = async (draft: LockedRun, services: RunServices, cleanup: Cleanup): Promise<OpenedRun> => {
   const { spec, lock, deadline } = draft;
-  const { project, change, options } = spec;
-  const { env, findHarness, reporter, trusted } = services;
+  const { project, options } = spec;
+  const { env, findHarness, reporter, trusted, batch = null } = services;
   const { planned, notices } = await settlePlan(draft, services);
   const { plan, previous } = planned;
   const sandbox = await draft.runSandbox.open(plan, plan.agents);
-  const folder = makeRunFolder(project, change, plan.run);
-  const redactor = createRedactor(env);
-  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - draft.beganMs);
+  const { saveError, ...recording } = openRecording({ ...draft, planned }, services, cleanup);
+  const { emit, folder, elapsedMs } = recording;
   deadline.setLimits(plan.limits, elapsedMs());
+  sandbox?.onNotice((text) => emit({ type: 'notice', text }));
+  for (const text of notices) emit({ type: 'notice', text });
+  const leftovers = await endLeftovers(draft, planned, emit);
+  const control = openControl(draft, services, { emit, view: recording.view, cleanup });
+  const stopSignals: StopSignals = control;
+
+  const run = {
+    project,
+    options,
+    plan,
+    lock,
+    env,
+    findHarness,
+    reporter,
+    trusted,
+    batch,
+    sandbox,
+    stopSignals,
+    control,
+  };
+  const work = await openWork({ ...run, ...recording, previous, leftovers, deadline }, cleanup);
+  const assignment = { ...draft.assignment, userPrompt: savePrompt(folder, draft.assignment.userPrompt) };
+  const sessions = createSessions({ ...run, ...recording, ...work }, services.openSession);
+  cleanup.add(sessions, (each) => each.close());
+  const context: RunContext = {
+    ...run,
+    ...recording,
+    ...work,
+    assignment,
+    sessions,
+    crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
+  };
+  return { context, planned, saveError };
+};
+
+/** What records the run, from here on until the process ends. */
+type Recording = Pick<RunContext, 'folder' | 'redactor' | 'elapsedMs' | 'emit' | 'view'> & Pick<Emitter, 'saveError'>;
+
+const openRecording = (
+  { spec, planned, beganMs }: DraftRun,
+  { env, pid, reporter, findHarness }: RunServices,
+  cleanup: Cleanup,
+): Recording => {
+  const { project, change } = spec;
+  const { plan, previous } = planned;
+  const folder = makeRunFolder(project, change, plan.run);
+  const redactor = createRedactor({ ...env, SPOOL_NOTIFY: spec.options.notify.join('\n') });
+  const elapsedMs = () => Math.round((previous?.view.elapsedMs ?? 0) + performance.now() - beganMs);
   const record = userRecordFolder(project, change, env);
   const emitter = createEmitter({
     project,
     planned,
-    pid: services.pid,
+    pid,
     report: reporter.onEvent,
     warn: reporter.warn,
     elapsedMs,
@@ -74,101 +112,21 @@ export const openRun = async (draft: LockedRun, services: RunServices, cleanup: 
   });
   cleanup.add(emitter, (each) => each.dispose());
   const emit = watchLimits(plan, findHarness, emitter.emit);
-  sandbox?.onNotice((text) => emit({ type: 'notice', text }));
-  for (const text of notices) emit({ type: 'notice', text });
-  const leftovers = await endLeftovers(draft, planned, emit);
-  const signals = services.onStopSignals(() =>
-    emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }),
-  );
-  const stopSignals = withControl(signals, { project, change, emit });
-  cleanup.add(stopSignals, (each) => each.dispose());
-  deadline.followSignals(stopSignals);
+  return { folder, redactor, elapsedMs, emit, view: emitter.view, saveError: emitter.saveError };
+};
 
-  const run = { change, options, plan, previous };
-  const checkSetup = (root: string) => trusted.checkIn(root, run, 'worktreeSetup');
-  const exclusive = services.batch?.exclusive ?? ((work) => work());
-  const opening = exclusive(() =>
-    openWorkspace({
-      project,
-      change,
-      options,
-      env,
-      folder,
-      redactor,
-      emit,
-      sandbox,
-      stopSignals,
-      checkSetup,
-      previous: previous?.view.workspace ?? null,
-    }),
-  );
-  const workspace = await opening.catch(deadline.rethrow);
-  const work = { root: workspace.root };
-  writeSafely(workspaceFile(folder), `${workspace.root}\n`);
-  const tree = await openWorkTree({ work, env }, emit);
-  if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
-  createFolder(record);
-  await noteRepository({ project, change, env });
-  const notes = takeOverNotes({ run: plan.run, folder, record, redact: redactor.data });
-  if (options.fresh) forgetGoal(record);
-  // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
-  const guard = await openGuard({
-    project: work,
-    change,
-    commands: plan.gate.verify,
-    folder: record,
-    committedSince: commitsSince({ tree, work, leftovers, lastActivityMs: lastActivityOf(project, change) }),
-  });
-  if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
-  // Files that were guarded before are known, so they need no trust.
-  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
-  const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
-  const task = { ...draft.task, userPrompt: await savePrompt(folder, draft.task.userPrompt) };
-  const batch = services.batch ?? null;
-  const sessions = createSessions(
-    {
-      project,
-      plan,
-      options,
-      workProject: work,
-      workspace,
-      env,
-      stopSignals,
-      redactor,
-      sandbox,
-      batch,
-    },
-    services.openSession,
-  );
-  cleanup.add(sessions, (each) => each.close());
-  const context: RunContext = {
-    project,
-    workProject: work,
-    options,
-    plan,
-    assignment: task,
-    workspace,
-    tree,
-    guard,
-    copies,
-    folder,
-    notes,
-    lock,
-    emit,
-    view: emitter.view,
-    redactor,
-    sessions,
-    sandbox,
-    stopSignals,
-    elapsedMs,
-    crashedMidIteration: previous !== null && crashedMidIteration(previous.view),
-    env,
-    findHarness,
-    reporter,
-    trusted,
-    batch,
-  };
-  return { context, planned, saveError: emitter.saveError };
+/** Listens for signals and for requests of other processes, until the run ends. */
+const openControl = (
+  { spec, deadline }: LockedRun,
+  { onStopSignals, env, batch }: RunServices,
+  { emit, view, cleanup }: Pick<RunContext, 'emit' | 'view'> & { cleanup: Cleanup },
+): RunControl => {
+  const signals = onStopSignals(() => emit({ type: 'notice', text: 'Stopping… (Ctrl-C again to force quit)' }));
+  const { project, change } = spec;
+  const control = withControl(signals, { project, change, env, emit, view, batch });
+  cleanup.add(control, (each) => each.dispose());
+  deadline.followSignals(control);
+  return control;
 };
 
 /** Returns the final plan, under the lock, and the notices about it. */
@@ -182,7 +140,14 @@ const settlePlan = async ({ spec, planned: drafted, usable, agreed }: LockedRun,
   const damaged = damage === null ? [] : [replaceDamaged(spec, damage)];
   return {
     planned: { ...found, plan: { ...found.plan, agents } },
-    notices: [...damaged, ...limitedEnvironment(env), ...notices, ...found.notices],
+    notices: [
+      ...createdNotice(spec),
+      ...(spec.notices ?? []),
+      ...damaged,
+      ...limitedEnvironment(env),
+      ...notices,
+      ...found.notices,
+    ],
   };
 };
 
@@ -204,18 +169,6 @@ const endLeftovers = async ({ spec, lock }: LockedRun, { crashedRun }: Planned, 
     all += ended;
   }
   return all;
-};
-
-/** Returns null without a git repository, or if git refuses it, which is announced. */
-const openWorkTree = async (
-  { work, env }: { work: Project; env: NodeJS.ProcessEnv },
-  emit: Emit,
-): Promise<WorkTree | null> => {
-  const found = await findWorkTree(work.root, newTempIndex(env));
-  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
-  if (found.kind !== 'found') return null;
-  await guardSettings(found.tree);
-  return found.tree;
 };
 
 /** Returns whether a run ended while its agent was running, not during the gate. */

@@ -4,15 +4,18 @@ import { noTime } from '../config/values.ts';
 import type { Project } from '../store/project.ts';
 import { cutHistory, historySize, lastRecords } from '../store/history.ts';
 import { changeOf } from '../changes/sources.ts';
-import { asRecorded, userRecordFolder, withSecrets } from '../store/user-record.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { withSecrets } from '../store/user-record/identity.ts';
+import { asRecorded } from '../store/user-record/steps.ts';
 import { loopOwner, readRun, type SavedRun, stateStamp } from '../store/state.ts';
 import type { AgentChoice, GatePlan, Limits, RunPlan, SettingsAtStart } from '../ralph/plan.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { mapLimits } from '../ralph/limits.ts';
-import { type RunView } from '../ralph/view.ts';
+import { isOpen, type RunView } from '../ralph/view.ts';
 import { catchUp } from '../ralph/reduce-view.ts';
 import { changedSince, describeChanged } from './changed-settings.ts';
 import { newRunId } from '../store/run-id.ts';
+import { keptValues } from './kept-settings.ts';
 
 export interface PlanRequest {
   readonly project: Project;
@@ -27,7 +30,7 @@ export interface PlanRequest {
 export interface Planned {
   readonly plan: RunPlan;
   /** The run that is resumed; null for a new run. */
-  readonly previous: Previous | null;
+  readonly previous: Interrupted | null;
   /** When agents that hit a usage limit in the last run can be used again, by agent key. */
   readonly cooldowns: Readonly<Record<string, number>>;
   /** The last run if it crashed, resumed or not: its processes may still be running. */
@@ -49,7 +52,7 @@ interface Damage {
   readonly rebuilt: RunView | null;
 }
 
-interface Previous {
+interface Interrupted {
   readonly view: RunView;
   /** The view that was read from state.json, with secrets redacted. */
   readonly saved: RunView;
@@ -74,32 +77,29 @@ export const readLastRun = async (of: Pick<PlanRequest, 'project' | 'change'>): 
 };
 
 /** Plans a new run, or resumes the last one if it was interrupted. Only the owner of the lock can rely on the plan. */
-export const planRun = async (request: PlanRequest, lastRun: LastRun): Promise<Planned> => {
-  const { project, change, options, fileSettings: file } = request;
-  const { view: saved, damage, isWhole, basis } = lastRun;
-  const folder = userRecordFolder(project, change, request.env);
-  const written = saved && asRecorded(folder, saved);
-  const view = written && withSecrets(folder, written);
-  const last = view && lastInterrupted(request, view, written);
-  const previous = options.fresh || !isWhole ? null : last;
-  const then = previous?.view.settings ?? null;
-  const changed = then ? changedSince(then, file, request.explicit) : [];
-  const plan = createPlan({ ...request, explicit: new Set([...request.explicit, ...changed]) }, previous);
-  // A run stays in its sandbox, regardless of the config file.
-  const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== previous?.view.sandbox);
-  const resumable = previous && withoutOtherPromise(plan, previous);
+export const planRun = (request: PlanRequest, lastRun: LastRun): Planned => {
+  const { options, explicit, fileSettings: file } = request;
+  const { damage, isWhole, basis } = lastRun;
+  const recorded = recordedRun(request, lastRun);
+  const interrupted = recorded && isOpen(recorded) ? loadInterrupted(request, recorded) : null;
+  const resumed = options.fresh || !isWhole ? null : interrupted;
+  const then = resumed?.view.settings ?? null;
+  const changed = then ? changedSince(then, file, explicit) : [];
+  const plan = createPlan({ ...request, explicit: new Set([...explicit, ...changed]) }, resumed);
+  const previous = resumed && withoutOtherPromise(plan, resumed);
+  const given = { ...then?.given, ...keptValues(options, explicit) };
   return {
     plan,
-    previous: resumable,
-    crashedRun: last?.view.run ?? null,
-    cooldowns: view?.cooldowns ?? {},
-    settings: { explicit: [...new Set([...(then?.explicit ?? []), ...request.explicit])], file },
-    notices: [
-      ...(resumable ? [resumeNotice(resumable.view, resumable !== previous)] : []),
-      ...(resumable?.isCut && damage === null ? [cutHistory(project, change)] : []),
-      ...(announced.length === 0 ? [] : [describeChanged(announced, then!.file, file)]),
-    ],
-    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? written : null },
+    previous,
+    crashedRun: interrupted?.view.run ?? null,
+    cooldowns: recorded?.cooldowns ?? {},
+    settings: {
+      explicit: [...new Set([...(then?.explicit ?? []), ...explicit])],
+      file,
+      ...(Object.keys(given).length === 0 ? {} : { given }),
+    },
+    notices: previous ? noticesOf(request, { plan, previous, changed, damage, isRefused: previous !== resumed }) : [],
+    damage: damage === null ? null : { text: damage, rebuilt: isWhole ? recorded : null },
     basis,
   };
 };
@@ -107,17 +107,40 @@ export const planRun = async (request: PlanRequest, lastRun: LastRun): Promise<P
 /** Plans again if another process has written to the state of the change since. */
 export const planAgain = async (planned: Planned, request: PlanRequest): Promise<Planned> => {
   if (planned.basis === basisOf(request)) return planned;
-  const again = await planRun(request, await readLastRun(request));
+  const again = planRun(request, await readLastRun(request));
   // A new run keeps the id under which its sandbox was opened.
   return again.previous === null ? { ...again, plan: { ...again.plan, run: planned.plan.run } } : again;
+};
+
+/** A plan and the files that it was made from. */
+export interface EarlierPlan {
+  readonly lastRun: LastRun;
+  readonly planned: Planned;
+}
+
+/** Whether the files are still the same. A process that was running may have been killed since without a trace. */
+export const isCurrent = ({ lastRun }: EarlierPlan, of: Pick<PlanRequest, 'project' | 'change'>): boolean =>
+  !lastRun.isRunning && lastRun.basis === basisOf(of);
+
+/** Reuses a plan for a run that starts now. Returns null if the next occurrence of --until is another one by now. */
+export const startNow = (planned: Planned): Planned | null => {
+  const { plan, previous } = planned;
+  if (plan.limits.untilMs <= Date.now()) return null;
+  return previous === null ? { ...planned, plan: { ...plan, run: newRunId() } } : planned;
 };
 
 const basisOf = ({ project, change }: Pick<PlanRequest, 'project' | 'change'>): string =>
   `${stateStamp(project, change)} ${historySize(project, change)}`;
 
-const lastInterrupted = ({ project, change }: PlanRequest, view: RunView, saved: RunView): Previous | null => {
-  // The owner of the lock knows that the process of a run that says "running" is gone.
-  if (view.status !== 'running' && view.status !== 'interrupted') return null;
+/** Returns the last run with the status that the user's record confirms. */
+export const recordedRun = (
+  { project, change, env }: Pick<PlanRequest, 'project' | 'change' | 'env'>,
+  { view }: LastRun,
+): RunView | null => view && asRecorded(userRecordFolder(project, change, env), view);
+
+/** Loads what a resume needs of a run that has not ended. The owner of the lock knows that its process is gone, even if it is "running". */
+const loadInterrupted = ({ project, change, env }: PlanRequest, saved: RunView): Interrupted => {
+  const view = withSecrets(userRecordFolder(project, change, env), saved);
   // The process may have been killed between saving a record and saving the state.
   const { records: all, isCut } = lastRecords(project, change, 2);
   const records = all.filter((record) => record.run === view.run);
@@ -125,12 +148,34 @@ const lastInterrupted = ({ project, change }: PlanRequest, view: RunView, saved:
 };
 
 /** Rejects a pending promise if the completion promise has changed since. */
-const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Previous): Previous => {
+const withoutOtherPromise = ({ completionPromise }: RunPlan, previous: Interrupted): Interrupted => {
   const { view } = previous;
   if (!view.pending?.completionFound || view.completionPromise === completionPromise) return previous;
   const rejected = `the completion promise was "${view.completionPromise}" then, and is "${completionPromise}" now`;
   const pending = { ...view.pending, completionFound: false, evidence: null, rejected };
   return { ...previous, view: { ...view, pending } };
+};
+
+interface Resuming {
+  readonly plan: RunPlan;
+  readonly previous: Interrupted;
+  /** The settings that have changed in the config file since the run began. */
+  readonly changed: readonly FlagName[];
+  readonly damage: LastRun['damage'];
+  /** Its pending promise does not count. */
+  readonly isRefused: boolean;
+}
+
+const noticesOf = ({ project, change, fileSettings }: PlanRequest, resuming: Resuming): string[] => {
+  const { plan, previous, changed, damage, isRefused } = resuming;
+  const { view, isCut } = previous;
+  // A run stays in its sandbox, regardless of the config file.
+  const announced = changed.filter((name) => name !== 'sandbox' || plan.sandbox !== view.sandbox);
+  return [
+    resumeNotice(view, isRefused),
+    ...(isCut && damage === null ? [cutHistory(project, change)] : []),
+    ...(announced.length === 0 ? [] : [describeChanged(announced, view.settings!.file, fileSettings)]),
+  ];
 };
 
 const resumeNotice = ({ finishedIterations, pending }: RunView, refused: boolean): string => {
@@ -148,7 +193,7 @@ type Choose = <Value>(flag: FlagName, previous: Value | undefined, given: Value)
  * A resumed run keeps its agents, promise, gate and limits, unless the caller sets others. It does not keep
  * permissions.
  */
-const createPlan = ({ project, change, options, explicit }: PlanRequest, previous: Previous | null): RunPlan => {
+const createPlan = ({ project, change, options, explicit }: PlanRequest, previous: Interrupted | null): RunPlan => {
   const view = previous?.view;
   const choose: Choose = (flag, before, given) => (before !== undefined && !explicit.has(flag) ? before : given);
   const plan: RunPlan = {

@@ -3,15 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { userError } from '../errors.ts';
 import { isInWorkTree, isOwnRepository, type Repository, repositoryAt } from '../git/work-tree.ts';
 import { realPath } from '../process/which.ts';
-import type { Project } from '../store/project.ts';
-import { recordedRepository, userRecordFolder, recordRepository } from '../store/user-record.ts';
+import type { ChangeRef } from '../store/change-ref.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { recordedRepository, recordRepository } from '../store/user-record/repository.ts';
 import { commandLine } from '../text/shell-words.ts';
-
-interface ChangeRef {
-  readonly project: Project;
-  readonly change: string;
-  readonly env: NodeJS.ProcessEnv;
-}
 
 /**
  * Throws if git finds another repository for the project than in the last run, or in the first run one that is not its
@@ -27,10 +22,12 @@ export const checkRepository = async (ref: ChangeRef): Promise<void> => {
     : userError('other-repository', root, folderOf(recorded), folderOf(now), accept);
 };
 
-/** Records the repository of the first run of a project. */
+/** Records the repository of the first run of a project, and a first repository. */
 export const noteRepository = async (ref: ChangeRef): Promise<void> => {
-  const { recorded, now } = await compare(ref);
-  if (recorded === undefined || (recorded === null && now !== null)) recordRepository(folderFor(ref), now);
+  const known = recordedRepository(folderFor(ref));
+  if (known) return;
+  const { now } = await compare(ref);
+  if (known === undefined || now !== null) recordRepository(folderFor(ref), now);
 };
 
 /** Accepts the current repository of the project. Returns its folder; null if it needs no consent. */
@@ -41,7 +38,7 @@ export const acceptRepository = async (ref: ChangeRef): Promise<string | null> =
   return folderOf(now);
 };
 
-/** Throws if the work tree is a folder without the project: nothing that Spool does there could be meant. */
+/** Throws if the work tree does not contain the project: Spool would work in the wrong folder. */
 const compare = async (ref: ChangeRef) => {
   const { root } = ref.project;
   const now = await repositoryAt(root);
@@ -56,7 +53,7 @@ const isExpected = ({ project }: ChangeRef, recorded: Repository | null | undefi
 };
 
 /** What `git init` creates in a project without a repository. */
-const newRepositoryIn = (project: Project): Repository => {
+const newRepositoryIn = (project: ChangeRef['project']): Repository => {
   const root = realPath(project.root);
   const gitFolder = join(root, '.git');
   return { gitFolder, sharedFolder: gitFolder, root };

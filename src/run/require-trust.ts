@@ -11,7 +11,7 @@ import { addTrust, readTrusted } from '../trust/store.ts';
 /** Shows what a project would run, and asks the user to trust it. */
 export interface Consent {
   readonly say: (lines: readonly string[]) => void;
-  /** null when there is no one to ask. */
+  /** null without a terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | null;
 }
 
@@ -77,7 +77,7 @@ export const checkCopies = ({ project, config, env, needed, trusted, root, howTo
 
 export const introduction = ({ root }: Project, open: readonly CheckedSetting[]): string =>
   open.some(({ before }) => before === null)
-    ? `${root} brings settings that run something on this machine:`
+    ? `${root} has settings that run commands on this machine:`
     : `${root} has changed what it runs on this machine:`;
 
 export const question = 'Run these from this project?';

@@ -3,7 +3,8 @@ import { findVersion } from '../git/versions.ts';
 import type { WorkTree } from '../git/work-tree.ts';
 import { keyName, partOf, splitKey } from '../guard/deciders/parts.ts';
 import { hashOfVersion } from '../guard/goal.ts';
-import type { Expectation, Guard, Tampering } from '../guard/guard.ts';
+import type { Expectation, Guard } from '../guard/guard.ts';
+import type { Tampering } from '../guard/memory.ts';
 import { missingTasks, taskTitles } from '../changes/tasks.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { RunContext } from './context.ts';
@@ -51,9 +52,8 @@ export const expectedVersion = async (
   if (tree === null) return null;
   const expectation = guard.expects(moved);
   const path = pathIn(tree, join(workProject.root, splitKey(expectation.key).path));
-  return path.startsWith('..')
-    ? null
-    : findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation) });
+  if (path.startsWith('..')) return null;
+  return await findVersion(tree, { path, change: plan.change, matches: matcherFor(expectation) });
 };
 
 /** Returns the path as git names it. */

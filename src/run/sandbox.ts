@@ -5,7 +5,7 @@ import { userError } from '../errors.ts';
 import { distrust } from '../git/call/program.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { AgentChoice, RunPlan } from '../ralph/plan.ts';
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
 import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 

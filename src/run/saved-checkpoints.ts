@@ -3,17 +3,13 @@ import { join, relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { type Checkpoint, listCheckpoints } from '../git/checkpoint.ts';
 import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
-import {
-  checkpointRecorder,
-  isKnown,
-  recogniseCheckpoint,
-  recordedWorkspace,
-  userRecordFolder,
-} from '../store/user-record.ts';
+import { checkpointRecorder, recogniseCheckpoint } from '../store/user-record/checkpoints.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { isKnown, recordedWorkspace } from '../store/user-record/identity.ts';
 import { type Project } from '../store/project.ts';
 import { isWorkspaceOf, runsFolder, runFolder, workspaceFile } from '../store/paths.ts';
 import { hideStateFromGit, newTempIndex } from '../store/folders.ts';
-import { folderNames, readIfThere } from '../files/read.ts';
+import { folderNames, readText } from '../files/read.ts';
 
 /** A run of a change, with its checkpoints. */
 export interface RunCheckpoints {
@@ -57,8 +53,8 @@ export const findCheckpoints = async ({
   // A forged run must not count as the last one.
   const run = wanted === undefined ? (runs.findLast(isOwn) ?? runs.at(-1)) : runs.find((id) => id === wanted);
   if (run === undefined) throw userError('no-checkpoint', change, wanted ?? null, runs);
-  if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: only the repository says what it kept.`);
-  const workspace = await workspaceOf({ project, change, run, folder });
+  if (!isOwn(run)) say(`Run ${run} of ${change} was not started here: its checkpoints cannot be verified.`);
+  const workspace = workspaceOf({ project, change, run, folder });
   const tree = workspace !== null && existsSync(workspace) ? await openTree(project, workspace, env) : home;
   const own = all.filter((checkpoint) => checkpoint.run === run);
   return {
@@ -94,7 +90,7 @@ const openTree = async (project: Project, root: string, env: NodeJS.ProcessEnv):
   hideStateFromGit(project);
   const found = await findWorkTree(root, newTempIndex(env));
   if (found.kind === 'found') return found.tree;
-  throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is no git repository');
+  throw userError('no-git', root, found.kind === 'refused' ? found.why : 'it is not a git repository');
 };
 
 interface LocatedRun {
@@ -108,11 +104,11 @@ interface LocatedRun {
 /**
  * Returns the folder in which a run worked; null if it is unknown. The record decides for a run that was started here.
  */
-const workspaceOf = async ({ project, change, run, folder }: LocatedRun): Promise<string | null> => {
+const workspaceOf = ({ project, change, run, folder }: LocatedRun): string | null => {
   const folderOfRun = runFolder(project, change, run);
   // Version 1 called the file `place`.
   const file = [workspaceFile(folderOfRun), join(folderOfRun, 'place')].find((path) => existsSync(path)) ?? null;
-  const written = file === null ? null : ((await readIfThere(file))?.trim() ?? null);
+  const written = file === null ? null : (readText(file)?.trim() ?? null);
   const recorded = recordedWorkspace(folder, run);
   const refuse = (problem: string) => userError('bad-state', relative(project.root, file ?? folderOfRun), problem);
   if (recorded !== null && written !== null && written !== recorded)

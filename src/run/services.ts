@@ -5,6 +5,7 @@ import type { OpenSession } from '../harness/session.ts';
 import type { StopSignals, StopSignalName } from '../process/signals.ts';
 import type { Usage } from '../ralph/agent-events.ts';
 import type { OnRunEvent, RunView } from '../ralph/view.ts';
+import type { Request, Requested } from '../ralph/control.ts';
 import type { TrustedRuns } from './trust.ts';
 
 /** What a run needs from its caller: a command line, a page, a program. */
@@ -14,7 +15,7 @@ export interface RunServices {
   readonly pid: number;
   /** The caller is Spool itself, and not a program that uses it as a library. */
   readonly ownsProcess: boolean;
-  /** Returns the harness with that name; throws when there is none. */
+  /** Returns the harness with that name; throws if there is none. */
   readonly findHarness: (name: string) => Harness;
   /** Starts a conversation with an agent. */
   readonly openSession: OpenSession;
@@ -23,7 +24,7 @@ export interface RunServices {
   readonly reporter: Reporter;
   /** Listens for requests to stop. `onFirst` is called with the first one. */
   readonly onStopSignals: (onFirst: (signal: StopSignalName) => void) => StopSignals;
-  /** Decides what only a person can decide; null when there is no one to ask. */
+  /** Asks the user; null without a terminal. */
   readonly person: Person | null;
   readonly trusted: TrustedRuns;
   /** What this run shares with others that were started together with it. */
@@ -38,7 +39,9 @@ export interface Reporter {
   readonly onEvent: OnRunEvent;
   /** Called with messages that belong to no event. */
   readonly warn: (text: string) => void;
-  /** Resolves when the reporter can take more; null when it can now. Resolves at once when `stop` is aborted. */
+  /** Rings the bell of the terminal. Missing if there is none. */
+  readonly bell?: () => void;
+  /** Resolves when the reporter can take more; null if it can now. Resolves at once if `stop` is aborted. */
   readonly drained: (stop: AbortSignal) => Promise<void> | null;
   /** Called when the run ends in any way, before its error is shown. May be called more than once. */
   readonly dispose: () => void;
@@ -59,6 +62,9 @@ export interface Batch {
   usageOfOthers(): Usage | null;
   /** Runs work that only one run may do at a time. */
   exclusive<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** What was asked of all runs, which applies to those that have yet to start. */
+  requested(): Requested;
+  request(request: Request): void;
   /** Agents that keep a database get a separate one. */
   readonly isolateAgentData: boolean;
 }

@@ -1,6 +1,7 @@
 import type { FlagName, Options, FileSettings } from '../config/flags.ts';
 import type { Resolved } from '../config/resolve.ts';
 import type { PassList } from '../process/passed-environment.ts';
+import type { NewChange } from '../changes/source.ts';
 import type { Project } from '../store/project.ts';
 
 /** What to run. */
@@ -18,6 +19,15 @@ export interface RunSpec {
   readonly passLists: readonly PassList[];
   /** The folder that paths in the settings are relative to. */
   readonly cwd: string;
+  /** Lines for the user about the settings. */
+  readonly notices?: readonly string[];
+  /** The change, if the run has to create it. It is created when everything else has been checked. */
+  readonly newChange?: NewChangeSpec;
+}
+
+export interface NewChangeSpec extends NewChange {
+  /** The project does not exist yet either. */
+  readonly isNewProject: boolean;
 }
 
 /** Returns what to run with the settings that apply to a change. */

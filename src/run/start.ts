@@ -1,18 +1,22 @@
 import { asUserError, systemProblem } from '../errors.ts';
 import { createFolder } from '../files/folders.ts';
 import { tipOf } from '../git/branches.ts';
+import { headBranch } from '../git/work-tree.ts';
 import { withGitScope } from '../git/call/scope.ts';
 import { forgetGoal } from '../guard/guard.ts';
 import { withProcessScope } from '../process/scope.ts';
+import type { Emit } from '../ralph/events.ts';
 import { type LoopState, runLoop } from '../ralph/loop.ts';
 import type { RunResult } from '../ralph/view.ts';
-import { userRecordFolder, recordTip } from '../store/user-record.ts';
+import { recordTip } from '../store/user-record/branches.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
 import { createCleanup } from './cleanup.ts';
 import type { RunContext } from './context.ts';
 import type { RunDeadline } from './deadline.ts';
 import { draftRun, lockRun } from './draft.ts';
-import { createLoopHost } from './host.ts';
-import { createNotify } from './notify.ts';
+import { createLoopHost, currentTaskCount } from './host.ts';
+import { createChangeOf } from './new-change.ts';
+import { createNotifier } from './notify/notify.ts';
 import { openRun, type OpenedRun } from './open.ts';
 import type { Planned } from './plan.ts';
 import type { RunSpec } from './spec.ts';
@@ -36,8 +40,10 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
   try {
     return await withProcessScope({ env, passLists: given.passLists, ownsProcess }, async () => {
       const draft = await draftRun(given, services, cleanup);
+      const created = await createChangeOf(given, cleanup);
       const lock = cleanup.add(await lockRun(draft), (each) => each.release());
-      const opened = await openRun({ ...draft, lock }, services, cleanup);
+      const opened = await openRun({ ...draft, lock }, services, cleanup).catch(created.keepIfLogged);
+      created.keep();
       return await runToEnd(opened, draft.deadline);
     });
   } finally {
@@ -47,24 +53,31 @@ const startInScope = async (given: RunSpec, services: RunServices): Promise<RunR
 
 const runToEnd = async ({ context, planned, saveError }: OpenedRun, deadline: RunDeadline): Promise<RunResult> => {
   const { plan, workspace, emit, view, trusted, options } = context;
-  const notify = createNotify(context);
+  const notifier = await createNotifier(context);
+  const emitAndNotify: Emit = (event) => {
+    emit(event);
+    notifier.onEvent(event, view());
+  };
   const guarded = plan.gate.allowTampering ? [] : context.guard.names(context.redactor).slice(0, maxGuarded);
   const commands = trusted.originsOf({ change: plan.change, options, plan, previous: planned.previous });
-  emit({ type: 'run-started', plan, workspace, commands, guarded, at: new Date().toISOString() });
+  const tasks = currentTaskCount(context);
+  const repository = context.tree && { branch: headBranch(context.tree) };
+  emit({ type: 'run-started', plan, workspace, commands, guarded, tasks, repository, at: new Date().toISOString() });
+  context.control.started();
   if (!plan.gate.allowTampering) await announceUnsettled(context);
   deadline.giveGrace(options.stopGrace);
   try {
-    const reason = await runLoop(plan, initialLoopState(planned), createLoopHost(context));
+    const reason = await runLoop(plan, initialLoopState(planned), createLoopHost({ ...context, emit: emitAndNotify }));
     if (reason === 'complete') await recordComplete(context);
     const ended = view();
-    await notify(ended);
+    await notifier.ended(ended);
     return { reason, cause: ended.cause, detail: ended.detail ?? '', view: ended };
   } catch (error) {
     context.reporter.dispose();
     const problem = asUserError(error)?.message ?? `a bug in Spool (${systemProblem(error)})`;
     saveError(problem);
     // The run can be resumed, so its saved status is not changed.
-    await notify({ ...view(), status: 'failed', cause: null, detail: problem });
+    await notifier.ended({ ...view(), status: 'failed', cause: null, detail: problem });
     throw error;
   }
 };

@@ -1,22 +1,26 @@
 import { existsSync } from 'node:fs';
-import { diffTrees, type FileDiff, summarise } from '../git/diff.ts';
-import { checkpointRecorder } from '../store/user-record.ts';
+import { diffTrees, type FileDiff, summariseDiff } from '../git/diff.ts';
+import { checkpointRecorder } from '../store/user-record/checkpoints.ts';
 import { type Checkpoints, openCheckpoints } from '../git/checkpoint.ts';
 import { isOnBranch } from '../git/branches.ts';
 import { toUtf8, whyNoGit } from '../git/call/git.ts';
 import type { SkippedPath } from '../git/snapshot/skipped.ts';
 import { rawDiff } from '../git/raw-diff.ts';
 import { commitsBetween, isDetached, isIntact, operationInProgress, type WorkTree } from '../git/work-tree.ts';
-import type { Uncommitted } from '../ralph/events.ts';
+import type { DiffStat, Uncommitted } from '../ralph/events.ts';
 import type { IterationChanges, LoopHost } from '../ralph/loop.ts';
 import type { Redactor } from '../secrets/redact.ts';
+import { changeOf } from '../changes/sources.ts';
+import { tryReadTasks } from '../changes/task-file.ts';
+import { newlyDone, type Task } from '../changes/tasks.ts';
+import { commitSubject } from './commit-subject.ts';
 import { type CommitContext, commitWork, howToRecover, type IterationWork, noticeOnce } from './commit-work.ts';
 import { addSyncedEdits } from './copies.ts';
 import { recordLeftBehind, recallUncommitted } from './interrupted-work.ts';
 import type { RunContext } from './context.ts';
 import { createIndexRefresher } from './index-refresher.ts';
 import { createSnapshots, type Snapshot, type SnapshotContext, type Snapshots } from './snapshots.ts';
-import { openLedger } from './ledger.ts';
+import { type Ledger, openLedger } from './ledger.ts';
 
 const unreadable = (snapshots: Snapshots, redactor: Redactor): string => {
   const why = snapshots.problem();
@@ -28,19 +32,28 @@ const nothing: IterationChanges = { git: null, commit: null, commitProblem: null
 export interface WorkTracker {
   readonly track: LoopHost['trackWork'];
   readonly uncommitted: LoopHost['uncommitted'];
+  readonly changed: LoopHost['changed'];
   /** Makes the next iteration take a new snapshot, because files may have changed since the last one. */
   invalidate(): void;
 }
 
 type WorkContext = CommitContext &
   SnapshotContext &
-  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env'>;
+  Pick<RunContext, 'tree' | 'copies' | 'crashedMidIteration' | 'env' | 'project' | 'workProject'>;
 
 /** Tracks what an iteration changes in the work tree, saves it as a checkpoint, and commits it. */
-export const createWorkTracker = (context: WorkContext): WorkTracker => {
-  const { tree, emit } = context;
-  if (tree === null)
-    return { track: async () => async () => nothing, uncommitted: async () => [], invalidate: () => {} };
+export const createWorkTracker = (context: WorkContext): WorkTracker =>
+  context.tree === null ? withoutGit : trackTree(context, context.tree);
+
+const withoutGit: WorkTracker = {
+  track: async () => async () => nothing,
+  uncommitted: async () => [],
+  changed: async () => null,
+  invalidate: () => {},
+};
+
+const trackTree = (context: WorkContext, tree: WorkTree): WorkTracker => {
+  const { emit } = context;
   if (context.plan.commit) warnIfDetached(tree, emit);
   const announced = new Set<string>();
   const index = createIndexRefresher(tree, emit);
@@ -49,45 +62,39 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
   const touched = new Set<string>();
   const detachedCommits: IterationWork['detachedCommits'] = [];
   let opened: Opened | null = null;
-  let known: Snapshot | null = null;
-  let dirtyAtStart: IterationWork['dirtyAtStart'] = new Map();
+  let latest: Snapshot | null = null;
   return {
     invalidate: () => {
-      known = null;
+      latest = null;
     },
     track: async (iteration) => {
       await index.beforeAgent();
       if (opened === null) {
-        if (context.plan.commit) await recallUncommitted(context, tree, ledger);
-        opened = await open(context, tree);
-        const { crashedTree, unsureSince, snapshots } = opened;
-        known = await snapshots.take();
-        if (known !== null && unsureSince !== null)
-          await recordLeftBehind({ ...context, tree, ledger }, unsureSince, known.id);
-        if (known !== null && crashedTree !== null) known = { ...known, id: crashedTree };
-        // Changes that an interrupted iteration left in a worktree are its work, not the user's.
-        if (known !== null && context.plan.firstIteration === 1) dirtyAtStart = await uncommittedIn(tree, known);
+        opened = await openFirst(context, tree, ledger);
+        latest = opened.first;
       }
-      const { checkpoints, snapshots } = opened;
-      const before = known ?? (await snapshots.take());
-      known = null;
+      const { checkpoints, snapshots, dirtyAtStart } = opened;
+      const before = latest ?? (await snapshots.take());
+      latest = null;
       if (before === null) {
         await reportProblem(snapshots);
         return async () => nothing;
       }
       await checkpoints.before(iteration, before.id);
       const shared = { tree, snapshots, index, checkpoints, announced, ledger, touched, detachedCommits, dirtyAtStart };
-      const iterationWork = { ...context, ...shared, iteration, before };
-      return async () => {
+      const tasksBefore = tasksIn(context);
+      return async (lastWords) => {
         const after = await snapshots.take();
         if (after !== null && context.plan.commit) await addSyncedEdits(context, ledger);
-        const work = after && (await workSince(iterationWork, after));
+        const ticked = newlyDone(tasksBefore, tasksIn(context));
+        const subject = (columns: number) => commitSubject({ ticked, lastWords, iteration }, context.redactor, columns);
+        const work = after && (await workSince({ ...context, ...shared, iteration, before, subject }, after));
         if (work === null) {
           await reportProblem(snapshots);
           return nothing;
         }
         // Without a commit, no hook has run, so this snapshot is still valid for the next iteration.
-        if (work.commit === null && work.commitProblem === null) known = after;
+        if (work.commit === null && work.commitProblem === null) latest = after;
         return work;
       };
     },
@@ -95,22 +102,65 @@ export const createWorkTracker = (context: WorkContext): WorkTracker => {
       if (isGone(tree)) return [];
       await index.atEnd();
       if (!context.plan.commit || opened === null) return [];
-      const { snapshots } = opened;
-      const skipped = uncommittedOf(snapshots.skipped(), context.redactor);
-      if (ledger.all().length + touched.size === 0) return skipped;
-      const now = await snapshots.take();
-      const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
-      const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
-      const known = new Set(ledger.all());
-      const lost = [...touched].filter((name) => !known.has(name) && open?.has(name));
-      ledger.add(lost, { why: 'HEAD does not have it', owed: false });
-      return [
-        ...ledger.report(new Set(ledger.all().filter(isOpen))),
-        ...skipped,
-        ...(await commitsOnNoBranch(tree, detachedCommits)),
-      ];
+      const { redactor } = context;
+      return findUncommitted({ tree, snapshots: opened.snapshots, ledger, touched, detachedCommits, redactor });
+    },
+    changed: async () => {
+      const range = opened?.checkpoints.range() ?? null;
+      if (range === null || isGone(tree)) return null;
+      const [first, last] = range;
+      return first === last ? noChange : diffStat(tree, range);
     },
   };
+};
+
+/** Opens the checkpoints and takes the first snapshot. Restores what an interrupted run left uncommitted. */
+const openFirst = async (context: WorkContext, tree: WorkTree, ledger: Ledger): Promise<Opened> => {
+  if (context.plan.commit) await recallUncommitted(context, tree, ledger);
+  const { crashedTree, unsureSince, snapshots, checkpoints } = await openCheckpointsOf(context, tree);
+  const now = await snapshots.take();
+  if (now === null) return { snapshots, checkpoints, first: null, dirtyAtStart: new Map() };
+  if (unsureSince !== null) await recordLeftBehind({ ...context, tree, ledger }, unsureSince, now.id);
+  const first = crashedTree === null ? now : { ...now, id: crashedTree };
+  // Changes that an interrupted iteration left in a worktree are its work, not the user's.
+  const dirtyAtStart = context.plan.firstIteration === 1 ? await uncommittedIn(tree, first) : new Map<string, string>();
+  return { snapshots, checkpoints, first, dirtyAtStart };
+};
+
+type UncommittedWork = Pick<IterationWork, 'tree' | 'snapshots' | 'ledger' | 'detachedCommits' | 'redactor'> & {
+  readonly touched: ReadonlySet<string>;
+};
+
+const findUncommitted = async (work: UncommittedWork): Promise<Uncommitted[]> => {
+  const { tree, snapshots, ledger, touched, detachedCommits, redactor } = work;
+  const skipped = uncommittedOf(snapshots.skipped(), redactor);
+  if (ledger.all().length + touched.size === 0) return skipped;
+  const now = await snapshots.take();
+  const open = now && (await rawDiff(tree.root, now.head ?? now.id, now.id));
+  const isOpen = (name: string) => open === null || now?.head === null || open.has(name);
+  const listed = new Set(ledger.all());
+  const lost = [...touched].filter((name) => !listed.has(name) && open?.has(name));
+  ledger.add(lost, { why: 'HEAD does not have it', owed: false });
+  return [
+    ...ledger.report(new Set(ledger.all().filter(isOpen))),
+    ...skipped,
+    ...(await commitsOnNoBranch(tree, detachedCommits)),
+  ];
+};
+
+/** A task file that cannot be read has no tasks. */
+const tasksIn = ({ project, workProject, plan }: WorkContext): Task[] => {
+  const tasks = tryReadTasks(changeOf(project, plan.change), workProject.root);
+  return tasks === null || tasks === 'unreadable' ? [] : tasks;
+};
+
+const noChange: DiffStat = { files: 0, insertions: 0, deletions: 0 };
+
+const diffStat = async (tree: WorkTree, range: readonly [string, string]): Promise<DiffStat | null> => {
+  const changes = await diffTrees(tree, range, { renames: true });
+  if (changes === null) return null;
+  const { filesChanged: files, insertions, deletions } = summariseDiff(changes, []);
+  return { files, insertions, deletions };
 };
 
 /** Returns the mode and id (`100644 <id>`) of every file that differs from HEAD, by name. */
@@ -168,7 +218,7 @@ const createProblemReporter = (
 };
 
 const refused = (why: string): string =>
-  `${why}: changes are no longer tracked or committed. Look at it, then start again.`;
+  `${why}: changes are no longer tracked or committed. Fix it, then start again.`;
 
 const gone = '.git was deleted: changes are no longer tracked or committed.';
 
@@ -184,13 +234,19 @@ const warnIfDetached = (tree: WorkTree, emit: RunContext['emit']): void => {
 interface Opened {
   readonly snapshots: Snapshots;
   readonly checkpoints: Checkpoints;
+  /** null if git fails. */
+  readonly first: Snapshot | null;
+  readonly dirtyAtStart: IterationWork['dirtyAtStart'];
+}
+
+interface OpenedCheckpoints extends Pick<Opened, 'snapshots' | 'checkpoints'> {
   /** The tree at the start of an interrupted iteration, if all changes since are its work; null otherwise. */
   readonly crashedTree: string | null;
   /** The same, if the user may have changed files since. */
   readonly unsureSince: string | null;
 }
 
-const open = async (context: WorkContext, tree: WorkTree): Promise<Opened> => {
+const openCheckpointsOf = async (context: WorkContext, tree: WorkTree): Promise<OpenedCheckpoints> => {
   const { plan, workspace, crashedMidIteration } = context;
   const checkpoints = await openCheckpoints(tree, {
     ...plan,
@@ -216,11 +272,11 @@ const workSince = async (
   for (const { name, nested, after: now } of changes)
     if (!nested && work.dirtyAtStart.get(name) !== now) work.touched.add(name);
   const inside = snapshots.inside([before, after], changes);
-  const git = summarise([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
+  const git = summariseDiff([...changes, ...inside], await commitsBetween(tree, [before.head, after.head]));
   const checkpoint = await checkpoints.after(iteration, after.id);
   if (checkpoint === null) work.emit({ type: 'notice', text: 'git could not save a checkpoint of this iteration.' });
   if (work.plan.commit) for (const name of repositoriesOf(inside, after)) noticeOnce(work, name, nestedNotice(name));
-  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summarise(changes, git.commits) })) };
+  return { git, checkpoint, ...(await commitWork(work, after, { changes, git: summariseDiff(changes, git.commits) })) };
 };
 
 const repositoriesOf = (inside: readonly FileDiff[], { nested }: Snapshot): string[] =>

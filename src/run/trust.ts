@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Config } from '../config/file.ts';
+import { describeTarget } from '../config/notifications.ts';
 import { prefixFor } from '../config/resolve.ts';
 import { userError } from '../errors.ts';
 import type { FlagName, Options } from '../config/flags.ts';
@@ -20,10 +21,12 @@ import { commandLine } from '../text/shell-words.ts';
 import { checkCopies, type Consent, requireTrust } from './require-trust.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Project } from '../store/project.ts';
-import { agentsOf, type Planned, planRun, readLastRun } from './plan.ts';
+import { agentsOf, type EarlierPlan, type Planned, planRun, readLastRun } from './plan.ts';
 import type { RunSpec } from './spec.ts';
 
 export interface TrustedRuns {
+  /** Returns the plan of a run as it was when the user was asked; null if it could not be planned. */
+  planOf(spec: RunSpec): EarlierPlan | null;
   /** Throws if the final plan of a run uses a setting of the project that was not trusted. */
   check(run: OneRun): void;
   /** Throws if a command of the config file would run a file in a worktree that differs from the trusted one. */
@@ -63,13 +66,14 @@ interface TrustContext extends TrustRequest {
 export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
   const { project, config, specs, env, consent } = given;
   const request = { ...given, explicit: specs[0]?.explicit ?? new Set<FlagName>() };
-  const runs = await Promise.all(specs.map((spec) => plannedRun(spec, env)));
-  const needed = new Set(runs.flatMap((run) => neededBy(request, run)));
+  const plans = new Map(await Promise.all(specs.map(async (spec) => [spec, await planEarly(spec, env)] as const)));
+  const needed = new Set([...plans].flatMap(([spec, earlier]) => neededBy(request, expectedRun(spec, earlier))));
   const settings = settingsOf(project, config);
   const trusted = await requireTrust({ project, config, env, needed, consent });
   const isTrusted = ({ source, hash }: Setting) =>
     trusted.some((setting) => setting.source === source && setting.hash === hash);
   return {
+    planOf: (spec) => plans.get(spec) ?? null,
     check: (run) => {
       const sources = neededBy(request, run);
       const open = settings.filter((setting) => sources.includes(setting.source) && !isTrusted(setting));
@@ -101,15 +105,21 @@ export const trustRuns = async (given: TrustRequest): Promise<TrustedRuns> => {
 };
 
 /** A run that cannot be planned is reported when it starts. */
-const plannedRun = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<OneRun> => {
-  const { change, options } = spec;
-  const planned = readLastRun(spec).then((lastRun) => planRun({ ...spec, env }, lastRun));
-  const { plan, previous } = (await planned.catch(() => null)) ?? {
-    plan: { agents: agentsOf(options), gate: options },
-    previous: null,
-  };
-  return { change, options, plan, previous };
+const planEarly = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<EarlierPlan | null> => {
+  try {
+    const lastRun = await readLastRun(spec);
+    return { lastRun, planned: planRun({ ...spec, env }, lastRun) };
+  } catch {
+    return null;
+  }
 };
+
+const expectedRun = ({ change, options }: RunSpec, earlier: EarlierPlan | null): OneRun => ({
+  change,
+  options,
+  plan: earlier?.planned.plan ?? { agents: agentsOf(options), gate: options },
+  previous: earlier?.planned.previous ?? null,
+});
 
 /** Returns the sources of the settings that a run uses. */
 const neededBy = (request: TrustContext, { change, options, plan, previous }: OneRun): string[] => {
@@ -159,7 +169,7 @@ const originsOf = (request: TrustContext, trusted: readonly CheckedSetting[], ru
     ...ownAgents,
     ...plan.gate.verify.map((command) => origin('verify', command)),
     ...(options.worktreeSetup === null ? [] : [origin('worktreeSetup', options.worktreeSetup)]),
-    ...(options.notify === null ? [] : [origin('notify', options.notify)]),
+    ...options.notify.map((target) => ({ ...origin('notify', target), command: describeTarget(target) })),
   ];
 };
 

@@ -1,5 +1,5 @@
 import { userError } from '../errors.ts';
-import { clockTime, dayOf } from '../text/format.ts';
+import { clockTime, relativeDay } from '../text/format.ts';
 import { commandLine } from '../text/shell-words.ts';
 import { interruptedRun } from './check-resumed.ts';
 import type { LastRun } from './plan.ts';
@@ -7,15 +7,15 @@ import type { RunSpec } from './spec.ts';
 import type { RunServices } from './services.ts';
 
 /**
- * A resumed run whose --until has passed would end at once. Asks the user for a new time, and throws when there is no
- * one to ask.
+ * A resumed run whose --until has passed would end at once. Asks the user for a new time, and throws without a
+ * terminal.
  */
 export const withNewUntil = async (spec: RunSpec, { env, person }: RunServices, lastRun: LastRun): Promise<RunSpec> => {
   const passed = passedUntil(spec, env, lastRun);
   if (passed === null) return spec;
   const { change, options, explicit } = spec;
   const now = new Date();
-  const when = `${clockTime(passed)} (${dayOf(passed, now)})`;
+  const when = `${clockTime(passed)} (${relativeDay(passed, now)})`;
   if (person === null)
     throw userError('until-passed', when, commandLine('spool', 'ralph', '--change', change), clockTime(passed));
   const until = await person.chooseUntil(when);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { asUserError, userError } from '../errors.ts';
 import {
-  baseOf,
+  configuredBase,
   branchExists,
   commitsBeyondBase,
   currentBranch,
@@ -30,12 +30,13 @@ import { type Project } from '../store/project.ts';
 import { branchOf } from '../changes/ids.ts';
 import { planningPaths } from '../changes/planning-paths.ts';
 import { hideWorktreesFromGit } from '../store/folders.ts';
-import { recordBase, recordedBase, userRecordFolder } from '../store/user-record.ts';
+import { recordBase, recordedBase } from '../store/user-record/branches.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
 import type { Emit } from '../ralph/events.ts';
 import type { Workspace } from '../ralph/plan.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { joinLines } from '../text/format.ts';
-import type { Sandbox } from '../process/sandbox.ts';
+import type { Sandbox } from '../process/sandbox-types.ts';
 import { commandLine } from '../text/shell-words.ts';
 import {
   deletionNotices,
@@ -88,7 +89,7 @@ const recordBranchBase = async (
 ): Promise<void> => {
   const folder = userRecordFolder(project, change, env);
   if (!isNew && recordedBase(folder, branch) !== undefined) return;
-  recordBase(folder, branch, await baseOf(project.root, branch));
+  recordBase(folder, branch, await configuredBase(project.root, branch));
 };
 
 const reportCheckout = ({ emit, redactor }: WorkspaceRequest, branch: string, checkout: Checkout): void => {
@@ -219,7 +220,7 @@ export interface ReleaseRequest {
 
 /**
  * Removes the worktree of a complete run if it has no work that is not on the branch. Returns lines for the user. A
- * worktree that cannot be removed is kept: the run is complete all the same.
+ * worktree that cannot be removed is kept: the run is complete anyway.
  */
 export const releaseWorkspace = async (request: ReleaseRequest): Promise<string[]> => {
   try {

@@ -104,7 +104,7 @@ export const removeNewLinks = ({ area, links }: KnownLinks, beforeRemoval: (why:
     };
   });
 
-/** A path that cannot be opened because it is too long is no better in a message. */
+/** A path that is too long to be opened is shortened in messages. */
 const shownPath = (path: string): string =>
   path.length > maxShown ? `${displayPath(path.slice(0, path.lastIndexOf('/', maxShown) + 1))}…` : displayPath(path);
 

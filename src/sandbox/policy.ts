@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { SandboxedAgent } from '../process/sandbox.ts';
+import type { SandboxedAgent } from '../process/sandbox-types.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { secretsOf } from './secrets.ts';
 import type { WorkTreePaths } from './work-tree-paths.ts';

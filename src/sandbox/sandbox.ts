@@ -8,7 +8,7 @@ import { createFolder } from '../files/folders.ts';
 import { guardGit } from '../git/call/git.ts';
 import { distrust } from '../git/call/program.ts';
 import { trustedPath, untrustedAround } from '../process/trusted-path.ts';
-import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox.ts';
+import type { Command, Entered, Sandbox, SandboxedAgent } from '../process/sandbox-types.ts';
 import { tagVariable } from '../process/tree.ts';
 import { isWithin, realPath } from '../process/which.ts';
 import { killNamespace, findNamespaceInit, type NamespaceInit } from './namespace.ts';

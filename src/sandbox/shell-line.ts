@@ -1,5 +1,5 @@
 import { commandLine, quoted } from '../text/shell-words.ts';
-import type { Command } from '../process/sandbox.ts';
+import type { Command } from '../process/sandbox-types.ts';
 
 /** Returns a shell command line that sets variables and then executes the command. */
 export const shellLine = (

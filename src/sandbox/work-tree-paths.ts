@@ -19,7 +19,7 @@ export interface WorkTreePaths {
 
 /**
  * Finds the work tree around a folder; without git, it is the folder itself. Rejects if there is a repository that git
- * cannot read: nothing of it could be protected.
+ * cannot read, because Spool could not protect it.
  */
 export const findWorkTreePaths = async (cwd: string, project: string): Promise<WorkTreePaths> => {
   const args = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir'];
@@ -87,10 +87,11 @@ const decidingFiles = (folder: string): string[] =>
 
 /**
  * Returns what decides the settings of submodules, whose names may contain slashes. A folder that cannot be searched is
- * guarded as a whole, and so is one with a name that is not UTF-8, which the sandbox runtime cannot be given.
+ * guarded as a whole, and so is a deep one, and one with a name that is not UTF-8, which the sandbox runtime cannot be
+ * given.
  */
 const modulePaths = (folder: string, depth = 0): string[] => {
-  if (depth > maxDepth) return [];
+  if (depth > maxDepth) return isThere(folder) ? [folder] : [];
   try {
     const modules = byteEntries(latin1Path(folder)).filter(({ kind }) => kind === 'folder');
     if (modules.some(({ name }) => latin1Path(displayPath(name)) !== name)) return [folder];

@@ -25,12 +25,23 @@ const environmentName =
   /^(?:PWD$|(?:XDG|DBUS|DESKTOP|GNOME|KDE|KONSOLE|SSH|TERM|ITERM|TMUX|ZELLIJ|SHELL|WAYLAND|SWAY)_)/i;
 
 const secretsIn = (name: string, value: string): string[] => {
+  if (name === 'SPOOL_NOTIFY') return addressesIn(value);
   const inUrl = userinfoOf(value);
   if (nonSecretName.test(name) || environmentName.test(name)) return inUrl;
   if (secretName.test(name) && looksSecret(value)) return [value, ...partsOf(value), ...inUrl];
   if (maybeSecretName.test(name) && looksRandom(value)) return [value, ...partsOf(value), ...inUrl];
   return inUrl;
 };
+
+/** Returns the part of web addresses, one per line, that lets others send to them: the path and what follows. */
+const addressesIn = (lines: string): string[] =>
+  lines.split('\n').flatMap((line) => {
+    const [, topic, path] = /^(?:ntfy:([\w-]+)$|(?:ntfy:|slack:)?https?:\/\/[^/]*\/(.+))/i.exec(line.trim()) ?? [];
+    return [
+      ...userinfoOf(line.trim().replace(/^(?:ntfy|slack):/, '')),
+      ...[topic ?? path].filter((part) => part !== undefined),
+    ];
+  });
 
 /** Returns true if a value is long enough, and not a plain word, a path or a number. */
 const looksSecret = (value: string): boolean =>

@@ -1,34 +1,39 @@
-import { closeSync, existsSync, fstatSync, readSync, writeSync } from 'node:fs';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { closeSync, existsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { userError } from '../errors.ts';
 import { isTracked } from '../git/work-tree.ts';
+import { endsMidLine } from '../files/line-end.ts';
 import { createFolder } from '../files/folders.ts';
 import { openSafely, readAll, readSafely, replaceSafely, writeSafely } from '../files/safe.ts';
-import type { Project } from './project.ts';
-import { hasOtherRuns, userRecordFolder } from './user-record.ts';
+import type { ChangeRef } from './change-ref.ts';
+import { hasOtherRuns, userRecordFolder } from './user-record/folder.ts';
 import { makeRalphFolder } from './folders.ts';
 import { contextFile, landingNoteFile, recordedContextFile } from './paths.ts';
 
-/** Names the change, and the environment that locates the user's state folder. */
-export interface ContextOf {
-  readonly project: Project;
-  readonly change: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-const fileOf = ({ project, change }: ContextOf) => contextFile(project, change);
-const recordFile = ({ project, change, env }: ContextOf) => recordedContextFile(userRecordFolder(project, change, env));
+const fileOf = ({ project, change }: ChangeRef) => contextFile(project, change);
+const recordFile = ({ project, change, env }: ChangeRef) => recordedContextFile(userRecordFolder(project, change, env));
 
 export interface Context {
-  /** What people have added; null when they have added nothing. */
+  /** The text that the user has added; null if there is none. */
   readonly text: string | null;
-  /** context.txt differs from it: an agent, or a person, has edited the file. */
+  /** context.txt differs from it: an agent or the user has edited the file. */
   readonly isEdited: boolean;
 }
 
-export const loadContext = (of: ContextOf): Context => {
+export const loadContext = (of: ChangeRef): Context => {
   const [shown, text] = [textIn(fileOf(of)), textIn(recordFile(of))];
   return { text, isEdited: linesOf(shown) !== linesOf(text) };
+};
+
+/** Identifies what people have added; null when that is nothing. The order of lines and blank lines do not count. */
+export const contextId = (text: string | null): string | null => {
+  const lines = linesOf(text);
+  return lines === ''
+    ? null
+    : Buffer.from(sha256(Buffer.from(lines)))
+        .toString('hex')
+        .slice(0, 12);
 };
 
 const textIn = (path: string): string | null => readSafely(path)?.toString('utf8') ?? null;
@@ -42,7 +47,7 @@ const linesOf = (text: string | null): string =>
     .join('\n');
 
 /** Appends in one write, so that concurrent additions do not mix. */
-export const addContext = (of: ContextOf, text: string): void => {
+export const addContext = (of: ChangeRef, text: string): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
   for (const path of [recordFile(of), fileOf(of)]) append(path, text);
@@ -58,49 +63,49 @@ const append = (path: string, text: string): void => {
   }
 };
 
-export const clearContext = (of: ContextOf): void => {
+export const clearContext = (of: ChangeRef): void => {
   makeRalphFolder(of.project, of.change);
   createFolder(dirname(recordFile(of)));
   for (const path of [fileOf(of), recordFile(of)]) writeSafely(path, '');
 };
 
 /**
- * Records a context.txt that has no record yet. Called before an agent works: a person has written the file, unless it
+ * Records a context.txt that has no record yet. Called before an agent works: the user has written the file, unless it
  * came with the repository or agents have worked in the project before.
  */
-export const adoptContext = async (of: ContextOf): Promise<void> => {
+export const adoptContext = async (of: ChangeRef): Promise<void> => {
   if (textIn(recordFile(of)) !== null) return;
   const text = textIn(fileOf(of)) ?? '';
-  const isPersons =
+  const isUsers =
     text === '' || !(hasOtherRuns(dirname(recordFile(of))) || (await isTracked(of.project.root, fileOf(of))));
   createFolder(dirname(recordFile(of)));
-  writeSafely(recordFile(of), isPersons ? text : '');
+  writeSafely(recordFile(of), isUsers ? text : '');
 };
 
-/** Accepts context.txt as what a person has added. Returns false when nothing has changed. */
-export const acceptContext = (of: ContextOf): boolean => {
+/** Accepts context.txt as the text of the user. Returns false if nothing has changed. */
+export const acceptContext = (of: ChangeRef): boolean => {
   if (!loadContext(of).isEdited) return false;
   createFolder(dirname(recordFile(of)));
   replaceSafely(recordFile(of), textIn(fileOf(of)) ?? '');
   return true;
 };
 
-const noteFile = ({ project, change, env }: ContextOf) => landingNoteFile(userRecordFolder(project, change, env));
+const noteFile = ({ project, change, env }: ChangeRef) => landingNoteFile(userRecordFolder(project, change, env));
 
 /** Replaces the line that Spool itself adds to the context when a landing fails. null removes it. */
-export const setLandingNote = (of: ContextOf, note: string | null): void => {
+export const setLandingNote = (of: ChangeRef, note: string | null): void => {
   const earlier = textIn(noteFile(of)) || null;
   if (earlier !== null && earlier !== note) dropFromContext(of, earlier);
   if (earlier !== note) {
     createFolder(dirname(noteFile(of)));
-    // First, so that a line that is there is always known.
+    // Recorded first, so that every line in the file is known.
     replaceSafely(noteFile(of), note ?? '');
   }
   if (note !== null && !loadContext(of).text?.split('\n').includes(note)) addContext(of, note);
 };
 
 /** Removes a line by overwriting it with blanks, so that a concurrent addition is not lost. */
-const dropFromContext = (of: ContextOf, line: string): void => {
+const dropFromContext = (of: ChangeRef, line: string): void => {
   for (const path of [fileOf(of), recordFile(of)]) if (existsSync(path)) blank(path, line);
 };
 
@@ -115,11 +120,4 @@ const blank = (path: string, meant: string): void => {
   } finally {
     closeSync(file);
   }
-};
-
-/** True for a file that was edited by hand and has no newline at its end. */
-const endsMidLine = (file: number): boolean => {
-  const { size } = fstatSync(file);
-  const last = Buffer.alloc(1);
-  return size > 0 && readSync(file, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
 };

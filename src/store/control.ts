@@ -1,21 +1,19 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { systemProblem, UserError } from '../errors.ts';
 import { openSafely, removeSafely, writeAll } from '../files/safe.ts';
-import { object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
+import { type ControlCommand, controlCommands } from '../ralph/control.ts';
+import { boolean, object, oneOf, parseJson, required, type Shape, text, withFallback } from '../text/shape.ts';
 import { type Project } from './project.ts';
 import { loopOwner } from './state.ts';
 import { controlFile } from './paths.ts';
+import { isRecordedRequest, recordRequest } from './user-record/requests.ts';
+import { userRecordFolder } from './user-record/folder.ts';
 
 /*
  * Another process asks a run to stop, pause or resume through this file. Anyone who can write to the project can ask,
  * including an agent, so a request carries nothing else: nothing in it becomes part of a prompt or of a command. Context
- * has its own record in the user's state folder.
+ * has its own record in the user's state folder, and so does a request to resume.
  */
-
-/** `stop` ends the agent as Ctrl-C does, and a second one kills it; `stop-after-iteration` lets it finish. */
-const controlCommands = ['stop', 'stop-after-iteration', 'pause', 'resume'] as const;
-
-export type ControlCommand = (typeof controlCommands)[number];
 
 interface ControlRequest {
   readonly v: 1;
@@ -23,16 +21,33 @@ interface ControlRequest {
   readonly to: string;
   readonly command: ControlCommand;
   readonly at: string;
+  /** Identifies the request in the user's state folder. */
+  readonly id: string;
+  /** It also applies to the runs that the same process has yet to start. */
+  readonly wholeBatch: boolean;
 }
 
-/** Asks the run of a change to do something. It does so within a second; nothing is waited for. */
-export const requestControl = (project: Project, change: string, command: ControlCommand): 'sent' | 'not-running' => {
+export interface RequestOptions {
+  /** Says where the user's state folder is. Defaults to process.env. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly wholeBatch?: boolean;
+}
+
+/** Asks the run of a change to do something. The run reacts within a second. Does not wait for it. */
+export const requestControl = (
+  project: Project,
+  change: string,
+  command: ControlCommand,
+  { env = process.env, wholeBatch = false }: RequestOptions = {},
+): 'sent' | 'not-running' => {
   const owner = loopOwner(project, change);
   if (owner === null) return 'not-running';
-  const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString() };
+  const id = crypto.randomUUID();
+  const request: ControlRequest = { v: 1, to: owner.id, command, at: new Date().toISOString(), id, wholeBatch };
+  if (command === 'resume') recordRequest(userRecordFolder(project, change, env), id);
   const file = openSafely(controlFile(project, change), 'append');
   try {
-    // In one write. The first line end closes a line that was left open.
+    // In one write. The leading newline ends a line that was cut off.
     writeAll(file, `\n${JSON.stringify(request)}\n`);
   } finally {
     closeSync(file);
@@ -41,49 +56,68 @@ export const requestControl = (project: Project, change: string, command: Contro
 };
 
 export interface ControlWatch {
+  /** Takes the requests that were sent until now. */
+  look(): void;
   dispose(): void;
 }
 
+export interface ReceivedRequest extends Pick<ControlRequest, 'command' | 'wholeBatch'> {
+  /** The user's state folder has a record of it, so no agent in a sandbox has sent it. Only of requests to resume. */
+  readonly isPersonal: boolean;
+}
+
+interface ControlledChange {
+  readonly project: Project;
+  readonly change: string;
+  /** Says where the user's state folder is. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
 interface ControlListener {
-  readonly onRequest: (command: ControlCommand) => void;
+  readonly onRequest: (request: ReceivedRequest) => void;
   /** Called once, with the reason why the file cannot be read. */
   readonly onProblem: (problem: string) => void;
 }
 
 const pollMs = 250;
-/** Bytes that are read at a time: requests are short. */
+/** The number of bytes read at a time. Requests are short. */
 const maxRead = 64 * 1024;
 
 /** Listens for requests to the run that holds the lock of the change now. */
-export const watchControl = (project: Project, change: string, listener: ControlListener): ControlWatch => {
+export const watchControl = ({ project, change, env }: ControlledChange, listener: ControlListener): ControlWatch => {
   const path = controlFile(project, change);
   const to = loopOwner(project, change)?.id ?? null;
   let position = 0;
   let isReported = false;
-  const look = (): void => {
+  const isPersonal = ({ command, id }: ControlRequest): boolean =>
+    command === 'resume' && isRecordedRequest(userRecordFolder(project, change, env), id);
+  const takeNew = (): void => {
     const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (size < position) position = 0;
     if (size === position) return;
     const found = readRequests(path, Math.max(position, size - maxRead));
     position = found.end;
-    for (const request of found.requests) if (request.to === to) listener.onRequest(request.command);
+    for (const request of found.requests)
+      if (request.to === to) listener.onRequest({ ...request, isPersonal: isPersonal(request) });
   };
-  const timer = setInterval(() => {
+  const look = (): void => {
     try {
-      look();
+      takeNew();
     } catch (error) {
       if (!isReported)
         listener.onProblem(error instanceof UserError ? error.message : `${path}: ${systemProblem(error)}`);
       isReported = true;
     }
-  }, pollMs).unref();
+  };
+  const timer = setInterval(look, pollMs).unref();
   return {
+    look,
     dispose: () => {
       clearInterval(timer);
       try {
         removeSafely(path);
       } catch {
-        // The folder is gone, or is not one that Spool writes to.
+        // The folder was deleted, or Spool must not write to it.
       }
     },
   };
@@ -91,7 +125,7 @@ export const watchControl = (project: Project, change: string, listener: Control
 
 const newline = 0x0a;
 
-/** The requests in whole lines from a byte on, and where the last of these lines ends. */
+/** Returns the requests in complete lines after an offset, and the end of the last of these lines. */
 const readRequests = (path: string, from: number): { readonly requests: ControlRequest[]; readonly end: number } => {
   const file = openSafely(path, 'read');
   try {
@@ -112,4 +146,6 @@ const controlRequest: Shape<ControlRequest> = object<ControlRequest>({
   to: required(text),
   command: required(oneOf(controlCommands)),
   at: withFallback('', text),
+  id: withFallback('', text),
+  wholeBatch: withFallback(false, boolean),
 });

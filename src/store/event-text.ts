@@ -2,10 +2,10 @@ import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../ralph/agent-events.ts';
 import type { Redactor } from '../secrets/redact.ts';
 
-/** Characters of one text in the journal. */
+/** The maximum length of a text in the journal, in characters. */
 const maxText = 16 * 1024;
 
-/** What an agent prints without structure, or on stderr. It comes in pieces, and a secret may lie across two of them. */
+/** Output of an agent without structure, or on stderr. It arrives in pieces, and a secret may be split between two. */
 type OutputEvent = Extract<AgentEvent, { readonly type: 'text' | 'stderr' }>;
 
 export const isOutput = (event: AgentEvent): event is OutputEvent =>
@@ -28,16 +28,16 @@ const wholeLength = ({ length }: string): string => `(${length} characters; the 
 const shortLine = (line: string): string =>
   line.length <= maxText ? line : `${line.slice(0, maxText)}… ${wholeLength(line)}`;
 
-/** Joins and redacts pieces of output, and hands them out as few events. */
+/** Joins and redacts pieces of output, and returns them as few events. */
 interface OutputText {
   add(event: OutputEvent): void;
   /** Returns what was added and can be written: the end of an open line may be the beginning of a secret. */
   take(): readonly OutputEvent[];
-  /** No more is added to the open line, so the next `take` returns all of it. */
+  /** Ends the open line, so that the next `take` returns all of it. */
   end(): void;
-  /** Forgets what `take` has not returned. */
+  /** Drops what `take` has not returned yet. */
   reset(): void;
-  /** Characters that `take` would return. */
+  /** The number of characters that `take` would return. */
   size(): number;
 }
 

@@ -8,7 +8,7 @@ import { removeSafely, writeSafely } from '../files/safe.ts';
 import { processStart } from '../process/start-time.ts';
 import { hostName } from './lock-owner.ts';
 import { type Project } from './project.ts';
-import { worktreesFolder, stateFolder, ralphFolder, runFolder } from './paths.ts';
+import { worktreesFolder, stateFolder, stateIgnoreFile, ralphFolder, runFolder } from './paths.ts';
 
 /** Creates the folder, which only its owner can read, and hides the state from git. */
 export const makeRalphFolder = (project: Project, changeId: string): void => {
@@ -16,7 +16,7 @@ export const makeRalphFolder = (project: Project, changeId: string): void => {
   createFolder(ralphFolder(project, changeId));
 };
 
-/** Returns whether the file had to be created. */
+/** Returns whether the file was created. */
 export const hideStateFromGit = (project: Project): boolean => {
   const spool = dirname(stateFolder(project));
   createFolder(spool);
@@ -24,7 +24,7 @@ export const hideStateFromGit = (project: Project): boolean => {
   accessSync(spool, constants.W_OK);
   createFolder(stateFolder(project));
   try {
-    writeSafely(join(stateFolder(project), '.gitignore'), '*\n', 'create');
+    writeSafely(stateIgnoreFile(project), '*\n', 'create');
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -77,12 +77,12 @@ const newTempFolder = (parent: string): string => {
     removeLeftovers(parent);
     return createPrivateFolder(parent, prefix);
   } catch {
-    // A home folder that cannot be written: `spool diff` works there as well.
+    // The home folder is read-only. `spool diff` works there too.
     return createPrivateFolder(tmpdir(), `spool-${prefix}`);
   }
 };
 
-/** A process of another machine or container cannot be looked at: its folder is a leftover once it is old. */
+/** A process on another machine or in another container cannot be inspected: its folder is a leftover once it is old. */
 const removeLeftovers = (parent: string): void => {
   for (const { name } of entriesOf(parent)) {
     const [, host, pid] = /^([\da-f]{8})-(\d+)-/.exec(name) ?? [];
@@ -100,7 +100,7 @@ const ageOf = (path: string): number => {
   return stats ? Date.now() - stats.mtimeMs : 0;
 };
 
-/** Where a process id means something. */
+/** Where process ids are valid. */
 const hostPart = (): string =>
   Buffer.from(sha256(Buffer.from(hostName())))
     .toString('hex')

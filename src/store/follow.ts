@@ -8,40 +8,45 @@ import { openJournalTail } from './journal-tail.ts';
 import type { Project } from './project.ts';
 import { inOwnWorkspace, loopOwner, readState } from './state.ts';
 import { journalFile } from './paths.ts';
-import { asRecorded, recordedEnds, userRecordFolder } from './user-record.ts';
+import { userRecordFolder } from './user-record/folder.ts';
+import { asRecorded, recordedEnds } from './user-record/steps.ts';
 
 export interface FollowOptions {
-  /** The run to follow; the current one, or the last one, when it is not given. */
+  /** The run to follow. Defaults to the current or last one. */
   readonly run?: string;
-  /** Aborted to stop following. */
+  /** Leaves out what agents did in earlier iterations, which is most of a journal. */
+  readonly fromIteration?: number;
+  /** false: ends with the last event that there is now. */
+  readonly wait?: boolean;
+  /** Abort it to stop following. */
   readonly signal?: AbortSignal;
-  /** Says where the user's state folder is. Defaults to process.env. */
+  /** Locates the user's state folder. Defaults to process.env. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface FollowedEvent {
-  /** null in the last item of a run whose process is gone without an end of the run. */
+  /** null in the last item if the process is gone but the run has no end. */
   readonly event: RunEvent | null;
-  /** The run after this event, as the run itself has it. */
+  /** The view of the run after this event. */
   readonly view: RunView;
 }
 
 const pollMs = 100;
-/** How often the owner of the lock is looked for. */
+/** How often the owner of the lock is checked. */
 const aliveMs = 1000;
-/** How long other tasks of the process may have to wait. */
+/** How long other tasks of the process may be blocked. */
 const busyMs = 10;
 
 /**
  * Yields the events of a run from its first one on, then those that follow while it runs. Ends after the end of the run,
  * or when its process is gone: then the last view is that of an interrupted run. Agents can write to the journal, so an
- * end counts only if the record of the run has it. What it needs of memory does not depend on the length of the journal.
- * Rejects when something that is not a file of the user is in place of the journal.
+ * end counts only if the record of the run has it. Memory use does not depend on the length of the journal.
+ * Rejects if the journal is not a regular file of the user.
  */
 export async function* followRun(
   project: Project,
   change: string,
-  { run: wanted, signal, env = process.env }: FollowOptions = {},
+  { run: wanted, signal, fromIteration = 0, wait = true, env = process.env }: FollowOptions = {},
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const run = wanted ?? (await readState(project, change))?.run;
   if (run === undefined) return;
@@ -53,11 +58,18 @@ export async function* followRun(
   let view: RunView | null = null;
   let lastSeq = 0;
   let lookedMs = -Infinity;
-  /** The process of the run is gone, so this is the last look. */
+  /** The process of the run is gone, so the journal is read for the last time. */
   let isLast = false;
   try {
     while (!signal?.aborted) {
       for await (const text of inTurns(journal.newLines(), signal)) {
+        const leftOut = view !== null && view.iteration < fromIteration ? seqOfAgentLine(text) : null;
+        if (leftOut !== null) {
+          if (leftOut !== lastSeq + 1) continue;
+          lastSeq = leftOut;
+          journal.accept();
+          continue;
+        }
         const line = parseJournalLine(text);
         if (line === undefined || (journal.isRepeated() && line.seq <= lastSeq)) continue;
         const next = viewAfter(line, view);
@@ -69,7 +81,7 @@ export async function* followRun(
         yield { event: line.event, view };
       }
       if (view !== null && view.status !== 'running') return;
-      if (isLast) break;
+      if (isLast || !wait) break;
       if (performance.now() - lookedMs >= aliveMs) {
         lookedMs = performance.now();
         isLast = !(await isRunning());
@@ -86,26 +98,34 @@ export async function* followRun(
   yield { event: null, view: { ...last, status: currentStatus(last, false) } };
 }
 
+/** Returns the number of a line about an agent without parsing all of it; null for any other line. Spool writes the fields in this order. */
+const seqOfAgentLine = (line: string): number | null => {
+  const seq = agentLine.exec(line)?.[1];
+  return seq === undefined ? null : Number(seq);
+};
+
+const agentLine = /^\{"v":1,"seq":(\d{1,15}),"at":"[^"]{1,40}","elapsedMs":[\d.]{1,20},"event":\{"type":"agent",/;
+
 const viewAfter = ({ event, elapsedMs, view: carried }: JournalLine, view: RunView | null): RunView | null =>
   carried ?? (view && { ...reduceView(view, event), elapsedMs });
 
 const endsWith = ({ status }: RunView, before: RunView | null): boolean =>
   status !== 'running' && status !== before?.status;
 
-/** Returns whether the record has the ends that the journal has, in the same order. It has none of a run from elsewhere. */
+/** Returns whether the record has the same ends as the journal, in the same order. A run from elsewhere has no record. */
 const createEndCheck = (record: string, run: string) => {
   let seen = 0;
   return (status: string): boolean => {
     const ends = recordedEnds(record, run);
     if (ends === null) return true;
-    // The journal lacks an end if an agent has deleted it meanwhile.
+    // The journal lacks an end if an agent has deleted the file since.
     const at = ends.indexOf(status, seen);
     if (at !== -1) seen = at + 1;
     return at !== -1;
   };
 };
 
-/** Yields lines, and lets other tasks of the process run in between. Ends when it is aborted. */
+/** Yields lines, and lets other tasks of the process run in between. Stops when aborted. */
 async function* inTurns(blocks: Iterable<readonly string[]>, signal?: AbortSignal): AsyncGenerator<string> {
   let sinceMs = performance.now();
   for (const lines of blocks)

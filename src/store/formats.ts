@@ -1,3 +1,4 @@
+import { defaultBlockedPromise } from '../ralph/defaults.ts';
 import { type AgentChoice, type GatePlan, type Workspace, type SettingsAtStart } from '../ralph/plan.ts';
 import { type AgentError, type Usage } from '../ralph/agent-events.ts';
 import type {
@@ -11,12 +12,16 @@ import type {
   RepeatedCall,
   TaskCount,
 } from '../ralph/record.ts';
-import { stopCauses, type Uncommitted } from '../ralph/events.ts';
+import { type DiffStat, stopCauses, type Uncommitted } from '../ralph/events.ts';
+import type { CommitRange } from '../ralph/totals.ts';
 import type { Mention } from '../ralph/promise/promise.ts';
 import type { RunView } from '../ralph/view.ts';
 import { isName } from '../text/names.ts';
 import { runId } from './run-id.ts';
 import {
+  anything,
+  named,
+  shape,
   withDefault,
   count,
   type Fields,
@@ -41,38 +46,50 @@ import {
 /*
  * The only way to read what Spool has written to disk, as others can write there too. In state.json, what decides how a
  * run continues (its gate, its limits, its usage) must be valid; what is only shown may be invalid. A line of the history
- * counts when it says which iteration it is about and how that ended.
+ * counts if it names its iteration and how that ended.
  */
 
 const run = matching(runId);
 
-export const usage: Shape<Usage> = object<Usage>({
-  inputTokens: withDefault(null, orNull(number)),
-  outputTokens: withDefault(null, orNull(number)),
-  cacheReadTokens: withDefault(null, orNull(number)),
-  cacheWriteTokens: withDefault(null, orNull(number)),
-  reasoningTokens: withDefault(null, orNull(number)),
-  costUsd: withDefault(null, orNull(number)),
-});
+export const usage: Shape<Usage> = named(
+  'Usage',
+  object<Usage>({
+    inputTokens: withDefault(null, orNull(number)),
+    outputTokens: withDefault(null, orNull(number)),
+    cacheReadTokens: withDefault(null, orNull(number)),
+    cacheWriteTokens: withDefault(null, orNull(number)),
+    reasoningTokens: withDefault(null, orNull(number)),
+    costUsd: withDefault(null, orNull(number)),
+  }),
+);
 
-export const tasks: Shape<TaskCount> = object<TaskCount>({ done: required(count), total: required(count) });
+export const tasks: Shape<TaskCount> = named(
+  'TaskCount',
+  object<TaskCount>({ done: required(count), total: required(count) }),
+);
 
-const fileChange: Shape<FileChange> = object<FileChange>({
-  status: required(oneOf(['added', 'modified', 'deleted', 'renamed'])),
-  path: required(text),
-  from: droppedIfInvalid(text),
-});
+const fileChange: Shape<FileChange> = named(
+  'FileChange',
+  object<FileChange>({
+    status: required(oneOf(['added', 'modified', 'deleted', 'renamed'])),
+    path: required(text),
+    from: droppedIfInvalid(text),
+  }),
+);
 
-const git: Shape<GitSummary> = object<GitSummary>({
-  filesChanged: required(count),
-  files: withFallback([], validItems(text)),
-  insertions: withFallback(0, count),
-  deletions: withFallback(0, count),
-  changes: withFallback([], validItems(fileChange)),
-  commits: withFallback([], validItems(text)),
-  filesLeftOut: droppedIfInvalid(count),
-  commitsLeftOut: droppedIfInvalid(count),
-});
+const git: Shape<GitSummary> = named(
+  'GitSummary',
+  object<GitSummary>({
+    filesChanged: required(count),
+    files: withFallback([], validItems(text)),
+    insertions: withFallback(0, count),
+    deletions: withFallback(0, count),
+    changes: withFallback([], validItems(fileChange)),
+    commits: withFallback([], validItems(text)),
+    filesLeftOut: droppedIfInvalid(count),
+    commitsLeftOut: droppedIfInvalid(count),
+  }),
+);
 
 const errorKinds = [
   'auth',
@@ -90,31 +107,40 @@ const errorKinds = [
   'unknown',
 ] as const satisfies readonly AgentError['kind'][];
 
-export const error: Shape<AgentError> = object<AgentError>({
-  kind: withFallback('unknown', oneOf(errorKinds)),
-  message: required(text),
-  resetsAtMs: droppedIfInvalid(epochMs),
-});
+export const error: Shape<AgentError> = named(
+  'AgentError',
+  object<AgentError>({
+    kind: withFallback('unknown', oneOf(errorKinds)),
+    message: required(text),
+    resetsAtMs: droppedIfInvalid(epochMs),
+  }),
+);
 
-const gateRun: Shape<GateRun> = object<GateRun>({
-  command: required(text),
-  outcome: required(oneOf(['passed', 'flaky', 'failed', 'timed-out', 'interrupted'])),
-  exitCode: withFallback(null, orNull(number)),
-  durationMs: withFallback(0, number),
-  tail: withFallback('', text),
-});
+const gateRun: Shape<GateRun> = named(
+  'GateRun',
+  object<GateRun>({
+    command: required(text),
+    outcome: required(oneOf(['passed', 'flaky', 'failed', 'timed-out', 'interrupted'])),
+    exitCode: withFallback(null, orNull(number)),
+    durationMs: withFallback(0, number),
+    tail: withFallback('', text),
+  }),
+);
 
-const gateReport: Shape<GateReport> = object<GateReport>({
-  passed: required(boolean),
-  tampering: withFallback([], validItems(text)),
-  openTasks: withFallback([], validItems(text)),
-  tamperingCount: droppedIfInvalid(count),
-  restore: droppedIfInvalid(validItems(text)),
-  accept: droppedIfInvalid(orNull(text)),
-  openTaskCount: droppedIfInvalid(count),
-  conflicts: droppedIfInvalid(validItems(text)),
-  runs: withFallback([], validItems(gateRun)),
-});
+const gateReport: Shape<GateReport> = named(
+  'GateReport',
+  object<GateReport>({
+    passed: required(boolean),
+    tampering: withFallback([], validItems(text)),
+    openTasks: withFallback([], validItems(text)),
+    tamperingCount: droppedIfInvalid(count),
+    restore: droppedIfInvalid(validItems(text)),
+    accept: droppedIfInvalid(orNull(text)),
+    openTaskCount: droppedIfInvalid(count),
+    conflicts: droppedIfInvalid(validItems(text)),
+    runs: withFallback([], validItems(gateRun)),
+  }),
+);
 
 const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   tool: required(text),
@@ -122,7 +148,7 @@ const repeated: Shape<RepeatedCall> = object<RepeatedCall>({
   times: required(count),
 });
 
-export const yes: Shape<true> = (value) => (value === true ? true : undefined);
+export const yes: Shape<true> = shape((value) => (value === true ? true : undefined), { const: true });
 
 const denials: Shape<Denials> = object<Denials>({
   tools: withFallback([], validItems(text)),
@@ -160,37 +186,48 @@ const attemptFields: Fields<DeferredAttempt> = {
   blocked: withFallback(null, orNull(text)),
   gate: withFallback(null, orNull(gateReport)),
   tasks: withFallback(null, orNull(tasks)),
+  ticked: droppedIfInvalid(validItems(text)),
   repeated: withFallback(null, orNull(repeated)),
+  context: droppedIfInvalid(orNull(text)),
 };
 
-export const attempt: Shape<DeferredAttempt> = object<DeferredAttempt>(attemptFields);
+export const attempt: Shape<DeferredAttempt> = named('DeferredAttempt', object<DeferredAttempt>(attemptFields));
 
 /** A line of the history; undefined for one that Spool did not write. */
-export const parseRecord: Shape<IterationRecord> = object<IterationRecord>({
-  ...attemptFields,
-  deferred: withFallback([], validItems(attempt)),
-});
+export const parseRecord: Shape<IterationRecord> = named(
+  'IterationRecord',
+  object<IterationRecord>({
+    ...attemptFields,
+    deferred: withFallback([], validItems(attempt)),
+  }),
+);
 
 /** A forged state.json must not pass a flag to an agent as the name of its model. */
-const name: Shape<string> = (value) => (isName(text(value) ?? '') ? text(value) : undefined);
+const name: Shape<string> = shape((value) => (isName(text(value) ?? '') ? text(value) : undefined), text.schema);
 
-export const agent: Shape<AgentChoice> = object<AgentChoice>({
-  harness: required(name),
-  model: required(orNull(name)),
-});
+export const agent: Shape<AgentChoice> = named(
+  'AgentChoice',
+  object<AgentChoice>({
+    harness: required(name),
+    model: required(orNull(name)),
+  }),
+);
 
 /** At least one. */
-export const agents: Shape<readonly AgentChoice[]> = (value) => {
+export const agents: Shape<readonly AgentChoice[]> = shape((value) => {
   const all = listOf(agent)(value);
   return all?.length === 0 ? undefined : all;
-};
+}, listOf(agent).schema);
 
-export const gatePlan: Shape<GatePlan> = object<GatePlan>({
-  verify: required(listOf(text)),
-  verifyEach: withDefault(false, boolean),
-  requireTasks: withDefault(false, boolean),
-  allowTampering: withDefault(false, boolean),
-});
+export const gatePlan: Shape<GatePlan> = named(
+  'GatePlan',
+  object<GatePlan>({
+    verify: required(listOf(text)),
+    verifyEach: withDefault(false, boolean),
+    requireTasks: withDefault(false, boolean),
+    allowTampering: withDefault(false, boolean),
+  }),
+);
 
 const limits: Shape<RunView['limits']> = object<RunView['limits']>({
   maxDurationMs: withDefault(null, orNull(number)),
@@ -204,11 +241,14 @@ const limits: Shape<RunView['limits']> = object<RunView['limits']>({
   maxWaitMs: withDefault(null, orNull(number)),
 });
 
-export const workspace: Shape<Workspace> = object<Workspace>({
-  root: required(text),
-  branch: required(orNull(text)),
-  worktree: required(orNull(text)),
-});
+export const workspace: Shape<Workspace> = named(
+  'Workspace',
+  object<Workspace>({
+    root: required(text),
+    branch: required(orNull(text)),
+    worktree: required(orNull(text)),
+  }),
+);
 
 const gateRuns: Shape<RunView['gateRuns']> = object<RunView['gateRuns']>({
   passed: required(count),
@@ -221,69 +261,97 @@ const waiting: Shape<NonNullable<RunView['waiting']>> = object<NonNullable<RunVi
   why: required(text),
 });
 
+const givenValue: Shape<string | number | readonly string[]> = shape(
+  (value) => text(value) ?? number(value) ?? listOf(text)(value),
+  { type: ['string', 'number', 'array'] },
+);
+
 const settings: Shape<SettingsAtStart> = object<SettingsAtStart>({
   explicit: required(validItems(text)),
-  file: required(mapOf((value) => value)),
+  file: required(mapOf(anything)),
+  given: droppedIfInvalid(mapOf(givenValue)),
 });
 
-export const uncommitted: Shape<Uncommitted> = object<Uncommitted>({
-  why: required(text),
-  files: withFallback([], validItems(text)),
+export const uncommitted: Shape<Uncommitted> = named(
+  'Uncommitted',
+  object<Uncommitted>({
+    why: required(text),
+    files: withFallback([], validItems(text)),
+    count: required(count),
+  }),
+);
+
+const commits: Shape<CommitRange> = object<CommitRange>({
   count: required(count),
+  first: required(orNull(text)),
+  last: required(orNull(text)),
+});
+
+export const changed: Shape<DiffStat> = object<DiffStat>({
+  files: required(count),
+  insertions: required(count),
+  deletions: required(count),
 });
 
 const statuses = ['running', 'complete', 'limit', 'failed', 'blocked', 'interrupted'] as const;
 export const causes = Object.keys(stopCauses) as (keyof typeof stopCauses)[];
 
-/** The content of state.json; undefined when it is damaged. */
-export const parseView: Shape<RunView> = object<RunView>({
-  v: required(oneOf([2])),
-  run: required(run),
-  change: required(text),
-  module: withFallback(null, orNull(text)),
-  status: required(oneOf(statuses)),
-  cause: withFallback(null, orNull(oneOf(causes))),
-  detail: withFallback(null, orNull(text)),
-  allowAllHelps: withFallback(false, boolean),
-  error: withFallback(null, orNull(text)),
-  iteration: required(count),
-  harness: required(text),
-  model: withFallback(null, orNull(text)),
-  agents: required(agents),
-  allowAll: withFallback(false, boolean),
-  sandbox: withDefault(false, boolean),
-  completionPromise: required(matching(/\S/)),
-  minIterations: required(count),
-  maxIterations: withDefault(null, orNull(count)),
-  blockedPromise: withDefault('BLOCKED', matching(/\S/)),
-  limits: required(limits),
-  gate: required(gatePlan),
-  workspace: withDefault(null, orNull(workspace)),
-  failFast: withDefault(false, boolean),
-  commit: withDefault(true, boolean),
-  tasks: withFallback(null, orNull(tasks)),
-  uncommitted: withFallback([], validItems(uncommitted)),
-  elapsedMs: withDefault(0, number),
-  currentUsage: withFallback(null, orNull(usage)),
-  waiting: withFallback(null, orNull(waiting)),
-  cooldowns: withFallback({}, mapOf(epochMs)),
-  pending: withFallback(null, orNull(parseRecord)),
-  settings: withFallback(null, orNull(settings)),
-  pid: withFallback(0, count),
-  startedAt: required(isoTime),
-  updatedAt: withFallback(new Date(0).toISOString(), isoTime),
-  endedAt: withFallback(null, orNull(isoTime)),
-  finishedIterations: required(count),
-  failures: withDefault(0, count),
-  sameErrorCount: withDefault(0, count),
-  stalled: withDefault(0, count),
-  denied: withDefault(0, count),
-  usage: withDefault(null, orNull(usage)),
-  deferred: required(listOf(attempt)),
-  deferredSinceMs: withFallback(null, orNull(epochMs)),
-  files: withFallback([], validItems(text)),
-  filesLeftOut: withFallback(0, count),
-  gateRuns: required(gateRuns),
-  lastError: withFallback(null, orNull(text)),
-  tasksDone: withFallback(null, orNull(count)),
-});
+/** The content of state.json; undefined if it is damaged. */
+export const parseView: Shape<RunView> = named(
+  'RunView',
+  object<RunView>({
+    v: required(oneOf([2])),
+    run: required(run),
+    change: required(text),
+    module: withFallback(null, orNull(text)),
+    status: required(oneOf(statuses)),
+    cause: withFallback(null, orNull(oneOf(causes))),
+    detail: withFallback(null, orNull(text)),
+    allowAllHelps: withFallback(false, boolean),
+    error: withFallback(null, orNull(text)),
+    iteration: required(count),
+    harness: required(text),
+    model: withFallback(null, orNull(text)),
+    agents: required(agents),
+    allowAll: withFallback(false, boolean),
+    sandbox: withDefault(false, boolean),
+    completionPromise: required(matching(/\S/)),
+    minIterations: required(count),
+    maxIterations: withDefault(null, orNull(count)),
+    blockedPromise: withDefault(defaultBlockedPromise, matching(/\S/)),
+    limits: required(limits),
+    gate: required(gatePlan),
+    workspace: withDefault(null, orNull(workspace)),
+    failFast: withDefault(false, boolean),
+    commit: withDefault(true, boolean),
+    tasks: withFallback(null, orNull(tasks)),
+    uncommitted: withFallback([], validItems(uncommitted)),
+    elapsedMs: withDefault(0, number),
+    currentUsage: withFallback(null, orNull(usage)),
+    waiting: withFallback(null, orNull(waiting)),
+    requested: withFallback(null, orNull(oneOf(['stop', 'stop-after-iteration', 'pause']))),
+    pausedAt: withFallback(null, orNull(isoTime)),
+    cooldowns: withFallback({}, mapOf(epochMs)),
+    pending: withFallback(null, orNull(parseRecord)),
+    settings: withFallback(null, orNull(settings)),
+    pid: withFallback(0, count),
+    startedAt: required(isoTime),
+    updatedAt: withFallback(new Date(0).toISOString(), isoTime),
+    endedAt: withFallback(null, orNull(isoTime)),
+    finishedIterations: required(count),
+    failures: withDefault(0, count),
+    sameErrorCount: withDefault(0, count),
+    stalled: withDefault(0, count),
+    denied: withDefault(0, count),
+    usage: withDefault(null, orNull(usage)),
+    deferred: required(listOf(attempt)),
+    deferredSinceMs: withFallback(null, orNull(epochMs)),
+    files: withFallback([], validItems(text)),
+    filesLeftOut: withFallback(0, count),
+    gateRuns: required(gateRuns),
+    lastError: withFallback(null, orNull(text)),
+    tasksDone: withFallback(null, orNull(count)),
+    commits: droppedIfInvalid(commits),
+    changed: droppedIfInvalid(changed),
+  }),
+);

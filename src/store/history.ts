@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, readSync } from 'node:fs';
 import { relative } from 'node:path';
+import { endsMidLine } from '../files/line-end.ts';
 import { atPath } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import { statsOf } from '../files/read.ts';
@@ -10,15 +11,12 @@ import { parseRecord } from './formats.ts';
 import { upgradeRecord } from './upgrade.ts';
 import { historyFile } from './paths.ts';
 
-/** The line is on the disk when this returns. A line that a crash has cut off is closed first, so that only that one is lost. */
+/** Returns when the record is on disk. First ends a line that a crash has cut off, so that only that line is lost. */
 export const appendRecord = (project: Project, changeId: string, record: IterationRecord): void => {
   const path = historyFile(project, changeId);
   const file = openSafely(path, 'append');
   try {
-    const { size } = fstatSync(file);
-    const last = Buffer.alloc(1, newline);
-    if (size > 0) readSync(file, last, 0, 1, size - 1);
-    writeAll(file, `${last[0] === newline ? '' : '\n'}${JSON.stringify(record)}\n`);
+    writeAll(file, `${endsMidLine(file) ? '\n' : ''}${JSON.stringify(record)}\n`);
     fsyncSync(file);
   } catch (error) {
     atPath(path)(error);
@@ -33,11 +31,11 @@ export const historySize = (project: Project, changeId: string): number =>
 /** Records at the end of a history, oldest first. */
 export interface HistoryEnd {
   readonly records: readonly IterationRecord[];
-  /** Reading stopped before the wanted records were found: others have written too much that is not a record. */
+  /** Reading stopped before all records were found, because the file has too many lines that are not records. */
   readonly isCut: boolean;
 }
 
-/** Returns the last records. It reads from the end of the file, so the length of the file does not matter. */
+/** Returns the last records. Reads from the end of the file, so its length does not matter. */
 export const lastRecords = (project: Project, changeId: string, count: number): HistoryEnd =>
   recordsFromEnd(project, changeId, { count });
 
@@ -81,7 +79,7 @@ const longestLine = 16 * 1024 * 1024;
 
 /**
  * Yields the lines of a file, the last one first. Reads every byte once, and copies it at most once more. Reads at most
- * about `limit` bytes, as a sparse file can have any size; null at the end stands for the rest.
+ * about `limit` bytes, because a sparse file can have any size. A null at the end stands for the rest.
  */
 export function* linesFromEnd(path: string, limit: number): Generator<string | null> {
   if (!existsSync(path)) return;
@@ -113,7 +111,7 @@ export function* linesFromEnd(path: string, limit: number): Generator<string | n
   }
 }
 
-/** Collects a line from its end to its beginning. Its text is empty when it is too long. */
+/** Collects a line from its end to its beginning. Its text is empty if it is too long. */
 const createLine = () => {
   let parts: Buffer[] = [];
   let length = 0;
@@ -129,7 +127,7 @@ const createLine = () => {
 
 /** Returns null for a line that is blank or cut off, or that Spool did not write. */
 const parse = (line: string): IterationRecord | null => {
-  // Much faster than an exception.
+  // Checked first, because an exception is much slower.
   if (!line.startsWith('{')) return null;
   try {
     return parseRecord(upgradeRecord(parseJsonText(line))) ?? null;

@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, lstatSync, readSync, type Stats } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, type Stats } from 'node:fs';
+import { endsMidLine } from '../files/line-end.ts';
 import { systemProblem, UserError } from '../errors.ts';
 import { openSafely, writeAll } from '../files/safe.ts';
 import type { RunEvent } from '../ralph/events.ts';
@@ -12,7 +13,7 @@ export interface JournalLine {
   /** Counts the lines of a run, including those before it was resumed. */
   readonly seq: number;
   readonly at: string;
-  /** That of the view at this event: no event has it. */
+  /** The running time of the view at this event. No event contains it. */
   readonly elapsedMs: number;
   readonly event: RunEvent;
   /** The view after this event, on the first line of each start and of each new file. A reader folds the rest into it. */
@@ -23,22 +24,22 @@ export interface JournalLine {
 export interface JournalLines {
   /** Buffers a line; returns its length. */
   add(line: Omit<JournalLine, 'v' | 'seq'>): number;
-  /** The next line has to carry the view: readers of this file have none yet. */
+  /** The next line must contain the view, because readers of this file do not have it yet. */
   needView(): boolean;
-  /** Characters that are buffered. */
+  /** The number of buffered characters. */
   size(): number;
   flush(): void;
   close(): void;
 }
 
-/** How far back the last number of an older journal is looked for: others can write to it as well. */
+/** How far back the last number of an older journal is searched for, because others can write to it too. */
 const maxLinesBack = 1000;
 const maxBytesBack = 1024 * 1024;
 
-/** A run never counts that far. A forged number must not leave too few numbers for the rest of the run. */
+/** No run gets that far. A forged number must not leave too few numbers for the rest of the run. */
 const maxSeq = 2 ** 40;
 
-/** Opens the file again when it was deleted or replaced. While its folder is missing, lines stay in the buffer. */
+/** Opens the file again if it was deleted or replaced. While its folder is missing, lines stay in the buffer. */
 export const openJournalLines = (path: string, onProblem: (problem: string) => void): JournalLines => {
   let opened: { readonly file: number; readonly stats: Stats } | null = null;
   let lines: string[] = [];
@@ -55,8 +56,8 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
   const open = () => {
     const file = openSafely(path, 'append');
     opened = { file, stats: fstatSync(file) };
-    isTorn = endsMidLine(file, opened.stats.size);
-    // Once it has a number the run counts by itself, whatever others put in place of the file.
+    isTorn = endsMidLine(file, opened.stats);
+    // Once the run has a number, it counts by itself, even if the file is replaced.
     if (seq === 0) seq = lastSeq(path);
     hasView = false;
     return opened;
@@ -73,7 +74,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
   const clear = () => {
     [lines, size] = [[], 0];
   };
-  /** Runs what touches the file. A missing folder is created again by the run; any other problem is reported once. */
+  /** Runs an operation on the file. The run creates a missing folder again; any other problem is reported once. */
   const attempt = (work: () => void) => {
     try {
       work();
@@ -101,7 +102,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
         if (lines.length === 0) return;
         const { file } = ensureOpen();
         const text = `${isTorn ? '\n' : ''}${lines.join('')}`;
-        // Until all of it is written.
+        // One call may write only a part.
         isTorn = true;
         writeAll(file, text);
         isTorn = false;
@@ -111,15 +112,7 @@ export const openJournalLines = (path: string, onProblem: (problem: string) => v
   };
 };
 
-const newline = 0x0a;
-
-const endsMidLine = (file: number, size: number): boolean => {
-  const last = Buffer.alloc(1, newline);
-  if (size > 0) readSync(file, last, 0, 1, size - 1);
-  return last[0] !== newline;
-};
-
-/** Returns 0 if there is none that can be continued. */
+/** Returns 0 if no number was found. */
 const lastSeq = (path: string): number => {
   let left = maxLinesBack;
   for (const line of linesFromEnd(path, maxBytesBack)) {

@@ -7,17 +7,17 @@ import { openSafely } from '../files/safe.ts';
 export interface JournalTail {
   /** Yields the lines of each block that was added since the last call. Lines that are not objects are left out. */
   newLines(): Generator<readonly string[]>;
-  /** The line that was read last is one of Spool. */
+  /** The last line that was read was written by Spool. */
   accept(): void;
-  /** The file was replaced: what is in it may have been read before. */
+  /** The file was replaced: its lines may have been read before. */
   isRepeated(): boolean;
   close(): void;
 }
 
 const blockSize = 64 * 1024;
-/** No line of a journal is longer; others can write longer ones, which are passed over without being held. */
+/** Spool writes no longer line. Longer ones, which others can write, are skipped without keeping them in memory. */
 const maxLine = 16 * 1024 * 1024;
-/** Bytes without a line of Spool after which only the end of the file is read: a sparse file can have any size. */
+/** After this many bytes without a line of Spool, only the end of the file is read: a sparse file can have any size. */
 const maxForeign = 64 * 1024 * 1024;
 const endSize = 1024 * 1024;
 
@@ -36,7 +36,7 @@ export const openJournalTail = (path: string): JournalTail => {
   const seek = (to: number) => {
     [position, foreign, open] = [to, 0, createOpenLine({ isInside: to > 0 })];
   };
-  /** The file under this name now; null when there is none. */
+  /** The file under this name now; null if there is none. */
   const ensureOpen = () => {
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (opened !== null && there?.ino === opened.stats.ino && there.dev === opened.stats.dev && there.size >= position)
@@ -76,7 +76,7 @@ export const openJournalTail = (path: string): JournalTail => {
   };
 };
 
-/** Collects the parts of a line that has no end yet. `isInside`: the first part belongs to a line that is left out. */
+/** Collects the parts of a line that is not complete yet. `isInside`: the first part belongs to a line that is skipped. */
 const createOpenLine = ({ isInside = false } = {}) => {
   let decoder = new StringDecoder('utf8');
   let held = '';

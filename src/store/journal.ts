@@ -22,13 +22,13 @@ export interface JournalOptions {
 const flushMs = 100;
 const maxBuffered = 256 * 1024;
 
-/** Characters that the events of an agent may add in one iteration. The log of the iteration has all that it printed. */
+/** Characters that the events of an agent may add in one iteration. The log of the iteration contains everything. */
 export const maxAgentText = 1024 * 1024;
 
-/** What a line takes besides the text in it. */
+/** The length of a line without its text. */
 const lineOverhead = 128;
 
-/** The agent has ended before each of these. */
+/** Events that come after the end of an agent. */
 const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
   'iteration-pending',
   'iteration-finished',
@@ -38,7 +38,7 @@ const endsOutput: ReadonlySet<RunEvent['type']> = new Set([
 
 /**
  * Opens the journal of a run, and appends to what is there. Output of an agent reaches the disk within `flushMs`, all
- * other events at once; none is synced, as the history is what must survive a power cut.
+ * other events at once. Nothing is synced: only the history must survive a power cut.
  */
 export const openJournal = (file: string, { redactor, onProblem }: JournalOptions): Journal => {
   const lines = openJournalLines(file, onProblem);
@@ -48,7 +48,7 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
   let lastView: RunView | null = null;
   let iteration = 0;
   let left = maxAgentText;
-  /** Used since `left` ran out. The view needs it. */
+  /** The usage since `left` ran out. The view needs it. */
   let droppedUsage: Usage | null = null;
 
   const write = (event: RunEvent): number => {
@@ -76,11 +76,11 @@ export const openJournal = (file: string, { redactor, onProblem }: JournalOption
     }
     if (left > 0) return;
     output.take().forEach(writeAgent);
-    // What it still holds back has lost its end.
+    // The text that it holds back is no longer complete.
     output.reset();
     write({
       type: 'notice',
-      text: `The journal leaves out the rest of this output. The log of iteration ${iteration} has all of it.`,
+      text: `The journal leaves out the rest of this output. The log of iteration ${iteration} contains all of it.`,
     });
   };
 

@@ -8,7 +8,7 @@ import { landedFile } from './paths.ts';
 /** The last landing of a change. */
 export interface Landed {
   readonly v: 1;
-  /** The last run before it; null when there was none. */
+  /** The last run before it; null if there was none. */
   readonly run: string | null;
   readonly branch: string;
   readonly base: string;
@@ -21,10 +21,9 @@ export const writeLanded = (project: Project, change: string, landed: Landed): v
   writeSafely(landedFile(project, change), `${JSON.stringify(landed, null, 2)}\n`);
 };
 
-/** Returns null when the change has not landed, or the file is damaged. */
-export const readLanded = async (project: Project, change: string): Promise<Landed | null> => {
-  return landed(readJson(landedFile(project, change))) ?? null;
-};
+/** Returns null if the change has not landed, or the file is damaged. */
+export const readLanded = (project: Project, change: string): Landed | null =>
+  landed(readJson(landedFile(project, change))) ?? null;
 
 const landed: Shape<Landed> = object<Landed>({
   v: required(oneOf([1])),

@@ -16,23 +16,23 @@ export interface LockOwner {
   readonly purpose: string;
 }
 
-/** Returns the live owner of a lock; null when it is free. A folder in its place counts as free. */
+/** Returns the live owner of a lock; null if it is free. A folder in its place counts as free. */
 export const lockOwner = (path: string): LockOwner | null => {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return null;
   const owner = readOwner(path);
   return owner && isAlive(path, owner) ? owner : null;
 };
 
-/** Whether the lock file names no owner. */
+/** Whether the lock file is unreadable. */
 export const isUnreadable = ({ id }: LockOwner): boolean => id.startsWith(unreadable);
 
 const unreadable = 'unreadable-';
 
-/** A process on another host, or in another container, cannot be inspected: it counts as alive while it renews its lock. */
+/** A process on another host or in another container cannot be inspected. It counts as alive while it renews its lock. */
 export const isAlive = (path: string, owner: LockOwner): boolean =>
   isHere(owner) ? isRunning(owner) : ageOf(path) < silenceMs;
 
-/** An owner without a start time counts only where no process has one: a process id alone is reused. */
+/** An owner without a start time counts only where no process has one, because process ids are reused. */
 const isRunning = ({ pid, start }: LockOwner): boolean =>
   start === '' ? processStart(process.pid) === null && isProcess(pid) : processStart(pid) === start;
 
@@ -41,13 +41,13 @@ const isHere = ({ host }: LockOwner) => host === hostName() || host === hostname
 /** How long an owner elsewhere may take to renew its lock. Much longer than clocks differ. */
 const silenceMs = 10 * 60_000;
 
-/** A time in the future is as far away as one in the past: a lock that is dated ahead does not live until then. */
+/** A time in the future counts like one in the past, so that a lock dated ahead does not stay alive until then. */
 const ageOf = (path: string): number => {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? Math.abs(Date.now() - stats.mtimeMs) : Infinity;
 };
 
-/** The host, and on Linux the PID namespace. */
+/** The host and, on Linux, the PID namespace. */
 export const hostName = (): string => {
   const space = process.platform === 'linux' ? pidSpace() : null;
   return space === null ? hostname() : `${hostname()} (${space})`;
@@ -61,7 +61,7 @@ const pidSpace = (): string | null => {
   }
 };
 
-/** Returns null when there is no file. A file that names no owner has one that is not alive. */
+/** Returns null if there is no file. A file without an owner counts as one whose owner is not alive. */
 export const readOwner = (path: string): LockOwner | null => {
   const saved = readSafely(path)?.toString('utf8');
   if (saved === undefined) return null;
@@ -74,7 +74,7 @@ export const readOwner = (path: string): LockOwner | null => {
   return { id: unreadable + versionOf(path), pid: 0, start: 'none', host: hostName(), since: '', purpose: '' };
 };
 
-/** Another file under this name has another version. The author of a clone cannot know it in advance. */
+/** Changes when the file is replaced. The author of a clone cannot know it in advance. */
 const versionOf = (path: string): string => {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return `${stats?.ino}-${stats?.ctimeNs}`;

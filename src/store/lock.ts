@@ -7,7 +7,7 @@ import { hostName, isAlive, isUnreadable, type LockOwner, readOwner } from './lo
 export type Locking =
   | ({
       readonly kind: 'held';
-      /** The dead owner that had it before; null when it was free. */
+      /** The dead owner that had it before; null if it was free. */
       readonly replaced: LockOwner | null;
     } & Lock)
   | { readonly kind: 'taken'; readonly by: LockOwner };
@@ -26,7 +26,7 @@ export interface Lock {
  */
 export const acquireLock = (path: string, purpose: string): Locking => acquire(path, newOwner(purpose), 0);
 
-/** How often the lock may change hands meanwhile. */
+/** How often the lock may change hands while this process waits. */
 const maxTries = 1000;
 
 /** A process that is killed while it replaces a lock leaves a lock on that lock file. More than a few are forged. */
@@ -87,14 +87,14 @@ const held = (path: string, mine: LockOwner, replaced: LockOwner | null): Lockin
 /** Longer than the resolution of file times, within which two changes look the same. */
 const settleMs = 100;
 
-/** Identifies a version of a file; null when there is no file, or when it is too new to be distinguished. */
+/** Identifies a version of a file; null if there is no file, or if it is too new to be distinguished. */
 const settledVersion = (path: string): string | null => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats?.isFile() || Date.now() - stats.ctimeMs < settleMs) return null;
   return `${stats.dev}/${stats.ino}/${stats.size}/${stats.mtimeMs}/${stats.ctimeMs}`;
 };
 
-/** Returns false when the lock exists. */
+/** Returns false if the lock exists. */
 const link = (path: string, mine: LockOwner): boolean => {
   const draft = draftOf(path, mine);
   try {
@@ -111,7 +111,7 @@ const link = (path: string, mine: LockOwner): boolean => {
 
 const draftOf = (path: string, mine: LockOwner) => `${path}.${mine.id}.draft`;
 
-/** Returns false when another process was faster; then the lock has to be read again. Ends the turn. */
+/** Returns false if another process was faster: the lock must be read again. Releases the turn. */
 const replaceDead = (
   path: string,
   dead: LockOwner,

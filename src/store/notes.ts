@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { createFolder } from '../files/folders.ts';
 import { removeSafely, replaceSafely } from '../files/safe.ts';
 import { readJson } from '../files/read.ts';
-import { isKnown } from './user-record.ts';
+import { isKnown } from './user-record/identity.ts';
 import { recordedRunsFolder } from './paths.ts';
 
 /** What a run saves for a resume or a rewind. It decides what is counted, committed and rewound. */
 export interface Notes {
-  /** Returns undefined when the note does not exist or is damaged. */
+  /** Returns undefined if the note does not exist or is damaged. */
   read(name: NoteName): unknown;
   write(name: NoteName, data: unknown): void;
   remove(name: NoteName): void;
@@ -37,13 +37,13 @@ interface WritableNotesOf extends NotesOf {
   readonly redact: <Data>(data: Data) => Data;
 }
 
-/** The notes of a run, to read: from the record if it was started here, otherwise from the project. */
+/** Reads the notes of a run: from the record if it was started here, otherwise from the project. */
 export const openNotes = (of: NotesOf): Pick<Notes, 'read'> => {
   const folder = isKnown(of.record, of) ? recordedIn(of) : of.folder;
   return { read: (name) => readNote(folder, name) };
 };
 
-/** The same for a run that is started or resumed. Called before the run is recorded: after that the notes in the record count. */
+/** Opens the notes of a run that is started or resumed. Called before the run is recorded, because after that the notes in the record count. */
 export const takeOverNotes = (of: WritableNotesOf): Notes => {
   const recorded = recordedIn(of);
   createFolder(recorded);

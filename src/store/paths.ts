@@ -2,23 +2,39 @@ import { dirname, join, resolve, sep } from 'node:path';
 import type { Project } from './project.ts';
 
 /*
- * Every file and folder that Spool writes.
+ * Every file and folder that Spool writes and keeps. Paths that are not below are defined where the note says.
  *
  * In a project:
- *   .spool/config.json
+ *   .spool/config.json, .spool/config.schema.json
  *   .spool/worktrees/<change>/                 where a run with --worktree works
+ *   .spool/worktrees/.land-<change>/           where `spool land` rehearses, while it runs
+ *   .spool/worktrees/.gitignore, .spool/.state/.gitignore   (store/folders.ts)
  *   .spool/.state/create.lock
- *   .spool/.state/ralph/<change>/              state.json, history.jsonl, context.txt, control.jsonl, lock, …
- *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace
+ *   .spool/.state/ralph/<change>/              state.json (also .damaged-<n>), history.jsonl, context.txt, control.jsonl,
+ *                                              lock, landed.json, land.log, agent/, copies/
+ *   .spool/.state/ralph/<change>/runs/<run>/   prompts, logs, events.jsonl, start.json, workspace, and the notes
+ *                                              (store/notes.ts)
  *
- * In the user's own state folder, where no project and no sandboxed agent can write (`store/user-record.ts`):
+ * In the git folder of a work tree:
+ *   spool.lock                                 while a run works there; in .spool/.state without git
+ *   spool-index.json                           files of the index that are not refreshed yet (git/refresh.ts)
+ *   spool-provisioned                          the setup of a worktree is done (run/provisioned-worktree.ts)
+ *   refs/spool/<change>/<run>/                 checkpoints (git/checkpoint.ts)
+ *   branch.<name>.spoolBase in its config      where a branch lands (git/branches.ts)
+ *
+ * In the user's own state folder (files/home.ts), where no project and no sandboxed agent can write:
  *   projects/<project>/repository.json
- *   projects/<project>/<change>/               what later decisions rely on
+ *   projects/<project>/<change>/               what later decisions rely on (store/user-record/, guard/guard.ts)
+ *   trust.json                                 the settings that the user trusts (trust/store.ts)
+ *   sandbox/                                   what a sandbox must not leave behind (sandbox/leftover.ts)
+ *   tmp/                                       temporary git indexes, while a command runs (store/folders.ts)
  */
 
 /** Relative to the root. */
 export const configPath = join('.spool', 'config.json');
 export const configFile = ({ root }: Project) => join(root, configPath);
+/** A copy for editors; Spool does not read it. */
+export const configSchemaFile = ({ root }: Project) => join(root, '.spool', 'config.schema.json');
 export const worktreesFolder = ({ root }: Project) => join(root, '.spool', 'worktrees');
 /** Where a run with --worktree works. */
 export const worktreePath = (project: Project, change: string) => join(worktreesFolder(project), change);
@@ -33,11 +49,18 @@ export const isWorkspaceOf = (project: Project, change: string, workspace: strin
 export const stagingWorktree = (project: Project, change: string) => worktreePath(project, `.land-${change}`);
 
 export const stateFolder = ({ root }: Project) => join(root, '.spool', '.state');
+/** Hides the state from git. */
+export const stateIgnoreFile = (project: Project) => join(stateFolder(project), '.gitignore');
 export const createLockFile = (project: Project) => join(stateFolder(project), 'create.lock');
+/** In the git folder of a work tree, or in the state folder of a project without git. */
+export const treeLockFile = (folder: string) => join(folder, 'spool.lock');
 
-/** Has a folder for each change that was ever run. */
+/** What a run with --detach prints before its run is known. */
+export const startLog = (project: Project) => join(stateFolder(project), `start-${crypto.randomUUID()}.log`);
+
+/** Contains a folder for each change that was ever run. */
 export const allRunsFolder = (project: Project) => join(stateFolder(project), 'ralph');
-/** Has everything about the runs of one change. */
+/** Contains everything about the runs of one change. */
 export const ralphFolder = (project: Project, change: string) => join(allRunsFolder(project), change);
 export const stateFile = (project: Project, change: string) => join(ralphFolder(project, change), 'state.json');
 export const historyFile = (project: Project, change: string) => join(ralphFolder(project, change), 'history.jsonl');
@@ -52,7 +75,7 @@ export const agentDataFolder = (project: Project, change: string) => join(ralphF
 export const copiesFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'copies');
 
 export const runsFolder = (project: Project, change: string) => join(ralphFolder(project, change), 'runs');
-/** Has the prompts, logs and journal of one run. */
+/** Contains the prompts, logs and journal of one run. */
 export const runFolder = (project: Project, change: string, run: string) => join(runsFolder(project, change), run);
 export const startFile = (project: Project, change: string, run: string) =>
   join(runFolder(project, change, run), 'start.json');
@@ -62,6 +85,8 @@ export const journalFile = (project: Project, change: string, run: string) =>
 /** Files in the folder of a run. */
 export const workspaceFile = (folder: string) => join(folder, 'workspace');
 export const userPromptFile = (folder: string) => join(folder, 'user-prompt.md');
+/** What a run with --detach prints. */
+export const outputLog = (folder: string) => join(folder, 'output.log');
 export const setupLog = (folder: string) => join(folder, 'setup.log');
 export const notifyLog = (folder: string) => join(folder, 'notify.log');
 export const iterationPrompt = (folder: string, iteration: number) =>
@@ -83,6 +108,8 @@ export const recordedContextFile = (record: string) => join(record, 'context.txt
 export const landingNoteFile = (record: string) => join(record, 'landing-note');
 export const landingFile = (record: string) => join(record, 'landing.json');
 export const guardFile = (record: string) => join(record, 'guard.json');
+/** The requests to resume that the user has sent. */
+export const requestsFile = (record: string) => join(record, 'requests');
 export const acceptedFile = (record: string) => join(record, 'accepted.json');
 /** Of all changes of the project. */
 export const repositoryFile = (record: string) => join(dirname(record), 'repository.json');

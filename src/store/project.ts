@@ -32,7 +32,7 @@ export const ownerOf = (project: Project): Project => {
   return root !== undefined && isFolder(join(root, '.spool')) ? ownerOf({ root }) : project;
 };
 
-/** Returns the nearest folder at or above `from` with a `.spool`; null when there is none. */
+/** Returns the nearest folder at or above `from` with a `.spool`; null if there is none. */
 export const lookForProject = (from: string): Project | null => {
   for (let folder = from; ; folder = dirname(folder)) {
     if (isFolder(join(folder, '.spool'))) return { root: folder };

@@ -7,12 +7,12 @@ import { readStart, type SavedRun } from './state.ts';
 import { runsFolder } from './paths.ts';
 
 /** Rebuilds the last run of a change whose state.json is damaged, from start.json and the history. */
-export const rebuildRun = async (project: Project, change: string, file: string): Promise<SavedRun> => {
+export const rebuildRun = (project: Project, change: string, file: string): SavedRun => {
   const { records: inHistory, isCut } = lastRunRecords(project, change);
   const cut = isCut ? ` ${cutHistory(project, change)}` : '';
-  const run = await newestRun(project, change, inHistory);
+  const run = newestRun(project, change, inHistory);
   const [first, ...others] = inHistory.filter((record) => record.run === run);
-  const start = run === null ? null : await readStart(project, change, run);
+  const start = run === null ? null : readStart(project, change, run);
   const own = start && { ...start, change };
   if (!first) {
     const damage = `${file} is damaged, and no iteration of its run is in the history: the next start is a new run.${cut}`;
@@ -25,18 +25,14 @@ export const rebuildRun = async (project: Project, change: string, file: string)
   return { view: viewOfRecords(change, records), damage, isWhole: false };
 };
 
-/** Run ids sort by time, to the second. The last run may have no record yet. */
-const newestRun = async (
-  project: Project,
-  change: string,
-  records: readonly IterationRecord[],
-): Promise<string | null> => {
+/** Run ids sort by time, to the second. The last run may not have a record yet. */
+const newestRun = (project: Project, change: string, records: readonly IterationRecord[]): string | null => {
   const folders = folderNames(runsFolder(project, change));
   const recorded = records.slice(-1).map(({ run }) => run);
   const runs = [...new Set([...folders, ...recorded])].toSorted();
   const sameSecond = runs.filter((run) => secondOf(run) === secondOf(runs.at(-1)!));
   if (sameSecond.length < 2) return runs.at(-1) ?? null;
-  const starts = await Promise.all(sameSecond.map((run) => readStart(project, change, run)));
+  const starts = sameSecond.map((run) => readStart(project, change, run));
   const sorted = starts.filter((start) => start !== null).toSorted((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
   return sorted.at(-1)?.run ?? runs.at(-1)!;
 };

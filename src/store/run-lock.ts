@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import { realPath } from '../process/which.ts';
 import { type Project } from './project.ts';
@@ -8,10 +8,10 @@ import { hostName, type LockOwner } from './lock-owner.ts';
 import { loopOwner } from './state.ts';
 import { localTime } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
-import { ralphFolder, lockFile } from './paths.ts';
+import { ralphFolder, lockFile, treeLockFile } from './paths.ts';
 
 export interface ChangeLock {
-  /** The change of a dead run that held the work tree; null when there was none. */
+  /** The change of a dead run that held the work tree; null if there was none. */
   readonly replaced: string | null;
   /** Creates the folders and the lock again if they were deleted. Returns whether they were. */
   keep(): boolean;
@@ -22,19 +22,19 @@ export interface ChangeLock {
 const beatMs = 30_000;
 
 export interface LockOptions {
-  /** The git folder of the work tree, which has its lock; null for a run in its own worktree. */
+  /** The git folder of the work tree, which contains its lock; null for a run in its own worktree. */
   readonly treeFolder: string | null;
 }
 
 /** Locks the change and the work tree for one run. */
 export const lockChange = (project: Project, changeId: string, { treeFolder }: LockOptions): ChangeLock => {
   const owner = loopOwner(project, changeId);
-  if (owner) throw lockedBy(changeId, owner);
+  if (owner) throw lockedBy(project, changeId, owner);
   makeRalphFolder(project, changeId);
   const change = acquireLock(lockFile(project, changeId), changeId);
-  if (change.kind === 'taken') throw lockedBy(changeId, change.by);
+  if (change.kind === 'taken') throw lockedBy(project, changeId, change.by);
   const realFolder = treeFolder === null ? null : realPath(treeFolder);
-  const tree = treeFolder === null ? null : acquireLock(treeLock(treeFolder), changeId);
+  const tree = treeFolder === null ? null : acquireLock(treeLockFile(treeFolder), changeId);
   if (tree?.kind === 'taken') {
     change.release();
     throw treeLockedBy(tree.by, treeFolder!);
@@ -46,7 +46,7 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
       const deleted = !existsSync(ralphFolder(project, changeId));
       if (deleted) makeRalphFolder(project, changeId);
       const other = change.keep();
-      if (other) throw lockedBy(changeId, other);
+      if (other) throw lockedBy(project, changeId, other);
       // An agent may have deleted the repository, with its folder.
       if (tree === null || treeFolder === null || !existsSync(treeFolder)) return deleted;
       if (realPath(treeFolder) !== realFolder || !statSync(treeFolder).isDirectory())
@@ -65,20 +65,19 @@ export const lockChange = (project: Project, changeId: string, { treeFolder }: L
 
 /** Locks only a work tree, while no run may use it. Returns the function that unlocks it. */
 export const lockTree = (treeFolder: string, purpose: string): (() => void) => {
-  const tree = acquireLock(treeLock(treeFolder), purpose);
+  const tree = acquireLock(treeLockFile(treeFolder), purpose);
   if (tree.kind === 'taken') throw treeLockedBy(tree.by, treeFolder);
   return () => tree.release();
 };
 
-const treeLock = (treeFolder: string) => join(treeFolder, 'spool.lock');
-
 const treeLockedBy = (owner: LockOwner, treeFolder: string) =>
-  userError('tree-locked', owner.purpose, ownerText(owner, treeLock(treeFolder)));
+  userError('tree-locked', owner.purpose, ownerText(owner, treeLockFile(treeFolder)));
 
-const lockedBy = (changeId: string, owner: LockOwner) =>
-  userError('locked', changeId, ownerText(owner, `.spool/.state/ralph/${changeId}/lock`));
+const lockedBy = (project: Project, changeId: string, owner: LockOwner) =>
+  userError('locked', changeId, ownerText(owner, relative(project.root, lockFile(project, changeId))));
 
-const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
+/** `PID 4711 on build-1, since 22:14` */
+export const ownerText = ({ pid, host, since }: LockOwner, file: string): string => {
   const hint = host === hostName() ? '' : `; if that machine is gone, delete ${file}`;
   const where = host === hostName() ? '' : ` on ${host.replace(/ \([^(]*\)$/, '')}`;
   return `PID ${pid}${where}${since === '' ? '' : `, since ${localTime(since)}`}${hint}`;

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { userError } from '../errors.ts';
 import type { RunView } from '../ralph/view.ts';
-import { readIfThere, statsOf } from '../files/read.ts';
+import { readText, statsOf } from '../files/read.ts';
 import { type Project } from './project.ts';
 import { isWorkspaceOf, stateFile, lockFile, startFile } from './paths.ts';
 import { type LockOwner, lockOwner } from './lock-owner.ts';
@@ -11,18 +11,18 @@ import { parseJson } from '../text/shape.ts';
 
 /** The last run of a change, as far as it is known. */
 export interface SavedRun {
-  /** null when there was none. */
+  /** null if there was none. */
   readonly view: RunView | null;
-  /** One line that says that state.json is damaged and the view was rebuilt; null when it is not. */
+  /** One line that says that state.json is damaged and the view was rebuilt; null if it is intact. */
   readonly damage: string | null;
-  /** Its settings are known. Otherwise it can be shown, but not resumed. */
+  /** Whether its settings are known. Otherwise it can be shown, but not resumed. */
   readonly isWhole: boolean;
 }
 
-/** Rebuilds a damaged state.json from the history, in memory. Rejects when it has a newer version. */
+/** Rebuilds a damaged state.json from the history, in memory. Rejects if it has a newer version. */
 export const readRun = async (project: Project, changeId: string): Promise<SavedRun> => {
   const file = stateFile(project, changeId);
-  const text = await readIfThere(file).catch(unreadableIs(''));
+  const text = readUnlessFolder(file, '');
   if (text === null) return { view: null, damage: null, isWhole: true };
   const value = parseJson(text);
   const name = relative(project.root, file);
@@ -35,7 +35,7 @@ export const readRun = async (project: Project, changeId: string): Promise<Saved
   return rebuildRun(project, changeId, name);
 };
 
-/** Drops a workspace outside of the project: a forged file could send Spool to any folder. */
+/** Ignores a workspace outside of the project: a forged file could lead Spool to any folder. */
 export const inOwnWorkspace = (project: Project, changeId: string, view: RunView): RunView =>
   view.workspace === null || isWorkspaceOf(project, changeId, view.workspace.root)
     ? view
@@ -47,24 +47,26 @@ export const stateStamp = (project: Project, changeId: string): string => {
   return stats === undefined ? 'none' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
 };
 
-/** Returns the last run of a change; null when there was none. */
+/** Returns the last run of a change; null if there was none. */
 export const readState = async (project: Project, changeId: string): Promise<RunView | null> =>
   (await readRun(project, changeId)).view;
 
-/** Returns the run as it was last started; null when it is not known. */
-export const readStart = async (project: Project, changeId: string, run: string): Promise<RunView | null> => {
-  const text = await readIfThere(startFile(project, changeId, run)).catch(unreadableIs(null));
+/** Returns the run as it was last started; null if it is not known. */
+export const readStart = (project: Project, changeId: string, run: string): RunView | null => {
+  const text = readUnlessFolder(startFile(project, changeId, run), null);
   return parseView(upgradeView(parseJson(text ?? ''))) ?? null;
 };
 
 /** A folder in place of the file counts as damage; a file that cannot be read is an error. */
-const unreadableIs =
-  <Type>(fallback: Type) =>
-  (error: unknown): Type => {
+const readUnlessFolder = (file: string, fallback: string | null): string | null => {
+  try {
+    return readText(file);
+  } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EISDIR') return fallback;
     throw error;
-  };
+  }
+};
 
-/** Returns the process that runs this change now; null when there is none. */
+/** Returns the process that runs this change now; null if there is none. */
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
   lockOwner(lockFile(project, changeId));

@@ -23,11 +23,23 @@ export const localTime = (iso: string): string => {
 /** `07:00`, in local time. */
 export const clockTime = (at: Date): string => `${pad2(at.getHours())}:${pad2(at.getMinutes())}`;
 
+/** `07:00:09`, in local time. */
+export const secondsTime = (at: Date): string => `${clockTime(at)}:${pad2(at.getSeconds())}`;
+
 /** `today`, `yesterday`, or the date. */
-export const dayOf = (at: Date, now: Date): string => {
+export const relativeDay = (at: Date, now: Date): string => {
   const daysAgo = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - days).toDateString();
   if (at.toDateString() === daysAgo(0)) return 'today';
   return at.toDateString() === daysAgo(1) ? 'yesterday' : localTime(at.toISOString()).split(' ')[0]!;
+};
+
+/** `just now`, `5m ago`, `2h ago`, `3d ago`. */
+export const timeAgo = (iso: string, now: Date): string => {
+  const minutes = Math.floor((now.getTime() - new Date(iso).getTime()) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes}m ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h ago` : `${Math.floor(hours / 24)}d ago`;
 };
 
 export const pluralise = (number: number, noun: string, plural = `${noun}s`): string =>
@@ -53,6 +65,10 @@ export const someOf = (names: readonly string[], total = names.length, maxNames 
 
 /** The number of terminal columns that a text takes. */
 export const widthOf = (text: string): number => (isPlain.test(text) ? text.length : truncatedWidth(text).width);
+
+/** As many characters of a text as fit. Does not redact: what is cut off may be the rest of a secret. */
+export const fitting = (text: string, columns: number): string =>
+  widthOf(text) <= columns ? text : text.slice(0, truncatedWidth(text, { limit: columns }).index);
 
 /** True for most texts; the patterns for wide characters are slow to compile. */
 const isPlain = /^[\u0020-\u007e]*$/;

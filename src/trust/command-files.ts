@@ -1,7 +1,9 @@
-import { type Dirent, lstatSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { anyPath } from '../files/bytes.ts';
 import { copySafely, entriesOf } from '../files/folders.ts';
+import { statsOf } from '../files/read.ts';
 import { decidersOf } from '../guard/deciders/deciders.ts';
 import { keyName, splitKey } from '../guard/deciders/parts.ts';
 import type { Files } from '../guard/deciders/scope.ts';
@@ -9,7 +11,7 @@ import { filesAt, hashesIn, type Hashes, isUnreadable } from '../guard/goal.ts';
 import { realPath } from '../process/which.ts';
 import type { Project } from '../store/project.ts';
 import { backReferences, type Outside } from './outside.ts';
-import { scriptsIn } from './scripts.ts';
+import { longScripts, scriptsIn } from './scripts.ts';
 import { namedInScript } from './words.ts';
 
 /** The files that a command would run. */
@@ -27,7 +29,8 @@ export interface CommandFiles {
  * write.
  */
 export const commandFilesOf = ({ root }: Project, command: string, outside: Outside | null): CommandFiles => {
-  const files = filesAt(root);
+  const unseen = new Set<string>();
+  const files = filesAt(root, (path) => unseen.add(path));
   const scripts = scriptsIn(command, files, { project: root, home: homedir(), all: outside !== null });
   const deciders = decidersOf([command], files);
   if (outside === null)
@@ -39,7 +42,16 @@ export const commandFilesOf = ({ root }: Project, command: string, outside: Outs
   const { reasons, folders } = backReferences(command, texts, outside);
   return {
     hashes: hashesIn(root, paths),
-    unclear: [...scripts.unclear, ...reasons, ...(named.isComplete ? [] : ['scripts that name many files'])],
+    unclear: [
+      ...new Set([
+        ...scripts.unclear,
+        ...unseen,
+        ...longScripts([...paths], files),
+        ...[...paths].filter((path) => anyPath(path) !== path),
+        ...reasons,
+      ]),
+      ...(named.isComplete ? [] : ['scripts that name many files']),
+    ],
     folders,
   };
 };
@@ -87,21 +99,24 @@ const maxEntries = 100_000;
 
 /**
  * Returns true if a file or folder below one of these folders was written since, by the ctime, which no program can set;
- * also if there are too many to check. git's own files and the state of Spool, which a sandbox protects, do not count.
+ * also if there are too many to check. The repository of the project and the state of Spool, which a sandbox protects,
+ * do not count.
  */
 export const isWrittenSince = ({ root }: Project, within: readonly string[], sinceMs: number): boolean => {
-  const ownFolders = new Set(['.spool', '.spool/worktrees'].map((path) => join(realPath(root), path)));
-  const state = join(realPath(root), '.spool', '.state');
+  const inProject = (path: string) => join(realPath(root), path);
+  const ownFolders = new Set(['.spool', '.spool/worktrees'].map(inProject));
   const folders = new Set(within.map(realPath));
+  const skipped = new Set([inProject('.spool/.state'), ...[...folders].map((folder) => join(folder, '.git'))]);
+  const worktrees = inProject('.spool/worktrees');
   let seen = 0;
   for (const folder of folders) {
     const entries = entriesIn(folder);
     if (entries === null) return true;
     for (const entry of entries) {
       const path = join(folder, entry.name);
-      if (entry.name === '.git' || path === state) continue;
+      if (skipped.has(path) || (entry.name === '.git' && dirname(folder) === worktrees)) continue;
       seen++;
-      const stats = lstatSync(path, { throwIfNoEntry: false });
+      const stats = statsOf(path);
       const isWritten = stats === undefined || stats.ctimeMs > sinceMs;
       // Spool itself creates these. Their contents count.
       if (seen > maxEntries || (isWritten && !ownFolders.has(path))) return true;

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { decidersOf, filesRunBy } from '../guard/deciders/deciders.ts';
+import { decidersOf, filesRunBy, longest } from '../guard/deciders/deciders.ts';
 import type { Files } from '../guard/deciders/scope.ts';
 import { namedByWords } from './words.ts';
 
@@ -33,11 +33,16 @@ export const scriptsIn = (
       all,
     },
   );
-  return {
-    files: [...new Set([...seen.files, ...named.files])],
-    unclear: [...new Set([...seen.unclear, ...named.unclear])],
-  };
+  const found = [...new Set([...seen.files, ...named.files])];
+  return { files: found, unclear: [...new Set([...seen.unclear, ...named.unclear, ...longScripts(found, files)])] };
 };
+
+/** Returns the scripts that are too long to find what they run. */
+export const longScripts = (paths: readonly string[], files: Files): string[] =>
+  paths.filter((path) => {
+    const text = files.read(path) ?? '';
+    return text.length > longest && !text.startsWith('\x7fELF');
+  });
 
 const findScripts = (command: string, files: Files, roots: Roots, deep: boolean): Scripts => {
   const unclear = new Set<string>();

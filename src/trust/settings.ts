@@ -3,7 +3,9 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/file.ts';
-import { userError } from '../errors.ts';
+import { systemProblem, userError } from '../errors.ts';
+import { anyPath } from '../files/bytes.ts';
+import { parseTarget } from '../config/notifications.ts';
 import { readRegular } from '../files/regular.ts';
 import type { Harness } from '../harness/harness.ts';
 import type { Files } from '../guard/deciders/scope.ts';
@@ -64,7 +66,9 @@ interface SettingsWithFiles {
 }
 
 const commandsIn = ({ root }: Project, custom: readonly Harness[], config: Config): Setting[] => {
-  const files = filesAt(root);
+  const files = filesAt(root, (path, error) => {
+    throw userError('io', join(root, path), systemProblem(error));
+  });
   const roots = { project: root, home: homedir() };
   return [
     ...configSettings(config, files, roots),
@@ -97,10 +101,16 @@ const configSettings = ({ values, changes, customHarnesses: custom }: Config, fi
         const value = part[key];
         const commands = key === 'harness' ? customIn(String(value ?? ''), custom) : listOf(value);
         if (commands.length === 0) return [];
-        const named = key === 'harness' ? [] : commands.map((command) => namedBy(key, command, { files, roots }));
+        const named = scriptLines(key, commands).map((command) => namedBy(key, command, { files, roots }));
         return [{ source: sourceOf(key, id), commands, hash: hashOf(commands), ...mergeScripts(named) }];
       }),
   );
+
+/** The values that are shell commands. */
+const scriptLines = (key: CommandKey, commands: readonly string[]): readonly string[] => {
+  if (key === 'harness') return [];
+  return key === 'notify' ? commands.filter((target) => parseTarget(target)?.kind === 'command') : commands;
+};
 
 /** Returns the custom agents: `mine:some/model,opencode` → `mine`. */
 const customIn = (harness: string, custom: readonly Harness[]): string[] => {
@@ -166,8 +176,9 @@ const maxBytes = 64 * 1024 * 1024;
 
 const read = (project: Project, source: string): Buffer | null => {
   const path = join(project.root, source);
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > maxBytes) throw userError('too-large', path, maxBytes);
-  return readRegular(path);
+  const size = statSync(anyPath(path), { throwIfNoEntry: false })?.size ?? 0;
+  if (size > maxBytes) throw userError('too-large', path, maxBytes);
+  return readRegular(anyPath(path));
 };
 
 const hashOf = (value: unknown): string => `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`;

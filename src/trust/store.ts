@@ -106,9 +106,13 @@ const fileOf = (env: Env) => join(userFolder(env), 'trust.json');
 /** Another project at the same path, or another owner, is not trusted. */
 const identityOf = (project: Project): { root: string; owner: number | null } => {
   const { root } = ownerOf(project);
-  const owner = process.platform === 'win32' ? null : lstatSync(join(root, '.spool')).uid;
+  const owner = process.platform === 'win32' ? null : ownerOfFolder(root);
   return { root: realpathSync(root), owner };
 };
+
+/** A project that is about to be created belongs to the user. */
+const ownerOfFolder = (root: string): number | null =>
+  lstatSync(join(root, '.spool'), { throwIfNoEntry: false })?.uid ?? process.getuid?.() ?? null;
 
 const readFile = (env: Env): TrustFile => {
   const saved = readSafely(fileOf(env));

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { promise } from '../support/agents.ts';
@@ -67,6 +67,34 @@ const useAll = async (project: TestProject, ...flags: string[]) => {
   await Promise.all(readers.map((call) => project.spool(...call)));
   await project.spool('prune', '--yes');
 };
+
+describe('git does not work in another repository that', () => {
+  test.each([
+    ['a link in place of a nested repository leads to', 'sub', 'rm -rf sub; ln -s "$HOME/other" sub'],
+    [
+      'a link named like a nested repository, whose name is not UTF-8, leads to',
+      `"$(printf 's\\377')"`,
+      `ln -s "$HOME/other" "$(printf 's\\357\\277\\275')"`,
+    ],
+  ])('%s', async (_, name, attack) => {
+    const nest = `git init -q ${name}; (cd ${name}; git commit -q --allow-empty -m inner); git add ${name} 2> /dev/null`;
+    const agent = [`${nest}; git commit -qm gitlink; echo 1 > 1.txt`, `${attack}; echo 2 > 2.txt`, promise];
+    const project = createProject({ agent });
+    const other = join(project.home, 'other');
+    const inOther = (command: string) =>
+      execFileSync('sh', ['-ec', command], { cwd: other, env: project.env, encoding: 'utf8' });
+    mkdirSync(other);
+    inOther('git init -q; git commit -q --allow-empty -m theirs; echo x > private-name.txt');
+
+    const { code, stdout } = await project.spool(...run, '--max-iterations', '3', '--json');
+
+    expect(code).toBe(0);
+    const checkpoints = project.git('for-each-ref', '--format=%(refname)', 'refs/spool').split('\n');
+    const entries = checkpoints.map((ref) => project.git('ls-tree', ref));
+    expect(entries.join('\n')).not.toContain(inOther('git rev-parse HEAD').trim());
+    expect(stdout).not.toContain('private-name');
+  });
+});
 
 describe('a nested repository of the agent runs nothing', () => {
   test.each([
@@ -217,7 +245,7 @@ describe('settings that an agent adds to the repository', () => {
     const result = await project.spool(...run);
 
     expect(result).toMatchObject({ code: 0 });
-    expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+    expect(project.git('log', '-1', '--format=%s')).toBe('ralph(002-01): iteration 1');
   });
 });
 
@@ -372,7 +400,7 @@ test('environment variables that name another repository or a program are ignore
 
   expect(shown.stdout).toContain('+one');
   expect(project.ran()).toBe('');
-  expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  expect(project.git('log', '-1', '--format=%s')).toBe('ralph(002-01): iteration 1');
   expect(other.git('log', '--format=%s')).toBe('start');
 });
 

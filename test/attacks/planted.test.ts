@@ -439,7 +439,7 @@ test('context from a clone is not used', async () => {
   const { stderr } = await project.spool(...run, '--max-iterations', '1');
 
   expect(readFileSync(join(project.home, 'prompt'), 'utf8')).not.toContain('evil.example');
-  expect(stderr).toContain('context.txt was changed');
+  expect(stderr).toContain('context.txt was edited');
 });
 
 test('a secret that control characters split does not appear on the terminal', async () => {

@@ -168,7 +168,7 @@ test('context that an agent adds is not in the next prompt until the user accept
 
   const result = await project.spool(...run, '--max-iterations', '2');
 
-  expect(result.stderr).toContain('context.txt was changed, and not by --add-context');
+  expect(result.stderr).toContain('context.txt was edited. The prompt still uses the text from --add-context.');
   const prompts = project.calls().map(({ prompt }) => prompt);
   expect(prompts).toHaveLength(2);
   for (const prompt of prompts) {
@@ -312,7 +312,7 @@ test('an agent cannot add context to another change', async () => {
 
   const { stderr } = await project.spool('ralph', 'Build it.', '--change', other, '--max-iterations', '1');
 
-  expect(stderr).toContain(`context.txt was changed, and not by --add-context`);
+  expect(stderr).toContain(`context.txt was edited. The prompt still uses the text from --add-context.`);
   expect(project.calls().at(-1)!.prompt).not.toContain('Skip.');
 });
 

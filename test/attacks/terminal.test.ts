@@ -115,8 +115,9 @@ test('in a real terminal, all control sequences are those of Spool', async () =>
   await terminal.exitCode;
 
   const raw = terminal.raw();
-  expect(raw).toContain('\u001b[1mIteration 1');
-  const ours = /\u001b\[(?:1|2|22|3[1236]|39)m|\r\u001b\[2K|\r\n|\u0007(?=$|[^\u0007]*$)/g;
+  expect(raw).toContain('\u001b[1m── Iteration 1');
+  const ours =
+    /\u001b\[(?:1|2|22|3[1236]|39)m|\u001b\[\?(?:7|2026)[hl]|\u001b\[[JK]|\r\n|\r(?=\u001b)|\u0007(?=$|[^\u0007]*$)/g;
   expect(anyHostile.exec(raw.replaceAll(ours, ''))).toBeNull();
   expect(raw).not.toContain('\u001b]');
 });

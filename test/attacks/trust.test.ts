@@ -665,18 +665,18 @@ describe('the header of a run', () => {
 
     const trusted = String.raw`\(config\.json, trusted \d{4}-\d\d-\d\d\)`;
     expect(stderr).toMatch(
-      new RegExp(`, "test -e README.md (&& true )+&& true" passes ${trusted}\n`.replace('md (', 'md (?:')),
+      new RegExp(` and "test -e README.md (&& true )+&& true" passes ${trusted}\n`.replace('md (', 'md (?:')),
     );
-    expect(stderr).toMatch(new RegExp(`^Setup {8}true # setup ${trusted}$`, 'm'));
-    expect(stderr).toMatch(new RegExp(`^Notify {7}true # told ${trusted}$`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^  Setup {4}true # setup ${trusted}$`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^  Notify {3}true # told ${trusted}$`, 'm'));
 
     const given = await project.start([...run, '--fresh', '--verify', 'true'], { env: { SPOOL_NOTIFY: 'true' } })
       .result;
-    expect(given.stderr).toMatch(/, "true" passes\n/);
-    expect(given.stderr).toMatch(/^Notify {7}true \(SPOOL_NOTIFY\)$/m);
+    expect(given.stderr).toMatch(/ and "true" passes\n/);
+    expect(given.stderr).toMatch(/^ {2}Notify {3}true \(SPOOL_NOTIFY\)$/m);
 
     const endless = await project.spool(...run, '--fresh', '--verify', `true ${'x'.repeat(2000)}`);
-    expect(endless.stderr).toMatch(/, "true x+…" passes\n/);
+    expect(endless.stderr).toMatch(/ and "true x+…" passes\n/);
   });
 
   test('is an event in --json', async () => {
@@ -747,7 +747,7 @@ describe('a custom agent', () => {
     project.trust();
 
     expect((await project.spool(...run)).stderr).toContain(
-      'Agent        opencode2 (custom: ./tools/agent), default model\n',
+      '  Agent    opencode2 (custom: ./tools/agent) · default model · own permission rules\n',
     );
     expect((await project.spool('harnesses')).stdout).toMatch(/^opencode2 \(custom: \.\/tools\/agent\) /m);
     expect((await project.spool('doctor')).stdout).toMatch(/^ok +opencode2 .*\(custom: \.\/tools\/agent\)$/m);

@@ -82,7 +82,7 @@ test('--parallel runs in worktrees, each with its own state, log and database', 
   expect(databases[0]).toMatch(new RegExp(`${change}/agent/opencode\\.db$`));
   for (const id of [change, second, third]) {
     expect(project.history(id)).toMatchObject([{ completionFound: true }]);
-    expect(result.stderr).toMatch(new RegExp(`^${id}: complete, done in iteration 1`, 'm'));
+    expect(result.stderr).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${id}: complete, done in iteration 1`, 'm'));
     expect(result.stderr).toMatch(new RegExp(`^${id} +complete .* ralph/${id}$`, 'm'));
   }
   expect(readdirSync(project.path('.spool/worktrees'))).toEqual(['.gitignore']);

@@ -414,7 +414,7 @@ describe('a commit', () => {
     await project.spool(...run);
     const { run: id } = project.history()[0]!;
     expect(project.git('log', '-1', '--format=%B')).toBe(
-      `ralph(${change}): iteration 1\n\n1 file changed, +1 -0\n\nSpool-Run: ${id}`,
+      `ralph(002-01): iteration 1\n\n1 file changed, +1 -0\n\nSpool-Change: ${change}\nSpool-Iteration: 1\nSpool-Run: ${id}`,
     );
 
     await project.spool(...run, '--commit-message', 'chore({change}): #{iteration} {unknown}');
@@ -588,7 +588,7 @@ test.each([
   const result = await project.start(run, { cwd }).result;
 
   expect(result).toMatchObject({ code: 0 });
-  expect(project.git('-C', cwd, 'log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+  expect(project.git('-C', cwd, 'log', '-1', '--format=%s')).toBe('ralph(002-01): iteration 1');
   expect((await project.start(['diff', change, '1'], { cwd }).result).stdout).toContain('+++ b/x.txt');
   expect(await project.start(['rewind', change, '0'], { cwd }).result).toMatchObject({ code: 0 });
   expect(project.exists(join(cwd, 'x.txt'))).toBe(false);

@@ -1,6 +1,7 @@
-import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { canComeFrom, flagNames } from '../../src/config/flags.ts';
 import { promise } from '../support/agents.ts';
 import { change, createProject, spoolProgram, type TestProject } from '../support/project.ts';
 
@@ -214,5 +215,73 @@ test('spool config get prints values from the file', async () => {
     code: 1,
     stdout: '',
     stderr: 'maxCost is not set in .spool/config.json.\n',
+  });
+});
+
+describe('spool config', () => {
+  const files = {
+    '.spool/config.json': JSON.stringify({
+      maxCost: 5,
+      verify: ['npm test', 'npm run lint'],
+      notify: 'slack:https://hooks.slack.com/services/T/B/t0ken',
+      changes: { '002-01': { maxCost: 20 } },
+      harnesses: { mine: { command: 'my-agent' } },
+    }),
+  };
+  const env = { SPOOL_MAX_ITERATIONS: '7', SPOOL_MODEL: 'some/model' };
+
+  test('shows every setting with its source', async () => {
+    const project = createProject({ files });
+
+    const { stdout, stderr, code } = await project.start(['config'], { env }).result;
+
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    for (const row of [
+      ['maxCost', '5', 'config.json'],
+      ['maxIterations', '7', 'SPOOL_MAX_ITERATIONS'],
+      ['model', 'some/model', 'SPOOL_MODEL'],
+      ['verify', 'npm test, npm run lint', 'config.json'],
+      ['notify', 'slack:https://hooks.slack.com/…', 'config.json'],
+      ['harnesses.mine', 'my-agent', 'config.json'],
+      ['commit', 'true', 'default'],
+      ['allowAll', 'false', 'default'],
+      ['until', '-', 'default'],
+    ])
+      expect(rows).toContainEqual(row);
+    const settable = flagNames.filter((name) => canComeFrom('env', name) || canComeFrom('config', name));
+    expect(settable.filter((name) => !rows.some(([key]) => key === name))).toEqual([]);
+    expect(stdout).not.toContain('t0ken');
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  test('for a change, and as JSON', async () => {
+    const project = createProject({ files });
+
+    const { stdout } = await project.start(['config', '--change', '002', '--json'], { env }).result;
+
+    const rows = JSON.parse(stdout) as { key: string }[];
+    expect(rows.find(({ key }) => key === 'maxCost')).toEqual({
+      key: 'maxCost',
+      value: 20,
+      source: 'config.json changes.002-01',
+      default: 'unlimited',
+    });
+    expect(rows.find(({ key }) => key === 'maxIterations')).toMatchObject({ value: 7, source: 'SPOOL_MAX_ITERATIONS' });
+    expect(rows.find(({ key }) => key === 'verify')).toMatchObject({
+      value: ['npm test', 'npm run lint'],
+      default: [],
+    });
+  });
+
+  test('works without a project, where --change is an error, and reports what a run would reject', async () => {
+    const empty = createProject({ git: false });
+    rmSync(empty.path('.spool'), { recursive: true });
+    expect((await empty.spool('config')).stdout).toMatch(/^ {2}harness +opencode +default$/m);
+    expect(await empty.spool('config', '--change', '002')).toMatchObject({ code: 2, stdout: '' });
+    expect(await empty.start(['config'], { env: { SPOOL_MAX_COST: 'much' } }).result).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^spool: SPOOL_MAX_COST must be .*\n$/),
+    });
   });
 });

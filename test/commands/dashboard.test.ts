@@ -20,15 +20,14 @@ const agent = [
 
 const open = (columns: number) => {
   const project = createProject({ files, agent });
-  const terminal = openTerminal(project, run, columns);
-  const dashboard = () => terminal.lines().filter(({ text }) => /\d, working/.test(text));
+  const terminal = openTerminal(project, run, { columns });
+  const dashboard = () => terminal.lines().filter(({ text }) => text.startsWith('●'));
   /** Waits until both changes show this iteration, and returns their lines. */
   const reached = async (iteration: number) => {
     let shown = dashboard();
-    const at = new RegExp(`\\b${iteration}( of 9)?, working`);
     await eventually(() => {
       shown = dashboard();
-      return shown.filter(({ text }) => at.test(text)).length === 2;
+      return shown.filter(({ text }) => text.includes(`#${iteration}/9`)).length === 2;
     }, `two lines of iteration ${iteration}`);
     return shown;
   };
@@ -44,16 +43,17 @@ const open = (columns: number) => {
 };
 
 const expected: Readonly<Record<number, readonly [RegExp, RegExp]>> = {
-  100: [
-    new RegExp(`^${first}  iteration 2 of 9, working, .*s$`),
-    new RegExp(`^${second}  iteration 2 of 9, working, `),
+  120: [
+    new RegExp(`^● ${first}  #2/9  \\d+:\\d\\d  working$`),
+    new RegExp(`^● ${second}  +#2/9  \\d+:\\d\\d  working$`),
   ],
-  50: [/^010-01_.*… {2}iteration 2 of 9, working/, /^010-02_変更.*… {2}iteration 2 of 9, working/],
-  26: [/^010-01_.*… {2}2, working$/, /^010-02_.*… {2}2, working$/],
-  12: [/^2, working$/, /^2, working$/],
+  80: [/^● 010-01_.*(?:…|line) {2}#2\/9 {2}\d+:\d\d {2}working$/, /^● 010-02_変更.* {2}#2\/9 {2}\d+:\d\d {2}working$/],
+  50: [/^● 010-01_.*… {2}#2\/9 {2}\d+:\d\d {2}working$/, /^● 010-02_変更.*… +#2\/9 {2}\d+:\d\d {2}working$/],
+  26: [/^● 010-01_.*… {2}#2\/9 {2}worki…$/, /^● 010-02_.*… +#2\/9 {2}worki…$/],
+  12: [/^● 01… {2}#2\/9$/, /^● 01… {2}#2\/9$/],
 };
 
-test.each([100, 50, 26, 12])(
+test.each([120, 80, 50, 26, 12])(
   'at %d columns no line of the dashboard wraps, and each shows state and iteration',
   async (columns) => {
     const terminal = open(columns);
@@ -85,8 +85,87 @@ test.each([
   const dashboard = await terminal.reached(2);
 
   expect(dashboard.map(({ rows }) => rows)).toEqual([1, 1]);
-  expect(terminal.lines().filter(({ text }) => text.includes('iteration 1, not done yet'))).toHaveLength(2);
+  expect(terminal.lines().filter(({ text }) => text.includes(': iteration 1: '))).toHaveLength(2);
   terminal.go(3);
   terminal.go(4);
   expect(await terminal.exitCode).toBe(0);
+});
+
+const manyFiles = Object.fromEntries(
+  Array.from({ length: 6 }, (_, index) => [
+    [`.spool/changes/020-0${index + 1}_part/proposal.md`, '# Part\n'],
+    [`.spool/changes/020-0${index + 1}_part/tasks.md`, '- [x] One\n- [ ] Two\n'],
+  ]).flat(),
+) as Record<string, string>;
+
+/** Uses a tool, spends something, and waits. */
+const spending = (rest: string) =>
+  [
+    `echo '{"type":"tool_use","part":{"tool":"bash","state":{"status":"completed","input":{"command":"npm test"}}}}'`,
+    `echo '{"type":"step_finish","part":{"reason":"stop","cost":0.02,"tokens":{"input":5000,"output":250}}}'`,
+    `echo x >> "$HOME/running"; ${rest}`,
+  ].join('; ');
+
+const promised = `; echo '{"type":"text","part":{"text":"<promise>COMPLETE</promise>"}}'`;
+
+test('the board counts time, shows what each run does, the queue and the totals, and Ctrl-C leaves nothing of it', async () => {
+  const agentOfMany = [spending('until [ -e "$HOME/go" ]; do sleep 0.01; done')];
+  const project = createProject({ files: manyFiles, agent: agentOfMany });
+  const terminal = openTerminal(project, ['ralph', '--module', '020', '--parallel', '3'], { columns: 80 });
+  const text = () => terminal.lines().map((line) => line.text);
+  const runLine = /^● 020-0[123]_part {2}#1\/50 {2}1\/2 {2}\d+:\d\d {2}\$0\.02 {2}\$ npm test$/;
+  await eventually(() => text().filter((line) => runLine.test(line)).length === 3, 'three runs with a tool');
+
+  expect(text()).toContainEqual(
+    expect.stringMatching(/^Running 3 of 6 · 3 queued · \S+(?: \S+)? · \$0\.06 +Ctrl-C stops all$/),
+  );
+  expect(text()).toContainEqual('· queued: 020-04, 020-05, 020-06');
+
+  // It moves without any event.
+  const before = text().find((line) => line.startsWith('Running'));
+  await eventually(() => text().find((line) => line.startsWith('Running')) !== before, 'another second on the board');
+
+  terminal.type('\u0003');
+  expect(await terminal.exitCode).toBe(130);
+  expect(text().filter((line) => /^(?:●|Running|· queued)|\^C/.test(line))).toEqual([]);
+  expect(text().filter((line) => line === 'Stopping… (Ctrl-C again to force quit)')).toHaveLength(1);
+});
+
+test('more runs than rows are counted, and the board fits on the screen', async () => {
+  const project = createProject({
+    files: manyFiles,
+    agent: [spending('until [ -e "$HOME/go" ]; do sleep 0.01; done') + promised],
+  });
+  const terminal = openTerminal(project, ['ralph', '--module', '020', '--parallel', '6'], { columns: 50, rows: 5 });
+  const text = () => terminal.lines().map((line) => line.text);
+  await eventually(
+    () => project.exists('../home/running') && project.read('../home/running').length === 12,
+    'six agents',
+  );
+  await eventually(() => text().some((line) => /#1\/50 .*\$ npm test$/.test(line)), 'a run with a tool');
+
+  const board = text().slice(text().findIndex((line) => line.startsWith('Running 6 of 6')));
+  expect(board).toHaveLength(4);
+  expect(board[3]).toBe('… and 4 more');
+  project.write('../home/go', '');
+  expect(await terminal.exitCode).toBe(0);
+  expect(text().filter((line) => /^(?:●|Running|…)/.test(line))).toEqual([]);
+});
+
+test('a run that waits for a usage limit says until when', async () => {
+  const limit = `echo '{"type":"error","error":{"name":"APIError","data":{"message":"429 usage limit reached","statusCode":429}}}'; exit 1`;
+  const project = createProject({ files, agent: [limit] });
+  const terminal = openTerminal(project, run, { columns: 120 });
+  const waiting = /^◌ 010-01_.* {2}#1\/9 {2}waiting \d.* until \d\d:\d\d: opencode/;
+  await eventually(() => terminal.lines().some(({ text }) => waiting.test(text)), 'a run that waits');
+  terminal.type('\u0003');
+  expect(await terminal.exitCode).toBe(130);
+});
+
+test('in a log nothing is redrawn, and each result has its time', async () => {
+  const project = createProject({ files, agent: [promise] });
+  const { stderr } = await project.spool(...run);
+  expect(stderr).toMatch(/^\d\d:\d\d:\d\d 010-01_\S+: iteration 1: Promise accepted · \d/m);
+  expect(stderr).not.toContain('\u001b');
+  expect(stderr).not.toContain('Running');
 });

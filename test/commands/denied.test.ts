@@ -30,7 +30,7 @@ test('a promise counts if the agent was denied a tool, found another way and fin
   expect(result).toMatchObject({ code: 0 });
   expect(result.stdout).toContain('  ! bash denied\n');
   expect(result.stdout).not.toContain('bash failed');
-  expect(result.stderr).toMatch(/^Promise accepted: .*, denied: bash$/m);
+  expect(result.stderr).toMatch(/^\S+ Iteration 1: Promise accepted · .* · denied: bash$/m);
   expect(project.history()).toMatchObject([
     {
       completionFound: true,
@@ -69,7 +69,7 @@ test('a tool that is denied twice in a row without progress blocks the run and n
   expect(result).toMatchObject({ code: 4 });
   const detail = `OpenCode isn't allowed to use external_directory; run with --allow-all, or set "permission": { "external_directory": "allow" } in opencode.json`;
   expect(result.stderr).toContain(`Blocked: ${detail}.\n`);
-  expect(result.stderr).toMatch(/Try again {3}spool ralph --change \S+ --verify true --allow-all$/m);
+  expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume --allow-all$/m);
   expect(project.history()).toHaveLength(2);
   expect(project.state()).toMatchObject({ status: 'blocked', cause: 'denied', detail, allowAllHelps: true });
 
@@ -97,7 +97,7 @@ test('an agent that only prints text after each denial is blocked, and one that 
     `Blocked: OpenCode isn't allowed to use bash; set "permission": { "bash": "allow" } in opencode.json.\n`,
   );
   // No flag overrides the rule, so none is suggested.
-  expect(result.stderr).toMatch(/Try again {3}spool ralph --change \S+$/m);
+  expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume$/m);
   expect(project.history()).toMatchObject([{ error: null }, { error: null }, { error: null }]);
 });
 
@@ -130,7 +130,7 @@ test('Claude Code without permissions is blocked after two iterations', async ()
   expect(result.stderr).toContain(
     `Blocked: Claude Code isn't allowed to use Bash; run with --allow-all, or add "Bash" to permissions.allow in ~/.claude/settings.json, or in .claude/settings.json of a folder that Claude Code trusts.\n`,
   );
-  expect(result.stderr).toMatch(/Try again {3}spool ralph --change \S+ --harness claude --allow-all$/m);
+  expect(result.stderr).toMatch(/Try again {3}spool ralph \S+ --resume --allow-all$/m);
   expect(result.stdout.match(/ ! Bash denied/g)).toHaveLength(2);
   expect(project.history()).toMatchObject([{ error: null, denied: { tools: ['Bash'] } }, { error: null }]);
 });

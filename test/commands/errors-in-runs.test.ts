@@ -36,11 +36,11 @@ test('the line of a run that ends with an error leaves the dashboard while the o
   const agent = `if ${isSecond}; then until [ -e "$HOME/go" ]; do sleep 0.01; done; else ${ruin(first)}; fi; ${promise}`;
   const project = withRuin([first, second], [agent]);
   const terminal = openTerminal(project, ['ralph', '--change', first, '--change', second, '--parallel', '2']);
-  const working = () => terminal.lines().filter(({ text }) => text.includes(', working'));
+  const working = () => terminal.lines().filter(({ text }) => text.startsWith('●'));
   const isShown = (pattern: RegExp) => terminal.lines().some(({ text }) => pattern.test(text));
   await eventually(() => isShown(/^001-01_one: .*history\.jsonl/), 'the error of the first');
 
-  await eventually(() => isShown(/^001-02_two {2}iteration 1(?: of \d+)?, working/), 'the line of the second');
+  await eventually(() => isShown(/^● 001-02_two .*#1\/50 .*working/), 'the line of the second');
   expect(working()).toHaveLength(1);
   project.write('../home/go', '');
 
@@ -57,8 +57,9 @@ test('the status of a run that ended with an error says which, until the run is 
   rmSync(project.stateFile('history.jsonl'), { recursive: true });
   const status = await project.spool('ralph', '--change', change, '--status');
 
-  expect(status.stdout).toContain('interrupted');
-  expect(status.stdout).toMatch(/^ {2}ended by an error: Cannot access .*history\.jsonl: it is a folder\.$/m);
+  expect(status.stdout).toMatch(
+    / {2}Interrupted: ended by an error: Cannot access .*history\.jsonl: it is a folder\.$/m,
+  );
   expect(project.state()).toMatchObject({ status: 'running', error: expect.stringContaining('history.jsonl') });
   expect(await project.spool(...run)).toMatchObject({ code: 0 });
   expect(project.state()).toMatchObject({ status: 'complete', error: null });
@@ -71,5 +72,5 @@ test('the status of a run that was killed claims no reason', async () => {
 
   const { stdout } = await project.spool(...run, '--status');
 
-  expect(stdout).toContain('  the process is gone: it was killed, or could not save why it ended\n');
+  expect(stdout).toContain('  Interrupted: the process is gone: it was killed, or could not save why it ended.\n');
 });

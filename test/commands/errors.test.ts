@@ -26,7 +26,7 @@ const rows: Row[] = [
   {
     name: 'unknown command',
     args: ['ralhp'],
-    says: `Unknown command 'ralhp' (did you mean ralph?). See "spool --help".`,
+    says: `Unknown command 'ralhp' (did you mean "spool ralph"?). See "spool --help".`,
   },
   {
     name: 'a command named like a property of every object',
@@ -36,7 +36,7 @@ const rows: Row[] = [
   {
     name: 'an extra argument',
     args: ['ralph', 'Build', 'it'],
-    says: `Too many arguments for 'ralph'. Expected 1 argument but got 2; quote arguments that contain spaces. See "spool ralph --help".`,
+    says: `Too many arguments for 'ralph': "Build" is not the ID of a change, so only a prompt is expected; quote arguments that contain spaces. See "spool ralph --help".`,
   },
   {
     name: 'missing value',
@@ -81,7 +81,7 @@ const rows: Row[] = [
   {
     name: 'unknown harness',
     args: [...run, '--harness', 'emacs'],
-    says: 'No harness "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
+    says: 'No agent "emacs". Available: opencode, claude, codex, copilot, gemini, cursor-agent, pi, qwen, amp.',
   },
   {
     name: 'unknown change',
@@ -152,7 +152,7 @@ const rows: Row[] = [
   {
     name: 'no project',
     args: run,
-    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first.',
+    says: 'No .spool folder in {folder}/.. or its parents. Run "spool init" in your project first, or start with a sentence: spool ralph "…"',
     cwd: '..',
   },
   {
@@ -182,7 +182,7 @@ const rows: Row[] = [
   {
     name: 'an unknown key in config',
     args: run,
-    says: '.spool/config.json: unknown key "zzz". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
+    says: '.spool/config.json: unknown key "zzz". Keys: parallel, harness, model, sandbox, completionPromise, minIterations, maxIterations, maxDuration, maxCost, maxTokens, iterationTimeout, idleTimeout, maxFailures, maxStalled, maxWait, verify, verifyEach, verifyTimeout, requireTasks, blockedPromise, notify, notifyOn, failFast, retryDelay, commit, worktreeSetup, commitMessage, stream, verbose, stopGrace, changes, env, harnesses',
     files: { '.spool/config.json': '{ "zzz": true }' },
   },
   {
@@ -249,13 +249,38 @@ const rows: Row[] = [
     name: 'missing agent, with others installed',
     args: run,
     code: 1,
-    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use --harness with one of: claude, codex)',
+    says: 'opencode is not on PATH. Install it with: npm install -g opencode-ai (or use --agent with one of: claude, codex)',
     env: withAgents('claude', 'codex'),
   },
   {
-    name: 'no module for a new change',
-    args: ['create', 'change', 'new'],
-    says: '--module is required: a change belongs to a module. Available: 002_ralph.',
+    name: 'a new change without a prompt',
+    args: ['ralph', '--new'],
+    says: '--new needs a prompt: spool ralph --new "…"',
+  },
+  {
+    name: 'a new change and a change',
+    args: ['ralph', 'Build it.', '--new', '--change', '002-01'],
+    says: '--new and --change cannot be used together.',
+  },
+  {
+    name: 'an ID that no change has',
+    args: ['ralph', '7-1', 'Build it.'],
+    says: `No change "7-1" in .spool/changes. Active changes: ${change}.`,
+  },
+  {
+    name: 'nothing to resume',
+    args: ['ralph', '--resume'],
+    says: 'Nothing to resume: no run was interrupted. Start a run with: spool ralph <change> (with --resume to use the settings of its last run)',
+  },
+  {
+    name: 'nothing to resume in a change',
+    args: [...run, '--resume'],
+    says: `Nothing to resume: ${change} has no run to resume. Start a run with: spool ralph --change ${change}`,
+  },
+  {
+    name: 'a resumed run that starts over',
+    args: [...run, '--resume', '--fresh'],
+    says: '--resume and --fresh cannot be used together.',
   },
   {
     name: 'a title instead of a slug',

@@ -19,9 +19,9 @@ test('the next agent takes over at a usage limit, and history records which agen
   const result = await project.start(args, { env }).result;
 
   expect(result.code).toBe(0);
-  expect(result.stderr).toContain('Agent        OpenCode, model a/b; fallback: Claude Code, model opus');
+  expect(result.stderr).toContain('  Agent    OpenCode · a/b · fallback: Claude Code · opus · own permission rules\n');
   expect(result.stderr).toContain('OpenCode hit its usage limit: usage limit reached (HTTP 429) (not counted');
-  expect(result.stderr).toContain('Iteration 1 of 50, Claude Code');
+  expect(result.stderr).toContain('Iteration 1/50, Claude Code');
   expect(project.read('claude.args')).toContain('--model=opus');
   expect(project.history()).toMatchObject([
     {
@@ -53,7 +53,7 @@ test('the run fails before it starts if no agent is installed', async () => {
   const result = await project.spool('ralph', '--change', change, '--harness', 'codex,gemini');
 
   expect(result).toMatchObject({ code: 1, stdout: '' });
-  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --harness with one of: opencode\)\n$/);
+  expect(result.stderr).toMatch(/^spool: codex is not on PATH\..* --agent with one of: opencode\)\n$/);
   expect(project.exists('.spool/.state')).toBe(false);
 });
 

@@ -247,7 +247,7 @@ describe('all files of the goal are guarded', () => {
 
     const result = await project.spool(...run, '--verify', 'npm test');
     expect(result.stderr).toContain(
-      'Guarded      proposal.md, 1 spec, 2 tasks, design.md, module.md, "test" in package.json\n',
+      '  Guarded  proposal.md, 1 spec, 2 tasks, design.md, module.md, "test" in package.json\n',
     );
     expect((await project.spool(...run, '--allow-tampering')).stderr).not.toContain('Guarded');
   });

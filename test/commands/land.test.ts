@@ -48,14 +48,10 @@ test('rebases the branch, verifies it, and fast-forwards the base and its files'
 
   expect(result).toMatchObject({
     code: 0,
-    stdout: `Landed ${change} on main: 1 commit, 1 file (+1 −0). Branch deleted. Not pushed.\n`,
+    stdout: `Landed ${change} on main: 1 commit, 1 file (+1 -0). Branch deleted. Not pushed.\n`,
   });
   expect(result.stderr).toBe('Verifying: test ! -e broken\n');
-  expect(project.git('log', '--format=%s').split('\n')).toEqual([
-    `ralph(${change}): iteration 1`,
-    'meanwhile',
-    'start',
-  ]);
+  expect(project.git('log', '--format=%s').split('\n')).toEqual(['ralph(002-01): iteration 1', 'meanwhile', 'start']);
   expect(project.read('x.txt')).toBe('x\n');
   expect(project.git('status', '--porcelain')).toBe('?? mine.txt');
   expect(project.git('branch', '--list', branch)).toBe('');
@@ -117,7 +113,7 @@ test('lands a branch that is checked out, after the base has moved', async () =>
 
   expect(await project.spool('land', change)).toMatchObject({ code: 0 });
   expect(project.git('status', '--porcelain')).toBe('');
-  expect(project.git('log', '-1', '--format=%s', 'main')).toBe(`ralph(${change}): iteration 1`);
+  expect(project.git('log', '-1', '--format=%s', 'main')).toBe('ralph(002-01): iteration 1');
 });
 
 describe('untracked files in the work tree of the base', () => {
@@ -346,7 +342,7 @@ describe('landing fails', () => {
 
     expect(await project.spool('land', change, ...onto)).toMatchObject({
       code: 2,
-      stderr: `spool: Cannot work on branch ${name}: there is none of that name; land on another with --onto.\n`,
+      stderr: `spool: Cannot work on branch ${name}: no such branch; choose another with --onto.\n`,
     });
   });
 
@@ -461,7 +457,7 @@ describe('landing works in unusual repositories', () => {
 
     expect(await project.spool('land', change)).toMatchObject({ code: 0 });
     expect(project.git('log', '--format=%s', 'refs/heads/main').split('\n')).toEqual([
-      `ralph(${change}): iteration 1`,
+      'ralph(002-01): iteration 1',
       'meanwhile',
       'start',
     ]);

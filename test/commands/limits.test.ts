@@ -29,9 +29,9 @@ test('the header of a run lists its limits', async () => {
   ];
   const { stderr } = await project.spool(...run, ...flags);
 
-  expect(stderr).toContain('Done when    <promise>COMPLETE</promise>, "true" passes\n');
-  expect(stderr).toMatch(
-    /^Limits {7}50 iterations, 8h running time, until 20\d\d-\d\d-\d\d 07:00, \$20, 2,000,000 tokens, 2h per iteration, 30m idle, 10 failures in a row, 12h waiting for a usage limit, 10 iterations in a row without changes$/m,
+  expect(stderr).toContain('  Done     when it prints <promise>COMPLETE</promise> and "true" passes\n');
+  expect(stderr).toContain(
+    '  Stops    after 50 iterations · at 07:00 · after 8h of running time · at $20 · at 2,000,000 tokens\n',
   );
 });
 
@@ -96,7 +96,7 @@ describe('a limit that cannot be enforced', () => {
 
     expect(code).toBe(0);
     expect(stderr).toMatch(/^--max-cost is not enforced for Codex: it reports no cost\.$/m);
-    expect(stderr).toMatch(/^Limits .*, \$5 \(not for Codex\), 1,000,000 tokens,/m);
+    expect(stderr).toMatch(/^ {2}Stops .* · at \$5 \(not for Codex\) · at 1,000,000 tokens$/m);
     expect(stderr).not.toContain('--max-tokens is not enforced');
   });
 
@@ -239,7 +239,7 @@ test('a resumed run keeps its limits and what it has used', async () => {
 
   const result = await project.spool(...run);
 
-  expect(result.stderr).toMatch(/^Limits .*20 iterations.*\$7.*5 iterations in a row without/m);
+  expect(result.stderr).toMatch(/^ {2}Stops .*after 20 iterations.*at \$7.*after 5 iterations in a row without/m);
   expect(result.stderr).toContain('"true" passes');
   expect(result.stderr).toContain('Not complete: --max-cost 7 reached: $8.00 spent.');
   expect(project.history().map(({ iteration }) => iteration)).toEqual([1, 2, 3, 4]);
@@ -268,7 +268,7 @@ describe('an agent that gives up', () => {
     expect(project.read('notified')).toBe(`${change} blocked blocked-promise: ${detail}\n`);
     expect(JSON.parse(project.read('notified.json'))).toMatchObject({ status: 'blocked', finishedIterations: 1 });
     expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-      `  ${detail} (blocked-promise)`,
+      `${change}  Blocked: ${detail}`,
     );
   });
 

@@ -17,10 +17,18 @@ test('spool init creates a project, prints what it created, and changes nothing 
   .spool/changes
   .spool/modules
   .spool/config.json
+  .spool/config.schema.json
   .spool/.state/.gitignore
 
-Next: spool create module <slug>, then spool create change <slug> --module 001
+Agent   opencode
+Verify  no tests found. Set a command with: spool config set verify "<command>"
+
+Next: spool ralph "Describe the change in a sentence"
 `);
+  expect(JSON.parse(project.read('.spool/config.json'))).toEqual({
+    $schema: './config.schema.json',
+    harness: 'opencode',
+  });
 
   project.write('.spool/config.json', '{ "model": "mine" }\n');
   renameSync(project.path('.spool/modules'), project.path('.spool/elsewhere'));
@@ -198,8 +206,15 @@ test('every command has help with examples', async () => {
   ]) {
     const help = await project.spool(...command, '--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
-    expect(help.stdout).toMatch(command.length === 0 ? /Start with:\n {2}spool init/ : /Examples:\n {2}spool /);
+    expect(help.stdout).toMatch(command.length === 0 ? /Start with:\n {2}spool ralph "/ : /Examples:\n {2}spool /);
   }
   expect((await project.spool()).stdout).toContain('Usage: spool');
   expect((await project.spool('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('CI=true never asks, not even on a terminal', async () => {
+  const project = createProject();
+  const terminal = openTerminal({ ...project, env: { ...project.env, CI: 'true' } as typeof project.env }, ['ralph']);
+  expect(await terminal.exitCode).toBe(2);
+  expect(terminal.screen()).toContain('--change is required in non-interactive mode.');
 });

@@ -130,7 +130,9 @@ test('in a worktree, commands apply to the project of the run', async () => {
   const cwd = `.spool/worktrees/${change}`;
   const there = (...args: string[]) => project.start(args, { cwd }).result;
 
-  expect((await there('ralph', '--status', '--change', change)).stdout).toContain('limit, iteration 1');
+  expect((await there('ralph', '--status', '--change', change)).stdout).toContain(
+    'Not complete: stopped at --max-iterations 1',
+  );
   expect((await there('diff', change, '1')).stdout).toContain('+a');
   await there('ralph', '--change', change, '--add-context', 'Mind the gap.');
   expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toContain('Mind the gap.');

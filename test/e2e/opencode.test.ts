@@ -24,11 +24,11 @@ describe('the real OpenCode', () => {
 
     expect(result.code).toBe(0);
     expect(result.stdout).toContain('Step 1.');
-    expect(result.stdout).toContain('· write part-1.txt');
+    expect(result.stdout).toContain('  ✎ part-1.txt');
     expect(project.git('log', '--format=%s', '--name-only').split('\n').filter(Boolean).slice(0, 4)).toEqual([
-      `ralph(${change}): iteration 3`,
+      'ralph(002-01): All is done',
       'part-3.txt',
-      `ralph(${change}): iteration 2`,
+      'ralph(002-01): More is to be done',
       'part-2.txt',
     ]);
     expect(project.history()).toMatchObject(

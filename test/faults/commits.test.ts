@@ -468,7 +468,7 @@ describe('a concurrent commit of the user', () => {
 
     expect(await project.spool(...run)).toMatchObject({ code: 0 });
 
-    expect(project.git('log', '--format=%s').split('\n')).toEqual([`ralph(${change}): iteration 1`, 'person', 'start']);
+    expect(project.git('log', '--format=%s').split('\n')).toEqual(['ralph(002-01): iteration 1', 'person', 'start']);
     expect(project.git('show', '--format=', '--name-status')).toBe('A\tw1.txt');
     expect(project.git('status', '--porcelain')).toBe('');
   });

@@ -46,3 +46,19 @@ test('SIGHUP on a terminal stops the run and records it', async () => {
   expect(project.history()).toMatchObject([{ iteration: 1, end: 'interrupted' }]);
   expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by SIGHUP' });
 });
+
+test('a run with --detach survives its terminal, and can be stopped afterwards', async () => {
+  const agent = [`touch at-work; ${waitsFor('go-on')}`, `touch at-work-again; ${waitsFor('never')}`];
+  const project = createProject({ agent });
+  const spool = `"${process.execPath}" "${spoolProgram}" ${run.join(' ')} --detach`;
+  const shell = openShell(project, `${spool} && touch detached; sleep 300`);
+  await eventually(() => project.exists('detached') && project.exists('at-work'), 'the agent to work');
+
+  await shell.close();
+  project.write('go-on', '');
+
+  await eventually(() => project.exists('at-work-again'), 'the next iteration');
+  expect(await project.spool('stop', change, '--now')).toMatchObject({ code: 0 });
+  await eventually(() => project.state().status === 'interrupted', 'the run to end');
+  expect(project.state()).toMatchObject({ detail: 'stopped by request', finishedIterations: 2 });
+});

@@ -114,7 +114,7 @@ test('the last output of an agent is not lost if the reader starts late', async 
   const command = `"${process.execPath}" "${spoolProgram}" ralph --change ${change} | (${reader})`;
 
   const loop = startProcess('sh', ['-c', command], { cwd: project.folder, env: project.env });
-  await loop.printed('Iteration 1 of 50');
+  await loop.printed('Iteration 1/50');
   const logged = () => statSync(project.stateFile(`runs/${project.state().run}/0001.log`), { throwIfNoEntry: false });
   await eventually(() => (logged()?.size ?? 0) > 32_768, 'the agent to write');
   project.write('go-on', '');
@@ -195,7 +195,9 @@ test('an agent that cannot be started ends the run with exit code 1', async () =
   const result = await project.start(run, { env: { PATH: `${project.path('../bin')}:${project.env.PATH}` } }).result;
 
   expect(result.code).toBe(1);
-  expect(result.stderr).toMatch(/^Failed: the agent could not be started: .*opencode is there, but not the program/m);
+  expect(result.stderr).toMatch(
+    /^\S+ Iteration 1: Failed: the agent could not be started: .*opencode: the interpreter in its first line was not found/m,
+  );
   expect(project.history()).toMatchObject([{ end: 'not-started', exitCode: null, error: { kind: 'start' } }]);
 });
 

@@ -68,7 +68,7 @@ test('a killed run is detected, reported and resumed, and --fresh starts over', 
   killed.kill('SIGKILL');
   await killed.result;
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
-    `${change}: interrupted, iteration 2 (1/50 iterations finished)`,
+    'iteration 2 (1/50 finished)',
   );
   project.write('never', ''); // Lets the orphaned agent exit.
 
@@ -270,7 +270,7 @@ test('a line truncated by a crash does not affect other lines', async () => {
   const lines = readFileSync(project.stateFile('history.jsonl'), 'utf8').trimEnd().split('\n');
   expect(lines).toHaveLength(6);
   expect(JSON.parse(lines[5]!)).toMatchObject({ iteration: 1, completionFound: true });
-  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(/^ +1 {2}promised/m);
+  expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(/^ +1 {2}done/m);
 });
 
 test('a state file of a newer version is rejected with one line and left unchanged', async () => {
@@ -332,7 +332,7 @@ test('runs without a repository, with null in the git fields', async () => {
 
   expect(project.history()).toMatchObject([{ git: null, commit: null, completionFound: true }]);
   expect((await project.spool('ralph', '--status', '--change', change)).stdout).toMatch(
-    /promised +\S+m?s +0 +yes +- +-/,
+    /done +0 +\S+m?s +\S+ +- +- +-/,
   );
 });
 

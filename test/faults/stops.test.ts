@@ -218,6 +218,84 @@ test.skipIf(user.title === 'the superuser').each(hidden)(
   },
 );
 
+/** What an agent or an archive puts behind links, where git reads it, and what is reported. */
+const behindLinks: [string, string, string][] = [
+  [
+    'a FIFO in a folder that a link in .git leads to',
+    'mkdir info; mkfifo info/exclude; rm -r .git/info; ln -s ../info .git/info',
+    '/.git/info/exclude is a named pipe',
+  ],
+  [
+    'a FIFO in a git folder that .git is a link to',
+    'mv .git ../git; rm -f ../git/info/exclude; mkfifo ../git/info/exclude; ln -s ../git .git',
+    '/.git/info/exclude is a named pipe',
+  ],
+  [
+    'a FIFO in the git folder of a nested repository that its .git is a link to',
+    'git init -q n; cd n; git commit -q --allow-empty -m x; mv .git ../../n; ln -s ../../n .git; rm .git/HEAD; mkfifo .git/HEAD',
+    '/n/.git/HEAD is a named pipe',
+  ],
+  [
+    'a FIFO in an alternate object store of an alternate object store',
+    `mkdir -p ../one/info ../two/info; mkfifo ../two/info/alternates; echo "$PWD/../two" > ../one/info/alternates
+      echo "\\"$PWD/../\\157ne\\"" > .git/objects/info/alternates`,
+    '/two/info/alternates is a named pipe',
+  ],
+  [
+    'a FIFO that a setting over two lines names',
+    `mkfifo pipe; printf '[core]\nexcludesFile = "%s"/pi\\\\\npe # x\n' "$PWD" >> .git/config`,
+    '/pipe is a named pipe',
+  ],
+];
+
+test.each(behindLinks)('%s is reported', async (_, plant, said) => {
+  const project = createProject({ agent: [promise] });
+  execFileSync('sh', ['-ec', plant], { cwd: project.folder, env: project.env });
+
+  const { code, stdout, stderr } = await endsSoon(project.spool(...run));
+
+  expect(code, stderr).toBe(0);
+  expect(stdout + stderr).toContain(said);
+});
+
+/** Files that git reads to their end. */
+const endless = ['commondir', 'objects/info/alternates', 'refs/heads/main', 'info/attributes'];
+
+test.each(endless)('a device at .git/%s is reported before git has read much of it', async (name) => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ln -sf /dev/zero .git/${name}`, promise] });
+
+  const { code, stderr } = await endsSoon(project.spool(...run, '--max-iterations', '2'));
+
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(`${project.path(`.git/${name}`)} is a device, which git reads without end (delete it)`);
+});
+
+test.each(['commondir', 'HEAD', 'objects/info/alternates', 'refs/heads/main'])(
+  'a huge file at .git/%s is reported before git has read much of it',
+  async (name) => {
+    const project = createProject({ agent: [`echo 1 > 1.txt; truncate -s 100G .git/${name}`, promise] });
+
+    const { code, stderr } = await endsSoon(project.spool(...run, '--max-iterations', '2'));
+
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain(`${project.path(`.git/${name}`)} is too large for git to read (delete it)`);
+  },
+);
+
+test('a huge index is not copied', async () => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; truncate -s 100G .git/index; ${promise}`] });
+
+  expect((await endsSoon(project.spool(...run))).code).not.toBe(70);
+});
+
+test('a link to /dev/null in .git is not in the way', async () => {
+  const project = createProject({ agent: [`echo 1 > 1.txt; ${promise}`] });
+  execFileSync('sh', ['-c', 'ln -sf /dev/null .git/info/exclude'], { cwd: project.folder });
+
+  expect(await project.spool(...run)).toMatchObject({ code: 0 });
+  expect(project.git('log', '--name-only', '--format=')).toContain('1.txt');
+});
+
 test('a FIFO at .worktreeinclude is reported', async () => {
   const project = createProject({ agent });
   execFileSync('mkfifo', [project.path('.worktreeinclude')]);

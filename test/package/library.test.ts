@@ -80,6 +80,29 @@ const results = await Promise.all(
 for (const { reason } of results) console.log(reason);
 `;
 
+const steered = `
+import { openProject, pauseRun, resumeRun, startRun } from 'spool-ralph';
+
+const project = openProject(process.cwd());
+console.log(await pauseRun(project, '002-01'), await resumeRun(project, '002-01'));
+let turns = 0;
+const { reason } = await startRun({
+  project,
+  change: '002-01',
+  agents: {
+    worker: async () => {
+      if (++turns === 1) console.log(await pauseRun(project, '002-01'));
+      return turns === 1 ? 'One.' : '<promise>COMPLETE</promise>';
+    },
+  },
+  onEvent: (event) => {
+    if (event.type === 'paused' || event.type === 'resumed') console.log(event.type);
+    if (event.type === 'paused') void resumeRun(project, '002-01');
+  },
+});
+console.log(reason, turns);
+`;
+
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'spool-library-'));
   const env = { PATH: process.env.PATH, HOME: folder };
@@ -91,11 +114,11 @@ beforeAll(() => {
   npm(['install', '--offline', '--prefix', folder, join(folder, packed[0].filename)]);
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
   symlinkSync(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'));
-  for (const [name, text] of [...programs, ['refusals', refusals], ['two-runs', twoRuns]])
+  for (const [name, text] of [...programs, ['refusals', refusals], ['steered', steered], ['two-runs', twoRuns]])
     writeFileSync(join(folder, `${name}.ts`), text!);
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const options = '--strict --module nodenext --target es2023 --types node'.split(' ');
-  const files = [...programs.keys(), 'refusals', 'two-runs'].map((name) => `${name}.ts`);
+  const files = [...programs.keys(), 'refusals', 'steered', 'two-runs'].map((name) => `${name}.ts`);
   execFileSync(process.execPath, [compiler, ...options, ...files], { cwd: folder, stdio: 'inherit' });
 }, 120_000);
 
@@ -120,6 +143,13 @@ describe('a compiled program that uses the packed library', () => {
       stderr: '',
     });
     expect(project.state()).toMatchObject({ status: 'complete', gate: { verify: ['true'] } });
+  });
+
+  test('pauses and resumes a run', async () => {
+    expect(await run(createProject(), 'steered').result).toMatchObject({
+      code: 0,
+      stdout: 'false false\ntrue\npaused\nresumed\ncomplete 2\n',
+    });
   });
 
   test('runs an agent that is a function, with commits and checkpoints', async () => {

@@ -55,13 +55,16 @@ test('the packed tarball installs globally without dependencies, works, and pass
     'LICENSE',
     'README.md',
     'dist/config.schema.json',
+    'dist/events.schema.json',
     'dist/index.cjs',
     'dist/sandbox.cjs',
+    'dist/spool.1',
     'dist/spool.cjs',
     'dist/third-party-licences.txt',
     'dist/types/harness/agent-function.d.ts',
     'dist/types/index.d.ts',
     'dist/types/ralph/agent-events.d.ts',
+    'dist/types/ralph/control.d.ts',
     'dist/types/ralph/events.d.ts',
     'dist/types/ralph/plan.d.ts',
     'dist/types/ralph/promise/promise.d.ts',
@@ -82,6 +85,7 @@ test('the packed tarball installs globally without dependencies, works, and pass
     version: string;
   };
   expect(await run('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+  expect(readFileSync(join(folder, 'share/man/man1/spool.1'), 'utf8')).toContain('.SH NAME');
   expect(await run('ralph', 'Build it.', '--change', change)).toMatchObject({ code: 0 });
 
   const installed = join(folder, 'lib', 'node_modules', name);

@@ -89,7 +89,7 @@ describe.each(testUsers)('as $title', (user: User) => {
     expect(project.read('.spool/config.json')).toBe('{ "maxStalled": 5 }\n');
     expect(readdirSync(project.path('.spool/.state')).filter((name) => name.startsWith('planted'))).toEqual([]);
     expect(readdirSync(project.path('.git/refs/spool')).filter((name) => name.startsWith('planted'))).toEqual([]);
-    expect(project.git('log', '-1', '--format=%s', '--', 'work.txt')).toBe(`ralph(${change}): iteration 1`);
+    expect(project.git('log', '-1', '--format=%s', '--', 'work.txt')).toBe('ralph(002-01): iteration 1');
     expect(project.state()).toMatchObject({ sandbox: true, status: 'complete' });
   });
 

@@ -102,6 +102,7 @@ describe.each(testUsers)('as $title', (user: User) => {
   test.each([
     ['whose name is not UTF-8', `"$(printf '.git/modules/s\\377')"`, 'true'],
     ['in an unreadable folder', '.git/modules/sub', 'chmod 300 .git/modules'],
+    ['with many slashes in its name', '.git/modules/a/b/c/d/e/f/g/h', 'true'],
   ])('an agent cannot change the settings of a submodule %s', async (_, module, hide) => {
     const project = createSandboxedProject(user);
     const create = `mkdir -p ${module}/hooks; echo 'ref: refs/heads/main' > ${module}/HEAD; touch ${module}/config; ${hide}`;

@@ -165,7 +165,7 @@ describe.each(problem === null ? [oneUser()] : [])('as $title', (user) => {
     symlinkSync(join(project.outside, 'log'), project.path('.git/logs/HEAD.old'));
 
     expect(await project.spool(...run())).toMatchObject({ code: 0 });
-    expect(project.git('log', '-1', '--format=%s')).toBe(`ralph(${change}): iteration 1`);
+    expect(project.git('log', '-1', '--format=%s')).toBe('ralph(002-01): iteration 1');
   });
 
   /** Where the link of the user leads, and how an agent makes it lead outside. */

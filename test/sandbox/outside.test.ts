@@ -1,4 +1,4 @@
-import { spawn, type StdioOptions } from 'node:child_process';
+import { execFileSync, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -191,6 +191,48 @@ describe.each(problem === null ? [oneUser()] : [])('notify, as $title', (user) =
       expect(project.victims.planted()).toEqual([]);
     },
   );
+
+  /** What the project has, and what the agent changes, besides which it writes nothing. */
+  const hidden: [string, (project: string) => Record<string, string>, string][] = [
+    [
+      'a script in the git folder of a nested repository',
+      () => ({
+        'sub/.git/tell.sh': 'true\n',
+        'run.js': `require('child_process').execSync('sh sub/.g' + 'it/tell.sh')\n`,
+      }),
+      'sub/.git/tell.sh',
+    ],
+    [
+      'a script that a long script names by its absolute path',
+      (project) => ({
+        'tell.sh': 'true\n',
+        'run.js': `${'// padding\n'.repeat(100_000)}require('child_process').execSync('sh ${project}/tell.sh')\n`,
+      }),
+      'tell.sh',
+    ],
+    [
+      'a script whose name is not UTF-8, which is not copied',
+      () => ({ 'run.js': `require('child_process').execSync('for f in t*/*.sh; do sh "$f"; done')\n` }),
+      `"$(printf 'tools/\\377').sh"`,
+    ],
+  ];
+
+  test.each(hidden)('does not run %s after an agent has changed it', async (_, filesIn, changed) => {
+    const project = createSandboxedProject(user, {});
+    const files = filesIn(project.folder);
+    for (const [name, text] of Object.entries(files)) project.write(name, text);
+    execFileSync('sh', ['-c', `mkdir -p tools; [ -e ${changed} ] || echo true > ${changed}`], { cwd: project.folder });
+    if (user.prefix.length > 0) execFileSync('chown', ['-R', '--reference=.', '.'], { cwd: project.folder });
+    const touch = `touch '${project.victims.other}/by-notify'`;
+    writeFileSync(join(project.home, 'agent', '1.sh'), `echo "${touch}" > ${changed}; ${promise}`);
+
+    const notify = changed.startsWith('sub') ? 'node -e "require(\'./run.js\')"' : 'node run.js; sh tools/*.sh';
+    const result = await project.spool(...run('--sandbox', '--notify', notify));
+
+    expect(result).toMatchObject({ code: 0 });
+    expect(result.stderr).toContain('notify was not run');
+    expect(project.victims.planted()).toEqual([]);
+  });
 
   const shell = (text: string) => `printf '%s\\n' '#!/bin/sh' '${text}'`;
   const python = `printf 'import os\\nopen(os.environ["VICTIM"], "w")\\n'`;

@@ -82,7 +82,7 @@ test('--allow-all without a sandbox is reported in the header and suggests the f
   const { stderr } = await project.spool('ralph', 'Go.', '--change', change, '--allow-all');
 
   const said = stderr.slice(0, stderr.indexOf('Iteration 1'));
-  expect(said).toContain('everything is allowed without asking (--allow-all); without --sandbox');
+  expect(said).toContain('Warning  without --sandbox, the agent can access everything that you can');
   expect(said).toContain('--sandbox');
 });
 
@@ -97,7 +97,7 @@ test('--allow-all without a sandbox is reported for each parallel run before its
 
   for (const id of [change, other]) {
     const said = confident.stderr.slice(0, confident.stderr.indexOf(`${id}: iteration 1`));
-    expect(said).toMatch(new RegExp(`^${id}: .*\\(--allow-all\\); without --sandbox`, 'm'));
+    expect(said).toMatch(new RegExp(`^\\S+ ${id}: .*\\(--allow-all\\); without --sandbox`, 'm'));
   }
   expect(careful.stderr).not.toContain('sandbox');
 });
@@ -198,7 +198,7 @@ if (problem === null)
       const shown = await project.spool(...sandboxed('--sandbox-allow', 'registry.npmjs.org'));
       const events = await project.spool(...sandboxed('--json', '--fresh'));
 
-      expect(shown.stderr).toMatch(/^Sandbox {6}can write to the project, .*registry\.npmjs\.org$/m);
+      expect(shown.stderr).toMatch(/^ {2}Sandbox {2}can write to the project, .*registry\.npmjs\.org$/m);
       expect(project.state().sandbox).toBe(true);
       const started = events.stdout.split('\n').find((line) => line.includes('"run-started"'))!;
       expect((JSON.parse(started) as { plan: object }).plan).toMatchObject({ sandbox: true });
@@ -232,7 +232,7 @@ if (problem === null)
       const result = await project.start(['ralph', '--change', change], { SPOOL_SANDBOX: '0' }).result;
 
       expect(result.code).toBe(0);
-      expect(result.stderr).toMatch(/^Sandbox {6}/m);
+      expect(result.stderr).toMatch(/^ {2}Sandbox {2}/m);
       expect(existsSync(outside(project))).toBe(false);
     });
 
@@ -268,7 +268,7 @@ if (problem === null)
       const result = await project.spool('ralph', '--change', change, '--allow-tampering');
 
       expect(result.code).toBe(0);
-      expect(result.stderr).toMatch(/^Sandbox {6}/m);
+      expect(result.stderr).toMatch(/^ {2}Sandbox {2}/m);
       expect(result.stderr).not.toContain('left running');
       expect(result.stderr).not.toContain('sandbox is now');
       expect(existsSync(outside(project))).toBe(false);
@@ -311,7 +311,7 @@ echo x > "${'$'}{PWD%/.spool/*}/main.txt"`;
       expect(project.exists('.git/commondir')).toBe(false);
       const log = project.git('log', '--format=%s', '--name-only', `ralph/${change}`).split('\n').filter(Boolean);
       expect(log.slice(0, 5)).toEqual([
-        `ralph(${change}): iteration 1`,
+        'ralph(002-01): iteration 1',
         'two.txt',
         'by the agent',
         'one.txt',
@@ -552,7 +552,7 @@ esac
       const ended = await project.spool(...sandboxed('--max-iterations', '1'));
       const status = await project.spool('ralph', '--status', '--change', change);
 
-      const next = new RegExp(`Try again   spool ralph --change ${change} --sandbox$`, 'm');
+      const next = new RegExp(`Try again   spool ralph ${change} --resume$`, 'm');
       expect(ended.stderr).toMatch(next);
       expect(status.stdout).toMatch(next);
     });

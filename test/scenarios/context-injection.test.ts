@@ -10,7 +10,7 @@ describe('Requirement: Context injection commands', () => {
     const second = await project.spool('ralph', '--add-context', 'Mind $HOME & `quotes`.', '--change', '002-01');
 
     expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.stdout).toBe(`Added to the context of ${change}; the next iteration will see it.\n`);
+    expect(first.stdout).toBe(`Added to the context of ${change}. The next run will read it.\n`);
     expect(second.code).toBe(0);
     expect(readFileSync(project.stateFile('context.txt'), 'utf8')).toBe('Use the new API.\nMind $HOME & `quotes`.\n');
   });

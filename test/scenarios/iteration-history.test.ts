@@ -36,13 +36,12 @@ describe('Requirement: Rich iteration history and reporting', () => {
 
     const { stdout } = await project.spool('ralph', '--status', '--change', change);
 
-    expect(stdout).toContain('iteration 2 (2/50 iterations finished)');
-    const [head, first, second] = stdout.split('\n').filter((line) => /^ +(iteration {2}|\d)/.test(line));
-    expect(head).toMatch(
-      /iteration +outcome +duration +exit code +completion found +files +lines +commit +tokens +cost/,
-    );
-    expect(first).toMatch(/^ +1 +failed +[\d.]+m?s +3 +no +0 +\+0 -0 +- +- +-$/);
-    expect(second).toMatch(/^ +2 +promised +[\d.]+m?s +0 +yes +1 +\+1 -0 +[0-9a-f]{8} +- +-$/);
-    expect(stdout).toContain('iteration 1: the agent exited with code 3');
+    expect(stdout).toContain('Complete: done in iteration 2');
+    expect(stdout).toContain('2/50 iterations');
+    const [head, first, second] = stdout.split('\n').filter((line) => /^ +(# {2}|\d)/.test(line));
+    expect(head).toMatch(/# +result +exit +took +files +lines +cost +commit$/);
+    expect(first).toMatch(/^ +1 +failed +3 +[\d.]+m?s +[█▏▎▍▌▋▊▉]+ +0 +- +- +-$/);
+    expect(second).toMatch(/^ +2 +done +0 +[\d.]+m?s +[█▏▎▍▌▋▊▉]+ +1 +\+1 -0 +- +[0-9a-f]{8}$/);
+    expect(stdout).toContain('Trouble     #1 failed: the agent exited with code 3');
   });
 });

@@ -18,7 +18,7 @@ describe('Requirement: Safety and permissions', () => {
     const plain = await argumentsWith();
     expect(plain.args).not.toContain('--auto');
     expect(plain.permission).toBeUndefined();
-    expect(plain.stderr).toContain('--allow-all to skip prompts');
+    expect(plain.stderr).toContain('own permission rules');
   });
 
   test('Allow-all aliases', async () => {

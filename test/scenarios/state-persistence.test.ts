@@ -29,8 +29,9 @@ describe('Requirement: Per-change state persistence', () => {
     await project.spool('ralph', 'Build it.', '--change', change);
     const after = await project.spool(...status);
     expect(after.code).toBe(0);
-    expect(after.stdout).toContain(`${change}: complete, iteration 2`);
-    expect(after.stdout).toMatch(/^ +1 {2}continued/m);
-    expect(after.stdout).toMatch(/^ +2 {2}promised/m);
+    expect(after.stdout).toContain(`✔ ${change}  Complete: done in iteration 2.`);
+    expect(after.stdout).toContain('2/50 iterations');
+    expect(after.stdout).toMatch(/^ +1 {2}no changes/m);
+    expect(after.stdout).toMatch(/^ +2 {2}done/m);
   });
 });

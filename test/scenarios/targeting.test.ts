@@ -30,8 +30,8 @@ describe('Requirement: Change/module targeting defaults', () => {
     await terminal.shows('003-01_other');
     expect(terminal.screen()).toContain(change);
     expect(terminal.screen()).not.toContain('001-01_old');
-    terminal.type(downArrow);
-    await terminal.shows('1 of 2 tasks done');
+    // The first row is a new change with this prompt.
+    terminal.type(downArrow.repeat(2));
     terminal.type('\r');
 
     expect(await terminal.exitCode).toBe(0);
@@ -52,7 +52,7 @@ describe('Requirement: Change/module targeting defaults', () => {
     const piped = await project.spool('ralph', 'Build it.');
     expect(piped).toMatchObject({ code: 2, stdout: '' });
     expect(piped.stderr).toBe(
-      `spool: --change is required in non-interactive mode. Active changes: ${change}, 003-01_other.\n`,
+      `spool: --change is required in non-interactive mode (or --new for a new change). Active changes: ${change}, 003-01_other.\n`,
     );
 
     const terminal = openTerminal(project, ['ralph', 'Build it.', '--no-interactive']);

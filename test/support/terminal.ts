@@ -5,8 +5,6 @@ import { eventually } from './eventually.ts';
 import { spoolProgram, type TestProject } from './project.ts';
 import { createScreen } from './screen.ts';
 
-const rows = 30;
-
 /** Runs a script in a shell that owns a pseudo-terminal. Closing it ends the shell and signals its foreground processes. */
 export const openShell = (project: TestProject, script: string) => {
   const pty = spawn('/bin/sh', ['-c', script], { cwd: project.folder, env: project.env });
@@ -19,15 +17,26 @@ export const openShell = (project: TestProject, script: string) => {
   };
 };
 
+export interface TerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Variables to add; undefined removes one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
 /** Runs Spool in a pseudo-terminal. */
-export const openTerminal = (project: TestProject, args: readonly string[], columns = 100) => {
+export const openTerminal = (
+  project: TestProject,
+  args: readonly string[],
+  { columns = 100, rows = 30, env = {} }: TerminalOptions = {},
+) => {
   const pty = spawn(process.execPath, [spoolProgram, ...args], {
     cwd: project.folder,
-    env: { ...project.env, TERM: 'xterm-256color' },
+    env: withoutUndefined({ ...project.env, TERM: 'xterm-256color', ...env }),
     cols: columns,
     rows,
   });
-  const picture = createScreen(columns);
+  const picture = createScreen(columns, rows);
   let screen = '';
   let raw = '';
   let ended = false;
@@ -47,6 +56,7 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
   });
   return {
     type: (keys: string) => pty.write(keys),
+    kill: (signal: NodeJS.Signals) => pty.kill(signal),
     /** All output so far, without control sequences. */
     screen: () => screen,
     /** All output so far, unchanged. */
@@ -54,8 +64,9 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
     /** The current content of the screen. */
     lines: picture.lines,
     resize: (to: number) => {
-      pty.resize(to, rows);
+      // The terminal has its new size before the program learns of it.
       picture.resize(to);
+      pty.resize(to, rows);
     },
     shows: (text: string) =>
       eventually(() => screen.includes(text), `"${text}" on the screen`).catch((error: Error) => {
@@ -64,3 +75,6 @@ export const openTerminal = (project: TestProject, args: readonly string[], colu
     exitCode,
   };
 };
+
+const withoutUndefined = (env: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));

@@ -9,7 +9,8 @@ import { unknownUsage } from '../../src/ralph/agent-events.ts';
 import { initialView } from '../../src/ralph/reduce-view.ts';
 import { describeResult } from '../../src/ralph/prompt.ts';
 import { addRecord, emptyTotals } from '../../src/ralph/totals.ts';
-import { describeLastRun, renderStatus } from '../../src/report/status.ts';
+import { describeLastRun, renderRun } from '../../src/report/status.ts';
+import { symbolsFor } from '../../src/report/symbols.ts';
 import { recordWith } from '../unit/ralph/records.ts';
 import { promise, says } from './agents.ts';
 import { change, createProject, type TestProject } from './project.ts';
@@ -87,8 +88,9 @@ const readAll = async ({ folder, env }: TestProject): Promise<void> => {
   try {
     const { view } = await readRun(project, change);
     const { records } = lastRecords(project, change, 10);
-    if (view) renderStatus(view, records, false);
-    if (view) renderStatus(view, records, true);
+    const canvas = { style: (_: string, text: string) => text, columns: 80, symbols: symbolsFor({}) };
+    for (const alive of [false, true])
+      if (view) renderRun(view, { records, alive, table: true, now: new Date() }, canvas);
     describeLastRun((await overview(project, change, env)).lastRun);
     const last = records.at(-1) ?? null;
     describeResult(last, records.reduce(addRecord, emptyTotals));

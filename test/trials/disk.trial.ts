@@ -35,7 +35,7 @@ test('a disk that fills up during a run is reported in one line', async () => {
       expect.stringMatching(/^spool: .*the disk is full/),
     ]);
     expect(result.stderr).not.toContain('    at ');
-    const announced = lines.filter((line) => line.startsWith('Not done yet')).length;
+    const announced = lines.filter((line) => /^\d\d:\d\d:\d\d Iteration \d+: \d/.test(line)).length;
     const whole = result.out('history.jsonl').split('\n').slice(0, -1);
     expect(whole.map((line) => (JSON.parse(line) as { iteration: number }).iteration).slice(0, announced)).toEqual(
       Array.from({ length: announced }, (_, index) => index + 1),

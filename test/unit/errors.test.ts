@@ -10,6 +10,11 @@ const facts: Record<ErrorCode, unknown[]> = {
   'not-complete': [text, text],
   'copies-differ': [text, text],
   'file-locked': [1, text, text],
+  'background-killed': ['SIGKILL'],
+  'run-required': [[text]],
+  'not-running': [text, text],
+  'no-answer': [text, text, 3000],
+  'pauses-first': [text, 3],
   'not-sandboxed': ['--sandbox-write', 'SPOOL_SANDBOX_WRITE'],
   'no-sandbox': ['bubblewrap is not installed', 'Install it with: apt-get install bubblewrap'],
   'bad-value': [text, text, text],
@@ -21,7 +26,12 @@ const facts: Record<ErrorCode, unknown[]> = {
   'two-actions': [text, text],
   'bad-config': [text, text],
   'no-project': [text],
-  'change-required': [[text, text]],
+  'home-project': [text],
+  'change-required': [[text, text], true],
+  'all-running': [[text, text]],
+  'prompt-required': [],
+  'id-taken': [text],
+  'nothing-to-resume': [text, text],
   'no-changes': [text],
   'unknown-change': [{ query: text, folder: text, near: text, ids: [text] }],
   'ambiguous-change': [text, [text, text]],
@@ -29,7 +39,6 @@ const facts: Record<ErrorCode, unknown[]> = {
   'ambiguous-module': [text, [text, text]],
   'unknown-id': [text, text],
   'ambiguous-id': [text, [text, text]],
-  'module-required': [[text]],
   'module-mismatch': [text, text],
   cancelled: [text],
   'until-passed': [text, text, text],
@@ -59,6 +68,9 @@ const facts: Record<ErrorCode, unknown[]> = {
   'land-backup-failed': [text],
   interrupted: [143, text],
   'no-checkpoint': [text, text, [text]],
+  'no-iteration': [text],
+  'no-run': [text, text, [text]],
+  'no-log': [text, 3, text, text],
   'rewind-blocked': [text],
   'workspace-gone': [text],
   'rewind-incomplete': [text, text],
@@ -109,9 +121,9 @@ test.each([
 
 test('a long list of changes is truncated', () => {
   const ids = Array.from({ length: 12 }, (_, number) => `001-${number + 10}_x`);
-  expect(userError('change-required', ids).message).toContain('001-19_x and 2 more.');
-  expect(userError('change-required', ids.slice(2)).message).toContain('001-20_x, 001-21_x.');
-  expect(userError('change-required', []).message).toContain('There is no active change');
+  expect(userError('change-required', ids, false).message).toContain('001-19_x and 2 more.');
+  expect(userError('change-required', ids.slice(2), false).message).toContain('001-20_x, 001-21_x.');
+  expect(userError('change-required', [], false).message).toContain('There is no active change');
 });
 
 test.each([

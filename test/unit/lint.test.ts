@@ -40,6 +40,8 @@ const shortening: Readonly<Record<string, string>> = {
   'harness/version.ts': 'keeps more than is shown',
   'process/shell.ts': 'redacts the text before, and drops its beginning if that may be a part of a secret',
   'ralph/prompt.ts': 'the records are redacted',
+  'run/commit-subject.ts': 'the text is redacted before',
+  'run/commit-work.ts': 'the ID of a change is a public name',
   'sandbox/planted-links.ts': 'cuts between the parts of a path',
   'store/event-text.ts': 'the line is redacted',
   'trust/outside.ts': 'the command is only searched',

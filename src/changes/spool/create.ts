@@ -6,7 +6,7 @@ import { type Project } from '../../store/project.ts';
 import { changeNumber, isSlug, toSlug } from './ids.ts';
 import { waitForLock } from '../../store/wait-for-lock.ts';
 import { hideStateFromGit } from '../../store/folders.ts';
-import type { Change } from '../source.ts';
+import type { Change, NewChange } from '../source.ts';
 import { listModules, moduleIdOf } from '../modules.ts';
 import { changesPath, modulesPath } from './paths.ts';
 import { spoolSource } from './source.ts';
@@ -21,7 +21,7 @@ export const createModule = async (project: Project, slug: string): Promise<{ na
   checkSlug(slug);
   return withCreateLock(project, async () => {
     const used = listModules(project).map((name) => Number(moduleIdOf(name)));
-    const id = nextNumber(used, 3, 'modules');
+    const id = nextNumber(used, 3, null);
     const name = `${id}_${slug}`;
     const folder = join(modulesPath, name);
     const file = join(folder, 'module.md');
@@ -35,32 +35,41 @@ export const createModule = async (project: Project, slug: string): Promise<{ na
 export const createChange = async (project: Project, moduleId: string, slug: string): Promise<Change> => {
   checkSlug(slug);
   return withCreateLock(project, async () => {
-    const { root } = project;
-    const ids = [...(await spoolSource.list(root)), ...(await spoolSource.listArchived(root))];
-    const used = ids.map((id) => changeNumber(id, moduleId)).filter((number) => number !== null);
-    const id = `${moduleId}-${nextNumber(used, 2, `changes of module ${moduleId}`)}_${slug}`;
-    const change = spoolSource.change(id);
-    createFolder(join(root, change.folder));
-    writeSafely(join(root, change.proposalFile), proposalTemplate(id, slug), 'create');
-    writeSafely(join(root, change.tasksFile), tasksTemplate(slug), 'create');
-    return change;
+    const id = `${moduleId}-${await nextChangeNumber(project, moduleId)}_${slug}`;
+    return writeChange(project, { id, proposal: proposalTemplate(id, slug), tasks: tasksTemplate(slug) });
   });
+};
+
+/** Throws if the change exists. */
+export const writeChange = ({ root }: Project, { id, proposal, tasks }: NewChange): Change => {
+  const change = spoolSource.change(id);
+  createFolder(join(root, change.folder));
+  writeSafely(join(root, change.proposalFile), proposal, 'create');
+  if (tasks !== null) writeSafely(join(root, change.tasksFile), tasks, 'create');
+  return change;
+};
+
+/** The lowest number above all that a module has ever used. */
+export const nextChangeNumber = async ({ root }: Project, moduleId: string): Promise<string> => {
+  const ids = [...(await spoolSource.list(root)), ...(await spoolSource.listArchived(root))];
+  const used = ids.map((id) => changeNumber(id, moduleId)).filter((number) => number !== null);
+  return nextNumber(used, 2, moduleId);
 };
 
 const checkSlug = (slug: string): void => {
   if (!isSlug(slug)) throw userError('bad-slug', slug, toSlug(slug));
 };
 
-const nextNumber = (used: readonly number[], digits: number, what: string): string => {
+const nextNumber = (used: readonly number[], digits: number, module: string | null): string => {
   const next = String(Math.max(0, ...used) + 1);
-  if (next.length > digits) throw userError('ids-exhausted', what);
+  if (next.length > digits) throw userError('ids-exhausted', module);
   return next.padStart(digits, '0');
 };
 
 const lockTimeoutMs = 5000;
 
 /** Two processes at the same time would take the same number. */
-const withCreateLock = async <Result>(project: Project, create: () => Promise<Result>): Promise<Result> => {
+export const withCreateLock = async <Result>(project: Project, create: () => Promise<Result>): Promise<Result> => {
   hideStateFromGit(project);
   const lock = await waitForLock(createLockFile(project), 'create', lockTimeoutMs);
   try {

@@ -1,3 +1,6 @@
+/** The module number of changes that belong to no module. */
+export const noModule = '000';
+
 /** The first three digits of `NNN-NN_slug`; null for an id of another form. */
 export const moduleOf = (changeId: string): string | null => /^(\d{3})-\d{2}_/.exec(changeId)?.[1] ?? null;
 
@@ -8,6 +11,20 @@ export const changeNumber = (changeId: string, moduleId: string): number | null 
 };
 
 export const isSlug = (text: string): boolean => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text) && text.length <= 80;
+
+/** A short slug from the first words of a sentence, always the same for the same sentence. */
+export const slugOf = (sentence: string): string => {
+  const words = (toSlug(sentence.slice(0, 400)) ?? '').split('-');
+  let slug = '';
+  for (const word of words) {
+    const longer = slug === '' ? word : `${slug}-${word}`;
+    if (longer.length > longestSentenceSlug) break;
+    slug = longer;
+  }
+  return slug || words[0]!.slice(0, longestSentenceSlug) || 'change';
+};
+
+const longestSentenceSlug = 40;
 
 export const toSlug = (text: string): string | null => {
   const slug = text

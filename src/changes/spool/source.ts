@@ -17,6 +17,10 @@ export const spoolSource: ChangeSource = {
   planningFolders: ['.spool'],
   list: async (root) => folderNames(join(root, changesPath)).filter((name) => name !== 'archive'),
   listArchived: async (root) => folderNames(join(root, archivePath)).map((name) => name.replace(archiveDate, '')),
+  archived: async (root, id) => {
+    const name = folderNames(join(root, archivePath)).findLast((each) => each.replace(archiveDate, '') === id);
+    return name === undefined ? null : createChange(id, join(archivePath, name));
+  },
   has: (root, id) => statsOf(join(root, changesPath, id))?.isDirectory() ?? false,
   change: (id) => createChange(id),
   isTasksFile: (path) => taskFile.test(path),
@@ -32,8 +36,7 @@ export const spoolSource: ChangeSource = {
 const archiveDate = /^\d{4}-\d{2}-\d{2}-/;
 const taskFile = /^\.spool[/\\]changes[/\\][^/\\]+[/\\]tasks\.md$/;
 
-const createChange = (id: string): Change => {
-  const folder = join(changesPath, id);
+const createChange = (id: string, folder = join(changesPath, id)): Change => {
   const module = moduleOf(id);
   const specsFolder = join(folder, 'specs');
   const at = (name: string) => join(folder, name);

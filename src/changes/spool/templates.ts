@@ -1,3 +1,5 @@
+import { joinLines } from '../../text/format.ts';
+
 export const moduleTemplate = (id: string, slug: string) => `# Module ${id}: ${titleOf(slug)}
 
 ## Purpose
@@ -63,6 +65,32 @@ const withoutComments = (markdown: string): string => {
     shown += markdown.slice(at, start);
     at = end + '-->'.length;
   }
+};
+
+/** The proposal of a change that was started with a prompt, which is the goal and is included unchanged. */
+export const promptProposal = (title: string, text: string) => `# ${title}
+
+## Goal
+
+${text.trim()}
+`;
+
+/** One task, for a run that requires tasks. */
+export const promptTasks = (title: string) => `# Tasks: ${title}
+
+- [ ] 1. ${title}
+`;
+
+const longestTitle = 72;
+
+/** The first line of a prompt, or as many of its words as fit. */
+export const promptTitle = (text: string): string => {
+  const line = joinLines(text.trim().split(/[\r\n]/)[0]!)
+    .replace(/^[\s#>*-]+/, '')
+    .trimEnd();
+  if (line.length <= longestTitle) return line || 'Change';
+  const cut = line.slice(0, longestTitle);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)) || cut}…`;
 };
 
 export const tasksTemplate = (slug: string) => `# Tasks: ${titleOf(slug)}

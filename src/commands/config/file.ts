@@ -1,13 +1,11 @@
-import { type Config, configIn, configName, parseJson, readConfigText } from '../../config/file.ts';
+import { type Config, configIn, configName, parseConfigJson, readConfigText } from '../../config/file.ts';
 import { isObject } from '../../text/shape.ts';
 import { optionsIn, prefixFor } from '../../config/resolve.ts';
-import { userError } from '../../errors.ts';
 import { replaceSafely } from '../../files/safe.ts';
 import { findHarness } from '../../harness/registry.ts';
-import { isInsideIteration } from '../../process/tree.ts';
 import { resolveChange } from '../../changes/sources.ts';
 import { findProject, type Project } from '../../store/project.ts';
-import type { Invocation } from '../command.ts';
+import type { Invocation } from '../shared/command.ts';
 import { agentsOf } from '../../run/plan.ts';
 import { type JsonObject, type Path, pathOf, textOf, valueAt } from './text.ts';
 import { configFile } from '../../store/paths.ts';
@@ -38,8 +36,8 @@ export interface OpenConfig {
 export const openConfig = async ({ args: [key], rawFlags, cwd }: Invocation): Promise<OpenConfig> => {
   const project = findProject(cwd);
   const name = configName(project);
-  const text = (await readConfigText(project)) ?? '';
-  const settings = text === '' ? {} : parseJson(text, name);
+  const text = readConfigText(project) ?? '';
+  const settings = text === '' ? {} : parseConfigJson(text, name);
   const section = rawFlags.change === undefined ? null : await sectionOf(project, settings, String(rawFlags.change));
   const ofSection = section === null ? [] : ['changes', section.id];
   const path = key === undefined ? ofSection : pathOf(key, section?.id ?? null, settings);
@@ -56,11 +54,6 @@ const sectionOf = async (project: Project, settings: JsonObject, typed: string) 
 const currentSection = (settings: JsonObject, change: string): string | null => {
   const changes = valueAt(settings, ['changes']);
   return isObject(changes) ? (prefixFor(new Map(Object.entries(changes)), change) ?? null) : null;
-};
-
-/** An agent could make its own settings trusted. */
-export const refuseAgents = (command: string): void => {
-  if (isInsideIteration()) throw userError('in-iteration', command);
 };
 
 /** Writes the file. Throws if a run would reject it. */

@@ -1,12 +1,15 @@
 import type { Config } from '../../config/file.ts';
+import { withoutTokens } from '../../config/notifications.ts';
 import { type CommandKey, type Setting, settingsOf, sourceOf } from '../../trust/settings.ts';
 import { addTrust, readTrusted } from '../../trust/store.ts';
-import type { Invocation } from '../command.ts';
-import { type OpenConfig, openConfig, refuseAgents, writeConfig } from './file.ts';
+import type { Invocation } from '../shared/command.ts';
+import { refuseAgents } from '../shared/refuse-agents.ts';
+import { type OpenConfig, openConfig, writeConfig } from './file.ts';
 import { valueOf, withValue } from './text.ts';
 
 /** Also trusts the value: the user typed it. */
 export const run = async (invocation: Invocation): Promise<number> => {
+  // An agent could make its own settings trusted.
   refuseAgents('config set');
   const open = await openConfig(invocation);
   const value = valueOf(open.path, invocation.args[1]!);
@@ -16,7 +19,8 @@ export const run = async (invocation: Invocation): Promise<number> => {
   const trusted = settingsAt(open, config);
   if (trusted.length > 0) await addTrust(invocation.env, open.project, trusted);
   warnShadowed(open, invocation);
-  const message = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(value)}`;
+  const shown = open.path.at(-1) === 'notify' ? withoutTokens(value) : value;
+  const message = `Set ${open.path.join('.')} in ${open.name}: ${JSON.stringify(shown)}`;
   invocation.terminal.print(`${message}${trusted.length > 0 ? '\nTrusted: you set it yourself.' : ''}\n`);
   return 0;
 };

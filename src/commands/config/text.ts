@@ -34,6 +34,7 @@ export const valueOf = (path: Path, raw: string): unknown => {
     case 'money-or-unlimited':
       return /^\d{1,15}(?:\.\d{1,15})?$/.test(raw) ? Number(raw) : raw;
     case 'commands':
+    case 'notifications':
       return listIn(path, raw) ?? raw;
     default:
       return raw;

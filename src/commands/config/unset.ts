@@ -1,5 +1,6 @@
-import type { Invocation } from '../command.ts';
-import { openConfig, refuseAgents, writeConfig } from './file.ts';
+import type { Invocation } from '../shared/command.ts';
+import { refuseAgents } from '../shared/refuse-agents.ts';
+import { openConfig, writeConfig } from './file.ts';
 import { valueAt, withoutValue } from './text.ts';
 
 export const run = async (invocation: Invocation): Promise<number> => {

@@ -8,7 +8,7 @@ import { agentProgram, askingEnvironment, passedOver } from '../../harness/progr
 import { queryBinary, type Question, versionOf } from '../../harness/version.ts';
 import { readJson } from '../../files/read.ts';
 import { createRedactor } from '../../secrets/redact.ts';
-import { visible } from '../../text/visible.ts';
+import { visible } from '../../text/escape-hidden.ts';
 import { removeFolder } from '../../sandbox/remove-folder.ts';
 import { type Check, fail, ok, warn } from './check.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defaultBlockedPromise, defaultCompletionPromise } from '../../ralph/defaults.ts';
 import type { AgentEvent } from '../../ralph/agent-events.ts';
 import type { AgentChoice } from '../../ralph/plan.ts';
 import { openSpawned } from '../../harness/spawned.ts';
@@ -84,12 +85,13 @@ const run = async (
   // A prompt passed as an argument cannot be that long.
   const length = harness.launch.promptVia === 'argument' ? 0 : promptBytes;
   const prompt = `${'This line only makes the prompt long.\n'.repeat(length / 38)}
-This is a test of the connection. ${task} Then print <promise>COMPLETE</promise> as your last line, alone on that line.
+This is a test of the connection. ${task} Then print <promise>${defaultCompletionPromise}</promise> as your last line, alone on that line.
 `;
   const promptFile = join(base, 'prompt.md');
   writeFileSync(promptFile, prompt);
   const { trailer = [] } = harness.output;
-  const watch = observeIteration({ completionPromise: 'COMPLETE', blockedPromise: 'BLOCKED', trailer }, prompt);
+  const promises = { completionPromise: defaultCompletionPromise, blockedPromise: defaultBlockedPromise };
+  const watch = observeIteration({ ...promises, trailer }, prompt);
   const session = openSpawned(harness, {
     cwd: join(base, 'project'),
     env: allowedEnvironment(env),

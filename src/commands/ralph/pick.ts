@@ -1,24 +1,70 @@
 import { userError } from '../../errors.ts';
 import type { Project } from '../../store/project.ts';
-import { changeOf } from '../../changes/sources.ts';
-import { readTasks } from '../../changes/task-file.ts';
-import { countTasks } from '../../changes/tasks.ts';
-import { ask, askSeveral, type Choice } from '../../report/questions.ts';
+import { type ChangeOverview, overviews } from '../../report/overview.ts';
+import { askSeveral, type Row, rowIndent } from '../../report/questions.ts';
+import { oneLine, truncate } from '../../report/shorten.ts';
+import { timeAgo, widthOf } from '../../text/format.ts';
+import type { Targets } from './target.ts';
 
-const several = 'Select multiple…';
+interface PickRequest {
+  /** What a new change would be created from; null if none can be. */
+  readonly sentence: string | null;
+  readonly columns: number;
+  readonly env: NodeJS.ProcessEnv;
+}
 
-/** Asks the user to select changes. */
-export const pick = async (project: Project, candidates: readonly string[]): Promise<string[]> => {
-  const choices = await Promise.all(candidates.map((id) => choiceOf(project, id)));
-  const chosen = await ask('Which change?', candidates.length > 1 ? [...choices, { value: several }] : choices);
-  const picked = chosen === several ? await askSeveral('Which changes?', choices) : chosen === null ? null : [chosen];
-  if (picked === null) throw userError('cancelled', 'no change was selected');
-  return picked;
+/** No change has this ID. */
+const newRow = ' new';
+
+/** Asks the user to select active changes, or a new one if there is a sentence for it. */
+export const pick = async (project: Project, { sentence, columns, env }: PickRequest): Promise<Targets> => {
+  const all = await overviews(project, env);
+  if (sentence === null && all.every(isRunning))
+    throw userError(
+      'all-running',
+      all.map(({ id }) => id),
+    );
+  const width = columns - rowIndent - 1;
+  const added: Row[] =
+    sentence === null
+      ? []
+      : [{ value: newRow, label: truncate(`New change: ${oneLine(sentence.trim())}`, width, '…'), alone: true }];
+  const rows = rowsOf(all, { width, now: new Date() });
+  const chosen = await askSeveral('Which change?', [...added, ...rows]);
+  if (chosen === null) throw userError('cancelled', 'no change was selected');
+  return chosen.includes(newRow) ? { kind: 'new', module: null } : { kind: 'changes', ids: chosen };
 };
 
-const choiceOf = async (project: Project, id: string): Promise<Choice> => {
-  const tasks = await readTasks(changeOf(project, id), project.root);
-  if (tasks === null) return { value: id };
-  const { done, total } = countTasks(tasks);
-  return { value: id, hint: `${done} of ${total} tasks done` };
+const isRunning = ({ lastRun }: ChangeOverview): boolean => lastRun?.status === 'running';
+
+/** Each row has the ID, the tasks and the last run. The ID is cut if the terminal is narrow. */
+const rowsOf = (all: readonly ChangeOverview[], { width, now }: { width: number; now: Date }): Row[] => {
+  const cells = all.map((each) => ({ id: oneLine(each.id), tasks: tasksText(each), last: lastRunText(each, now) }));
+  const widest = (texts: readonly string[]) => Math.max(0, ...texts.map(widthOf));
+  const tasksWidth = widest(cells.map(({ tasks }) => tasks));
+  const room = width - tasksWidth - widest(cells.map(({ last }) => last)) - 2 * gap.length;
+  const idWidth = Math.max(shortestId, Math.min(widest(cells.map(({ id }) => id)), room));
+  return cells.map(({ id, tasks, last }, index) => ({
+    value: all[index]!.id,
+    label: truncate(
+      [padded(truncate(id, idWidth, '…'), idWidth), padded(tasks, tasksWidth), last].join(gap).trimEnd(),
+      width,
+      '…',
+    ),
+    disabled: isRunning(all[index]!),
+  }));
+};
+
+const gap = '  ';
+const shortestId = 12;
+
+const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+
+const tasksText = ({ tasks }: ChangeOverview): string => (tasks === null ? '-' : `${tasks.done}/${tasks.total}`);
+
+const lastRunText = ({ lastRun }: ChangeOverview, now: Date): string => {
+  if (lastRun === null) return 'not run yet';
+  const { status, startedAt, endedAt } = lastRun;
+  if (startedAt === null) return status;
+  return status === 'running' ? 'running' : `${status} ${timeAgo(endedAt ?? startedAt, now)}`;
 };

@@ -1,88 +1,86 @@
-import { safeJson } from '../../text/controls.ts';
-import { commandLine } from '../../text/shell-words.ts';
 import { relative } from 'node:path';
 import { parseFlags, resolveOptions } from '../../config/resolve.ts';
 import { userError } from '../../errors.ts';
-import { flagOf, type Options } from '../../config/flags.ts';
+import { type FlagName, flagOf, type Options } from '../../config/flags.ts';
 import type { Harness } from '../../harness/harness.ts';
 import { listArchived, listChanges } from '../../changes/sources.ts';
-import { findProject, type Project } from '../../store/project.ts';
-import { cutHistory, lastRecords } from '../../store/history.ts';
-import { loopOwner, readRun } from '../../store/state.ts';
-import { currentStatus, type RunView } from '../../ralph/view.ts';
-import { renderStatus } from '../../report/status.ts';
-import type { Invocation } from '../command.ts';
+import { findProjectIfAny, ownerOf, type Project } from '../../store/project.ts';
+import { printStatus } from '../../report/run-status.ts';
+import type { Invocation } from '../shared/command.ts';
+import { readArguments, readPrompt } from './arguments.ts';
 import { chooseTargets } from './target.ts';
 import { configFile } from '../../store/paths.ts';
 
-/** How many iterations `--status` shows. */
-const shownIterations = 10;
-
 export const run = async (call: Invocation): Promise<number> => {
   const flagValues = parseFlags(call.rawFlags);
-  const project = findProject(call.cwd);
-  const { options, forChange, fileFor, changeKeys, customHarnesses, explicit, config, passLists } =
-    await resolveOptions({ flagValues, env: call.env, project });
-  const action = actionOf(options, call.args[0]);
+  const found = findProjectIfAny(call.cwd);
+  const existing = found && ownerOf(found);
+  const { change, prompt: typed } = await readArguments(call, existing);
+  const project = existing ?? (await newProject(call, change === null && isText(typed)));
+  const resolved = await resolveOptions({ flagValues, env: call.env, project });
+  const { changeKeys, customHarnesses, explicit } = resolved;
+  const options = change === null ? resolved.options : { ...resolved.options, change: [change], module: null };
+  const action = actionOf(options, typed, call.rawFlags);
+  const prompt = await readPrompt(typed, options, call.cwd);
   // Before the user is asked for a change. A change may have other agents, which are checked when it is known.
   if (action === 'run' || explicit.has('harness')) await checkAgents([options], customHarnesses);
-  const changes = await chooseTargets(project, options, call.terminal);
+  if (action === 'status' && options.change.length === 0 && options.module === null && !options.all) {
+    const { printRuns } = await import('../../report/all-runs.ts');
+    await printRuns({ project, ...call, json: options.json, all: false });
+    return 0;
+  }
+  const sentence = action === 'run' && isText(prompt) ? prompt : null;
+  const targets = await chooseTargets(project, { options, terminal: call.terminal, env: call.env, sentence });
+  if (targets.kind === 'new') {
+    if (sentence === null) throw userError('prompt-required');
+    await checkChangeKeys(project, changeKeys);
+    const find = await checkAgents([options], customHarnesses);
+    if (options.detach) {
+      const { startDetached } = await import('./detach.ts');
+      return startDetached({ invocation: call, project, changes: [], module: targets.module, prompt, options });
+    }
+    const { startNewChange } = await import('./new-change.ts');
+    return startNewChange({ ...resolved, project, find, options, prompt, invocation: call }, targets.module);
+  }
+  const changes = targets.ids;
   switch (action) {
     case 'status':
-      for (const change of changes) await showStatus(project, change, { ...call, json: options.json });
+      for (const change of changes) await printStatus(change, { project, ...call, json: options.json, all: false });
       return 0;
     case 'addContext': {
-      await refuseAgents('ralph --add-context');
-      const { addContext } = await import('../../store/added-context.ts');
-      for (const change of changes) addContext({ project, change, env: call.env }, options.addContext!);
-      call.terminal.print(`Added to the context of ${changes.join(', ')}; the next iteration will see it.\n`);
+      const { addToContext } = await import('../shared/context.ts');
+      for (const change of changes)
+        call.terminal.print(
+          `Added to the context of ${change}. ${await addToContext({ project, change, env: call.env }, options.addContext!)}\n`,
+        );
       return 0;
     }
     case 'clearContext': {
-      await refuseAgents('ralph --clear-context');
-      const { clearContext } = await import('../../store/added-context.ts');
-      for (const change of changes) clearContext({ project, change, env: call.env });
-      call.terminal.print(`Cleared the context of ${changes.join(', ')}.\n`);
+      const { emptyContext } = await import('../shared/context.ts');
+      for (const change of changes) call.terminal.print(`${await emptyContext({ project, change, env: call.env })}\n`);
       return 0;
     }
     case 'run': {
       await checkChangeKeys(project, changeKeys);
-      const find = await checkAgents(changes.map(forChange), customHarnesses);
+      const find = await checkAgents(changes.map(resolved.forChange), customHarnesses);
+      if (options.detach) {
+        const { startDetached } = await import('./detach.ts');
+        return startDetached({ invocation: call, project, changes, prompt, options });
+      }
       const { startRuns } = await import('./start.ts');
-      return startRuns({
-        project,
-        explicit,
-        fileFor,
-        passLists,
-        find,
-        changes,
-        config,
-        options,
-        invocation: call,
-        forChange,
-      });
+      return startRuns({ ...resolved, project, find, changes, options, prompt, invocation: call });
     }
   }
 };
 
-const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
+const isText = (text: string): boolean => text.trim() !== '';
 
-/** Compares a finished run with the record in the user's folder. Imported only when needed, for a fast start. */
-const confirmed = async (
-  project: Project,
-  change: string,
-  { saved, terminal, env }: Pick<Invocation, 'terminal' | 'env'> & { saved: RunView },
-): Promise<RunView> => {
-  const { asRecorded, isKnown, userRecordFolder: recordFolder } = await import('../../store/user-record.ts');
-  const folder = recordFolder(project, change, env);
-  if (saved.status === 'complete' && !isKnown(folder, saved))
-    terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);
-  const view = asRecorded(folder, saved);
-  if (view !== saved)
-    terminal.log(
-      `state.json says that ${change} is ${saved.status}, but Spool has no record of that and ignores it.\n`,
-    );
-  return view;
+/** Returns where a project is created for a prompt that does not say what to work on. Throws for any other call. */
+const newProject = async ({ rawFlags, cwd, env }: Invocation, hasPrompt: boolean): Promise<Project> => {
+  const needsProject = ['change', 'module', 'all', 'resume', ...otherActions].some((name) => rawFlags[name]);
+  if (needsProject || !(hasPrompt || rawFlags.promptFile)) throw userError('no-project', cwd);
+  const { newProjectAt } = await import('./new-change.ts');
+  return newProjectAt(cwd, env);
 };
 
 /** Throws if a harness does not exist. Returns a lookup by name. The registry is imported here: most actions need none. */
@@ -109,39 +107,24 @@ const checkChangeKeys = async (project: Project, keys: readonly string[]): Promi
     );
 };
 
-/** The context holds what people add. An agent must not be able to speak for them. */
-const refuseAgents = async (command: string): Promise<void> => {
-  const { isInsideIteration } = await import('../../process/tree.ts');
-  if (isInsideIteration()) throw userError('in-iteration', command);
-};
+const otherActions = ['status', 'addContext', 'clearContext'] as const;
 
-const actionOf = (options: Options, prompt: string | undefined) => {
-  const asked = (['status', 'addContext', 'clearContext'] as const).filter((name) => options[name]);
+/** Flags that contradict each other. */
+const contradictions: readonly (readonly [FlagName, readonly FlagName[]])[] = [
+  ['new', ['change', 'all', 'resume', ...otherActions]],
+  ['resume', ['fresh', 'all', ...otherActions]],
+];
+
+const actionOf = (options: Options, prompt: string, rawFlags: Invocation['rawFlags']) => {
+  const asked = otherActions.filter((name) => options[name]);
   const [first, second] = asked;
   if (first && second) throw userError('two-actions', flagOf(first), flagOf(second));
-  if (prompt?.trim() && options.promptFile !== null) throw userError('two-prompts');
-  if (first && prompt?.trim()) throw userError('two-actions', flagOf(first), 'a prompt');
+  if (first && options.detach) throw userError('two-actions', flagOf(first), flagOf('detach'));
+  for (const [flag, others] of contradictions) {
+    const other = rawFlags[flag] === undefined ? undefined : others.find((name) => rawFlags[name] !== undefined);
+    if (other) throw userError('two-actions', flagOf(flag), flagOf(other));
+  }
+  if (isText(prompt) && options.promptFile !== null) throw userError('two-prompts');
+  if (first && isText(prompt)) throw userError('two-actions', flagOf(first), 'a prompt');
   return first ?? 'run';
-};
-
-const showStatus = async (
-  project: Project,
-  change: string,
-  { terminal, env, json }: Pick<Invocation, 'terminal' | 'env'> & { json: boolean },
-): Promise<number> => {
-  const { view: saved, damage } = await readRun(project, change);
-  if (damage !== null) terminal.log(`${damage}\n`);
-  const alive = loopOwner(project, change) !== null;
-  const view = saved && !isOpen(saved) ? await confirmed(project, change, { saved, terminal, env }) : saved;
-  const history = view && lastRecords(project, change, shownIterations);
-  if (history?.isCut && damage === null) terminal.log(`${cutHistory(project, change)}\n`);
-  const records = history && history.records.filter((record) => record.run === view.run);
-  const status = view && currentStatus(view, alive);
-  if (json) terminal.printResult(`${safeJson({ change, status, view, iterations: records ?? [] })}\n`);
-  else if (view && records) terminal.printResult(`${renderStatus(view, records, alive).join('\n')}\n`);
-  else
-    terminal.printResult(
-      `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
-    );
-  return 0;
 };

@@ -1,9 +1,8 @@
-import { relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import type { Resolved } from '../../config/resolve.ts';
+import { defaultLimits } from '../../config/default-limits.ts';
 import { envOf, flagOf, type Options } from '../../config/flags.ts';
 import { noTime, parseValue, expects } from '../../config/values.ts';
-import { systemProblem, userError } from '../../errors.ts';
-import { readUserFile } from '../../files/given.ts';
 import { missingBinary } from '../../harness/registry.ts';
 import { openSpawned } from '../../harness/spawned.ts';
 import { onStopSignals, type StopSignalName } from '../../process/signals.ts';
@@ -14,15 +13,17 @@ import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
 import { runBatch } from '../../run/batch.ts';
 import { prepareRuns } from '../../run/prepare.ts';
-import { type RunSpec, runSpec } from '../../run/spec.ts';
+import { type NewChangeSpec, type RunSpec, runSpec } from '../../run/spec.ts';
 import type { CommonServices, Person, Reporter, RunServices } from '../../run/services.ts';
 import { startRun } from '../../run/start.ts';
+import { takeOver } from '../../run/take-over.ts';
 import { createRedactor, type Redactor } from '../../secrets/redact.ts';
 import type { Project } from '../../store/project.ts';
-import type { Invocation } from '../command.ts';
-import { confirmOn, consentOn } from '../consent.ts';
-import { describeError, exitCodeFor, worst } from '../run-exit-code.ts';
+import type { Invocation } from '../shared/command.ts';
+import { confirmOn, consentOn } from '../shared/consent.ts';
+import { describeError, exitCodeFor, worst } from '../shared/run-exit-code.ts';
 import { runFolder } from '../../store/paths.ts';
+import { connectForeground, type Foreground } from './foreground.ts';
 
 export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fileFor' | 'forChange' | 'passLists'> {
   readonly invocation: Invocation;
@@ -31,11 +32,17 @@ export interface StartRequest extends Pick<Resolved, 'config' | 'explicit' | 'fi
   readonly changes: readonly string[];
   /** Those of the call. */
   readonly options: Options;
+  /** Empty if there is none. */
+  readonly prompt: string;
+  /** The only change, if the run has to create it. */
+  readonly newChange?: NewChangeSpec;
 }
 
 interface RedactedRequest extends StartRequest {
   /** Removes secrets from what is shown. */
   readonly redactor: Redactor;
+  /** Set for a run in the background. */
+  readonly foreground: Foreground | null;
 }
 
 /** Runs the changes on this terminal. Returns the exit code. */
@@ -44,14 +51,15 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
   const { env, terminal } = invocation;
   const { interactive, json } = forChange(changes[0]!);
   const mayPrompt = interactive && !json && terminal.canPrompt;
-  const specs = await specsOf(request);
+  const foreground = connectForeground(env);
+  const specs = await Promise.all(specsOf(request).map((spec) => takeOver(spec, env)));
   const services = await prepareRuns({
     project,
     config,
     specs,
     parallel: options.parallel,
     env,
-    consent: consentOn(terminal, mayPrompt),
+    consent: foreground?.consent ?? consentOn(terminal, mayPrompt),
     givenBy: (name) =>
       invocation.rawFlags[name] === undefined
         ? { source: envOf(name), setBy: 'variable' }
@@ -61,17 +69,21 @@ export const startRuns = async (request: StartRequest): Promise<number> => {
     openSession: openSpawned,
     missingAgent: missingBinary,
   });
-  const redacting = { ...request, redactor: createRedactor(env) };
+  const redacting = { ...request, redactor: createRedactor(env), foreground };
+  const person = foreground ? foreground.person : mayPrompt ? createPerson(request, changes[0]!) : null;
   return specs.length === 1
-    ? startOne(specs[0]!, { ...services, person: mayPrompt ? createPerson(request, changes[0]!) : null }, redacting)
+    ? startOne(specs[0]!, { ...services, person }, redacting)
     : startMany(specs, services, redacting);
 };
 
-const specsOf = async (request: StartRequest): Promise<RunSpec[]> => {
-  const { invocation, project, changes, options } = request;
-  const { cwd, args } = invocation;
-  const prompt = options.promptFile === null ? (args[0] ?? '') : await readPromptFile(cwd, options.promptFile);
-  return changes.map((change) => runSpec(request, { project, change, prompt, cwd }));
+const specsOf = (request: StartRequest): RunSpec[] => {
+  const { invocation, project, changes, prompt, newChange } = request;
+  const { cwd } = invocation;
+  return changes.map((change) => {
+    const spec = runSpec(request, { project, change, prompt, cwd });
+    // A change of the same name may have existed before.
+    return newChange ? { ...spec, newChange, options: { ...spec.options, fresh: true } } : spec;
+  });
 };
 
 const startOne = async (
@@ -82,7 +94,7 @@ const startOne = async (
   let signal: StopSignalName | null = null;
   const { reason } = await startRun(spec, {
     ...services,
-    reporter: reporterOn(request.invocation, displayOne(request, spec.options)),
+    reporter: reporterOn(request, displayOne(request, spec.options)),
     onStopSignals: (onFirst) =>
       onStopSignals((first) => {
         signal = first;
@@ -99,7 +111,10 @@ const startMany = async (
 ): Promise<number> => {
   const { invocation, options, forChange, redactor } = request;
   const { parallel } = options;
-  const dashboard = createDashboard(invocation.terminal);
+  const dashboard = createDashboard(
+    invocation.terminal,
+    specs.map(({ change }) => change),
+  );
   const stopSignals = onStopSignals(() => dashboard.log('Stopping… (Ctrl-C again to force quit)'));
   const describe = (error: unknown) => redactor.data(describeError(error));
   const displayOf = (change: string): Display => {
@@ -112,8 +127,9 @@ const startMany = async (
       parallel,
       stopSignals,
       announce: dashboard.log,
+      onSkipped: dashboard.skip,
       onError: (change, error) => dashboard.log(`${change}: ${describe(error).text}`),
-      reporterOf: (change) => reporterOn(invocation, displayOf(change)),
+      reporterOf: (change) => reporterOn(request, displayOf(change)),
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
@@ -130,19 +146,24 @@ const startMany = async (
   }
 };
 
-/** One run on the terminal: events as JSON, or as a person reads them. */
+/** One run on the terminal: events as JSON or as text. */
 const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
-  return forTerminal(createLiveReporter(invocation.terminal, { ...options, harness: find, folderOf }), redactor);
+  const shown = { ...options, harness: find, folderOf, defaultLimits: defaultLimits() };
+  return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 
-const reporterOn = ({ terminal }: Invocation, display: Display): Reporter => ({
-  ...display,
-  drained: terminal.drained,
+const reporterOn = ({ invocation, foreground }: RedactedRequest, display: Display): Reporter => ({
+  ...(foreground?.watch(display) ?? display),
+  bell: () => (invocation.terminal.isInteractive ? invocation.terminal.bell() : undefined),
+  drained: invocation.terminal.drained,
 });
 
-const createPerson = ({ project, invocation }: StartRequest, change: string): Person => ({
+export const createPerson = (
+  { project, invocation }: Pick<StartRequest, 'project' | 'invocation'>,
+  change: string,
+): Person => ({
   async agreesToResume(view) {
     const { renderConsent } = await import('../../report/consent.ts');
     const lines = renderConsent(view, project.root);
@@ -159,11 +180,3 @@ const createPerson = ({ project, invocation }: StartRequest, change: string): Pe
     return answer === null ? null : answer.trim() || noTime;
   },
 });
-
-const readPromptFile = async (cwd: string, path: string): Promise<string> => {
-  const text = await readUserFile(resolve(cwd, path)).catch((error: unknown) => {
-    throw userError('bad-prompt-file', path, systemProblem(error));
-  });
-  if (text.trim() === '') throw userError('empty-prompt-file', path);
-  return text;
-};

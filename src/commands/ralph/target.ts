@@ -5,25 +5,47 @@ import type { Project } from '../../store/project.ts';
 import { listModules, moduleIdOf, resolveModule } from '../../changes/modules.ts';
 import type { Terminal } from '../../report/terminal.ts';
 
-/** The changes to work on. Asks only if no flag selects them and the terminal is interactive. */
-export const chooseTargets = async (
-  project: Project,
-  options: Pick<Options, 'change' | 'module' | 'all' | 'interactive'>,
-  terminal: Terminal,
-): Promise<string[]> => {
+export type Targets =
+  | { readonly kind: 'changes'; readonly ids: readonly string[] }
+  /** A change is created from the prompt; `module` is the ID of its module, or null for none. */
+  | { readonly kind: 'new'; readonly module: string | null };
+
+export interface TargetRequest {
+  readonly options: Pick<Options, 'change' | 'module' | 'all' | 'new' | 'resume' | 'interactive'>;
+  readonly terminal: Terminal;
+  readonly env: NodeJS.ProcessEnv;
+  /** What a new change would be created from; null if the action needs an existing one. */
+  readonly sentence: string | null;
+}
+
+/**
+ * The changes to work on. A prompt without a target is a new change if there is no active one. Asks only if nothing else
+ * decides and the terminal is interactive.
+ */
+export const chooseTargets = async (project: Project, request: TargetRequest): Promise<Targets> => {
+  const { options, terminal, env, sentence } = request;
   const module = options.module === null ? null : await chosenModule(project, options.module);
   const moduleId = module === null ? null : moduleIdOf(module);
-  if (options.change.length > 0) return namedChanges(project, options.change, module);
+  if (options.new) return { kind: 'new', module: moduleId };
+  if (options.change.length > 0) return existing(await namedChanges(project, options.change, module));
 
   const candidates = moduleId === null ? await listChanges(project) : await changesOfModule(project, moduleId);
-  const canAsk = options.interactive && terminal.canPrompt && !options.all;
-  if (candidates.length === 0 && (canAsk || module !== null || options.all))
+  if (options.resume) {
+    const { lastInterrupted } = await import('./last-interrupted.ts');
+    return existing([await lastInterrupted(project, candidates, { terminal, env })]);
+  }
+  const isOpen = module === null && !options.all;
+  const canAsk = options.interactive && terminal.canPrompt && isOpen;
+  if (candidates.length === 0 && isOpen && sentence !== null) return { kind: 'new', module: null };
+  if (candidates.length === 0 && (canAsk || !isOpen))
     throw userError('no-changes', module === null ? sourceFolders : `module ${module}`);
-  if (options.all || module !== null) return candidates;
-  if (!canAsk) throw userError('change-required', candidates);
+  if (!isOpen) return existing(candidates);
+  if (!canAsk) throw userError('change-required', candidates, sentence !== null);
   const { pick } = await import('./pick.ts');
-  return pick(project, candidates);
+  return pick(project, { sentence, columns: terminal.columns, env });
 };
+
+const existing = (ids: readonly string[]): Targets => ({ kind: 'changes', ids });
 
 const namedChanges = async (project: Project, queries: readonly string[], module: string | null): Promise<string[]> => {
   const changes = await Promise.all(queries.map((query) => resolveChange(project, query)));

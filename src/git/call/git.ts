@@ -8,7 +8,7 @@ import { withoutInheritedFds } from '../../process/descriptors.ts';
 import { currentScope, allowedEnvironment } from '../../process/scope.ts';
 import { terminateTree, noPreexistingPids, signalGroup, tagVariable } from '../../process/tree.ts';
 import { environmentIn } from '../../process/environment.ts';
-import type { Command, Entered, Sandbox } from '../../process/sandbox.ts';
+import type { Command, Entered, Sandbox } from '../../process/sandbox-types.ts';
 import { watchBlocked, whyBlocked } from './blocked.ts';
 import { watchDeadline, whyUnresponsive } from './deadline.ts';
 import { type GitArguments, inert, noFetch, withoutForeign } from './inert.ts';
@@ -228,7 +228,7 @@ export const showGit = async (args: GitArguments, cwd: string): Promise<number> 
   return code ?? 1;
 };
 
-/** Returns the pager of the user, never one that the repository names; empty for none. */
+/** Returns the pager of the user, never one that the repository names; empty without one. */
 const userPager = async (cwd: string): Promise<string> => {
   const { GIT_PAGER: asked, PAGER: usual = 'less' } = currentScope().env;
   if (asked !== undefined) return asked;
@@ -269,7 +269,7 @@ export const fileAt = (root: string, name: string): string | null => {
 };
 
 /** Returns undefined if nothing is there, or only behind a link. */
-export const statsOf = (root: string, name: string): Stats | undefined => {
+export const statsOfName = (root: string, name: string): Stats | undefined => {
   const file = fileAt(root, name);
   return file === null || file === name ? lstatSync(pathOf(root, name), { throwIfNoEntry: false }) : undefined;
 };

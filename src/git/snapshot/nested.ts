@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { readRegular } from '../../files/regular.ts';
 import { dirname } from 'node:path';
 import type { FileDiff } from '../diff.ts';
-import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt } from '../call/git.ts';
+import { latin1Path } from '../../files/bytes.ts';
+import { git, type GitArguments, type GitResult, pathOf, toUtf8, statsAt, statsOfName } from '../call/git.ts';
 import { noFetch } from '../call/inert.ts';
 
 /** Signatures of files, by repository and then by file. Names are relative to the outer work tree. */
@@ -97,8 +98,12 @@ const filesOf = async (root: string, repository: string) => {
   return { files, repositories };
 };
 
-/** Returns true if a repository is checked out there. A submodule that was never fetched is an empty folder. */
-export const isRepository = (root: string, name: string): boolean => existsSync(pathOf(root, `${name}/.git`));
+/**
+ * Returns true if a repository is checked out there. A submodule that was never fetched is an empty folder. A link is
+ * none: git would work in a repository elsewhere.
+ */
+export const isRepository = (root: string, name: string): boolean =>
+  (statsOfName(root, name)?.isDirectory() ?? false) && existsSync(pathOf(root, `${name}/.git`));
 
 /** Returns the commit that is checked out in a nested repository; null if it has none. */
 export const nestedHead = async (root: string, repository: string): Promise<string | null> => {
@@ -106,9 +111,14 @@ export const nestedHead = async (root: string, repository: string): Promise<stri
   return code === 0 ? stdout.trim() : null;
 };
 
-/** A folder with an invalid `.git` must not be taken for a folder of the outer repository. */
-const gitInside = (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
-  const cwd = `${root}/${toUtf8(repository)}`;
+/**
+ * A folder with an invalid `.git` must not be taken for a folder of the outer repository. Node can start no process in a
+ * folder whose name is not UTF-8, only in another one with a similar name.
+ */
+const gitInside = async (root: string, repository: string, args: GitArguments): Promise<GitResult> => {
+  const name = toUtf8(repository);
+  if (latin1Path(name) !== repository) return { code: -1, stdout: '', stderr: 'its name is not UTF-8' };
+  const cwd = `${root}/${name}`;
   return git(args, { cwd, env: { ...noFetch, GIT_CEILING_DIRECTORIES: dirname(cwd) } });
 };
 

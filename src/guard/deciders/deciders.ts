@@ -71,7 +71,7 @@ const collect = (commands: readonly string[], { files, wide: asked, deep = true 
 };
 
 /** Longer scripts are guarded but not followed. */
-const longest = 100_000;
+export const longest = 100_000;
 
 /** The text of a key; null if it does not exist. */
 export const readDecider = (key: string, files: Files): string | null => {

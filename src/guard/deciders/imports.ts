@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { parseJson } from './parts.ts';
+import { parseJsonObject } from './parts.ts';
 import type { Files } from './scope.ts';
 
 /** A script and its direct and indirect relative imports, at most `mostImports` files. */
@@ -25,7 +25,7 @@ export const entriesAt = (files: Files, path: string): string[] => {
   if (file === whole) return [file];
   const settings = posix.join(whole, 'package.json');
   if (!files.isFile(settings)) return file === undefined ? [] : [file];
-  const { main } = parseJson(files.read(settings) ?? '') ?? {};
+  const { main } = parseJsonObject(files.read(settings) ?? '') ?? {};
   const named = typeof main === 'string' ? posix.join(whole, main) : null;
   const entry = named === null ? undefined : endings.map((ending) => named + ending).find((each) => files.isFile(each));
   return [file, settings, entry].filter((each) => each !== undefined);

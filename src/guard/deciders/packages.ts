@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { parseJson, partKey } from './parts.ts';
+import { parseJsonObject, partKey } from './parts.ts';
 import { expand, fitting, inFolder, isOption, optionOf, followWords, type Scope } from './scope.ts';
 
 export type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
@@ -51,7 +51,7 @@ const nameOf = (manager: Manager, [verb = '', name = '']: readonly string[]): st
 const packageAt = (folder: string) => posix.join(folder, 'package.json');
 
 const scriptsAt = ({ files }: Scope, folder: string): Readonly<Record<string, unknown>> => {
-  const scripts = parseJson(files.read(packageAt(folder)) ?? '')?.scripts;
+  const scripts = parseJsonObject(files.read(packageAt(folder)) ?? '')?.scripts;
   return scripts && typeof scripts === 'object' ? (scripts as Record<string, unknown>) : {};
 };
 
@@ -94,7 +94,7 @@ export const followEverywhere = (scope: Scope, names: readonly string[]): void =
 };
 
 const workspacesAt = ({ files, cwd }: Scope): string[] => {
-  const { workspaces } = parseJson(files.read(packageAt(cwd)) ?? '') ?? {};
+  const { workspaces } = parseJsonObject(files.read(packageAt(cwd)) ?? '') ?? {};
   const listed: unknown = Array.isArray(workspaces)
     ? workspaces
     : (workspaces as { packages?: unknown } | null | undefined)?.packages;
@@ -114,7 +114,7 @@ export const followNamed = (
 ): void => {
   const name = args.find((word) => !/^(?:-.*|run|run-script)$/.test(word));
   const path = posix.join(scope.cwd, file);
-  const texts = parseJson(scope.files.read(path) ?? '')?.[section];
+  const texts = parseJsonObject(scope.files.read(path) ?? '')?.[section];
   if (name === undefined || !texts || typeof texts !== 'object' || !Object.hasOwn(texts, name)) return;
   scope.found(partKey(path, `${section}.${name}`));
   for (const text of [(texts as Record<string, unknown>)[name]].flat())

@@ -30,7 +30,7 @@ export const partOf = (text: string, part: string | null): string | null => {
 
 /** `scripts.test`: the name after the first dot may contain dots. */
 const valueOf = (text: string, part: string): string | null => {
-  const json = parseJson(text);
+  const json = parseJsonObject(text);
   if (json === null) return text;
   const [first = '', ...rest] = part.split('.');
   const value = json[first];
@@ -40,7 +40,7 @@ const valueOf = (text: string, part: string): string | null => {
 };
 
 /** Returns null unless the text is a JSON object. Lines that are comments are allowed. */
-export const parseJson = (text: string): Record<string, unknown> | null => {
+export const parseJsonObject = (text: string): Record<string, unknown> | null => {
   try {
     const value: unknown = parseJsonText(text.replace(/^\uFEFF/, '').replaceAll(/^[ \t]*\/\/.*$/gm, ''));
     return value && typeof value === 'object' ? (value as Record<string, unknown>) : null;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 
 /** Reads files; paths are relative to one folder. */
 export interface Files {
-  /** Returns null if the path is not a readable file. */
+  /** Returns null if the path is not a readable file, and only the beginning of a very long one. */
   read(path: string): string | null;
   isFile(path: string): boolean;
   /** The names in a folder; empty if there is no such folder. */

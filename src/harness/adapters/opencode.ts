@@ -157,7 +157,8 @@ const toolEvents = (
   refusal: (tool: string, error: string) => readonly AgentEvent[],
 ): readonly AgentEvent[] | null => {
   if (tool === null) return null;
-  const title = textAt(state, 'title') || textAt(state, 'input', 'command') || textAt(state, 'input', 'filePath') || '';
+  // The title of a command is what the agent says about it.
+  const title = textAt(state, 'input', 'command') || textAt(state, 'title') || textAt(state, 'input', 'filePath') || '';
   const failed = field(state, 'status') === 'error';
   const error = textAt(state, 'error') ?? '';
   if (!refusals.test(error))

@@ -32,7 +32,6 @@ export const createTail = (promises: readonly string[], maxTags: number): Tail =
 
   const scanBlock = (): void => {
     const block = text.slice(scannedUpTo, scannedUpTo + blockLength + around);
-    if (!block.includes('<promise>')) return;
     const tags = [...block.matchAll(tagPattern(...promises))]
       .filter(({ index }) => index < blockLength)
       .slice(-maxTags);
@@ -52,8 +51,10 @@ export const createTail = (promises: readonly string[], maxTags: number): Tail =
   return {
     feed(chunk) {
       text += chunk;
+      if (text.length - scannedUpTo <= 2 * blockLength) return;
+      const mayHaveTags = text.includes('<promise>', scannedUpTo);
       while (text.length - scannedUpTo > 2 * blockLength) {
-        scanBlock();
+        if (mayHaveTags) scanBlock();
         scannedUpTo += blockLength;
         if (scannedUpTo === blockLength) continue;
         text = text.slice(blockLength);

@@ -29,6 +29,12 @@ describe('matchId', () => {
     expect(matchId(query, ids)).toEqual(expected);
   });
 
+  test('takes a number without zeros for that number, not for the beginning of a longer one', () => {
+    const known = ['001-01_first', '001-10_tenth', '001-11_eleventh'];
+    expect(matchId('001-1', known)).toEqual({ kind: 'one', id: '001-01_first' });
+    expect(matchId('1-1', known)).toEqual({ kind: 'one', id: '001-01_first' });
+  });
+
   test('returns nothing without candidates', () => {
     expect(matchId('001', [])).toEqual({ kind: 'none', near: null });
   });
@@ -48,7 +54,9 @@ describe('matchId', () => {
         const answers =
           match.kind === 'one' ? [match.id] : match.kind === 'several' ? match.ids : [match.near ?? []].flat();
         expect(answers.filter((answer) => !known.includes(answer))).toEqual([]);
-        if (match.kind !== 'none') expect(answers.every((answer) => answer.startsWith(text))).toBe(true);
+        const padded = text.replaceAll(/^\d+/g, (part) => part.padStart(3, '0')).replace(/-(\d)$/, '-0$1');
+        if (match.kind !== 'none')
+          expect(answers.every((answer) => answer.startsWith(text) || answer.startsWith(padded))).toBe(true);
         if (match.kind === 'several') expect(answers.length).toBeGreaterThan(1);
       }),
       { numRuns: 1000 },

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { commands, groups } from '../../../src/commands/registry.ts';
+import { commands, groups, guesses } from '../../../src/commands/registry.ts';
+import { flagHeadings, optionFlag } from '../../../src/config/flags.ts';
 import { renderHelp } from '../../../src/cli/help.ts';
+import { widthOf } from '../../../src/text/format.ts';
 import { parse } from '../../../src/cli/parse.ts';
 
 const call = (...argv: string[]) => {
@@ -19,6 +21,11 @@ describe('parses arguments', () => {
   test.each([
     [['ralph'], { command: 'ralph', args: [], rawFlags: {} }],
     [['loop', 'Go.'], { command: 'ralph', args: ['Go.'] }],
+    [['ralph', '--agent', 'claude'], { rawFlags: { harness: 'claude' } }],
+    [['agents', '--json'], { command: 'harnesses', rawFlags: { json: true } }],
+    [['config'], { command: 'config', rawFlags: {} }],
+    [['config', '--json'], { command: 'config', rawFlags: { json: true } }],
+    [['config', 'get', '--json'], { command: 'config get' }],
     [['ralph', '--change', '002-01', 'Go.'], { args: ['Go.'], rawFlags: { change: ['002-01'] } }],
     [['ralph', 'Go.', '--change=002-01'], { args: ['Go.'], rawFlags: { change: ['002-01'] } }],
     [['ralph', '--change', 'a', '--change', 'b'], { rawFlags: { change: ['a', 'b'] } }],
@@ -57,17 +64,85 @@ describe('help', () => {
     expect(about(...argv)).toBe(expected);
   });
 
-  test.each([40, 80, 200])('fits %i columns', (columns) => {
-    for (const command of [null, 'create', ...commands]) {
-      const lines = renderHelp(command, columns).split('\n');
-      const wrapped = lines.slice(
-        0,
-        lines.findIndex((line) => /^(?:Examples|Start with):$/.test(line)),
-      );
-      // Terms are not wrapped, and the text next to a long term has at least forty columns.
-      const widest = Math.max(...wrapped.map((line) => line.length));
-      expect(widest).toBeLessThanOrEqual(Math.max(columns, 80));
-    }
+  test.each([40, 50, 80, 200])('fits %i columns', (columns) => {
+    for (const about of [null, ...Object.keys(groups), ...commands])
+      for (const isFull of [false, true]) {
+        const [help = ''] = renderHelp({ about, isFull }, columns).split(/^(?:Examples|Help for a command):$/m);
+        expect(help.split('\n').filter((line) => widthOf(line) > columns)).toEqual([]);
+      }
+  });
+
+  test('lists every command below a heading', () => {
+    const help = renderHelp({ about: null, isFull: false }, 80);
+    expect([...help.matchAll(/^(\S.*):$/gm)].map((match) => match[1])).toEqual([
+      'Run',
+      'Look',
+      'Steer',
+      'Finish',
+      'Set up',
+      'Options',
+      'Help for a command',
+      'Start with',
+    ]);
+    const listed = [...help.matchAll(/^ {2}([a-z]+)(?:,? .*)? {2}\S/gm)].map((match) => match[1]);
+    const words = commands.map(({ name }) => name.split(' ')[0]);
+    expect(listed.toSorted()).toEqual([...new Set(words)].toSorted());
+  });
+
+  test('for ralph describes ten options and names the others; --all describes all of them', () => {
+    const ralph = commands.find(({ name }) => name === 'ralph')!;
+    const short = renderHelp({ about: ralph, isFull: false }, 80);
+    const full = renderHelp({ about: ralph, isFull: true }, 80);
+    const described = (help: string) =>
+      ralph.options.filter(({ help: text }) => help.replaceAll(/\s+/g, ' ').includes(text.replaceAll(/\s+/g, ' ')));
+    expect(described(short)).toHaveLength(10);
+    expect(described(full)).toHaveLength(ralph.options.length);
+    for (const option of ralph.options) expect(short).toMatch(new RegExp(`${optionFlag(option)}(?![\\w-])`));
+    expect(short).toContain('spool ralph --help --all');
+    expect(full.match(/^\S.*:$/gm)).toEqual([
+      'Arguments:',
+      ...flagHeadings.map((each) => `${each}:`),
+      'Help:',
+      'Examples:',
+    ]);
+  });
+
+  test.each([
+    [['ralph', '--help'], false],
+    [['ralph', '--help', '--all'], true],
+    [['ralph', '--all', '-h'], true],
+    [['help', 'ralph', '--all'], true],
+  ])('%j is full: %s', (argv, isFull) => {
+    expect(parse(argv)).toMatchObject({ kind: 'help', about: { name: 'ralph' }, isFull });
+  });
+});
+
+test('a sentence that begins with a dash is no help, but may be a value or follow --', () => {
+  expect(() => parse(['ralph', '- fix the path'])).toThrow(
+    "Unknown option '- fix the path'. To pass it as an argument",
+  );
+  expect(parse(['ralph', '--', '- fix the path'])).toMatchObject({ given: { args: ['- fix the path'] } });
+  expect(parse(['ralph', '--add-context', '- use the path'])).toMatchObject({
+    given: { rawFlags: { addContext: '- use the path' } },
+  });
+});
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  'the help of %s names every option',
+  (_, about) => {
+    for (const isFull of [false, true])
+      for (const option of about.options) expect(renderHelp({ about, isFull }, 80)).toContain(optionFlag(option));
+  },
+);
+
+describe('commands of other tools', () => {
+  test.each(Object.entries(guesses))('%s is answered with %s', (guess, meant) => {
+    expect(() => parse([guess])).toThrow(
+      `Unknown command '${guess}' (did you mean "spool ${meant}"?). See "spool --help".`,
+    );
+    // The command exists, with its arguments if it needs any.
+    expect(() => parse([...meant.split(' '), '--help'])).not.toThrow();
+    expect(commands.flatMap(({ name, alias }) => [name, alias])).not.toContain(guess);
   });
 });
 
@@ -82,7 +157,7 @@ test('every summary and option help is in sentence case', () => {
 test.each([
   [['-x'], `Unknown option '-x'. See "spool --help".`],
   [['--hlp'], `Unknown option '--hlp' (did you mean --help?). See "spool --help".`],
-  [['ralf'], `Unknown command 'ralf' (did you mean ralph?). See "spool --help".`],
+  [['ralf'], `Unknown command 'ralf' (did you mean "spool ralph"?). See "spool --help".`],
   [['help', 'nothing'], `Unknown command 'nothing'. See "spool --help".`],
   [['create'], `Missing subcommand for 'create': module or change. See "spool create --help".`],
   [['create', 'modul'], `Unknown command 'modul' (did you mean module?). See "spool create --help".`],

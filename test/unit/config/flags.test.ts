@@ -28,6 +28,22 @@ describe('parseValue', () => {
     [' ', null],
   ];
   const rows: Record<ValueKind, [string, Value | null][]> = {
+    notifications: [
+      ['desktop', ['desktop']],
+      ['say done\nbell', ['say done', 'bell']],
+      ['https://example.com/hook', ['https://example.com/hook']],
+      ['ntfy:my-topic', ['ntfy:my-topic']],
+      ['ntfy:https://ntfy.example.com/topic', ['ntfy:https://ntfy.example.com/topic']],
+      ['slack:https://hooks.slack.com/services/T/B/X', ['slack:https://hooks.slack.com/services/T/B/X']],
+      ['ftp://example.com/hook', null],
+      ['https://', null],
+      ['https://example.com/a b', null],
+      ['ntfy:', null],
+      ['ntfy:two words', null],
+      ['ntfy:https://ntfy.sh/', null],
+      ['slack:general', null],
+      ['', null],
+    ],
     count: [...counts, ['unlimited', null]],
     'count-or-unlimited': [...counts, ['unlimited', Infinity], [' unlimited ', Infinity], ['Unlimited', null]],
     duration: [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findErrorLine } from '../../../src/git/commit.ts';
+import { commitErrorLine } from '../../../src/git/commit.ts';
 
 test.each([
   [
@@ -16,5 +16,5 @@ test.each([
   ['git was terminated by SIGTERM', 'git was terminated by SIGTERM'],
   ['', ''],
 ])('the relevant part of %j is %j', (why, told) => {
-  expect(findErrorLine(why)).toBe(told);
+  expect(commitErrorLine(why)).toBe(told);
 });

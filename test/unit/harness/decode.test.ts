@@ -61,9 +61,14 @@ describe('a line', () => {
       used('bash', 'ls', false),
     ],
     [
-      'a tool with a title',
+      'a command, which says more than its title',
       uses('bash', { status: 'completed', input: { command: 'ls' }, title: 'List files' }),
-      used('bash', 'List files', false),
+      used('bash', 'ls', false),
+    ],
+    [
+      'a tool with a title',
+      uses('glob', { status: 'completed', input: { pattern: '*' }, title: 'List files' }),
+      used('glob', 'List files', false),
     ],
     [
       'a tool on a file',

@@ -48,6 +48,10 @@ const run = async (
     state?: Partial<LoopState>;
     totals?: Partial<RunTotals>;
     signalWhileWaiting?: string;
+    /** A pause that is requested during the n-th agent call, and what ends it. */
+    pause?: { after: number; ends: 'by a resume' | 'by a limit' | 'by a stop' };
+    /** Identifies the context after n agent calls have started. */
+    context?: (calls: number) => string | null;
     /** The result of a gate that was interrupted before. */
     gateAgain?: GateReport;
   } = {},
@@ -59,6 +63,7 @@ const run = async (
   let signal: string | null = null;
   let ticks = 0;
   let number = 0;
+  let isResumed = false;
   const iterations: number[] = [];
   const whole = { ...plan, ...changes.plan };
   const facts = { pid: 1, startedAt: '', at: new Date(0).toISOString() };
@@ -84,9 +89,22 @@ const run = async (
       again ? (changes.gateAgain ?? null) : (calls[number - 1]?.gate?.(completionFound) ?? null),
     tasks: async () => null,
     withoutSecrets: (record) => record,
-    prompt: async (iteration, last) => `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
+    prompt: async (iteration, last) => ({
+      text: `prompt ${iteration} after ${last?.iteration ?? 'nothing'}`,
+      context: changes.context?.(number) ?? null,
+    }),
+    context: () => changes.context?.(number) ?? null,
+    isPauseRequested: () => changes.pause?.after === number && !isResumed,
+    waitForResume: async (ms) => {
+      diary.push(`wait for resume until ${ms}`);
+      if (changes.pause?.ends === 'by a limit') time = ms;
+      else if (changes.pause?.ends === 'by a stop') signal = 'request';
+      else isResumed = true;
+    },
     trackWork: async () => async () => ({ git: null, commit: null, commitProblem: null, checkpoint: null }),
     uncommitted: async () => [],
+    changed: async () => null,
+    ticked: async () => [],
     release: async (reason) => [`released after ${reason}`],
     trailer: () => [],
     runAgent: async ({ agent, iteration, prompt }, see) => {
@@ -122,6 +140,68 @@ const gateWith = (outcome: GateReport['runs'][number]['outcome']): GateReport =>
   runs: [{ command: 'npm test', outcome, exitCode: 0, durationMs: 1, tail: '' }],
 });
 const promised = [says('<promise>COMPLETE</promise>')];
+
+describe('a pause', () => {
+  const ends = (how: 'by a resume' | 'by a limit' | 'by a stop', limits: Partial<RunPlan['limits']> = {}) =>
+    run([{}, { events: promised }], {
+      plan: { limits: { ...plan.limits, ...limits } },
+      pause: { after: 1, ends: how },
+    });
+
+  test('waits before the next iteration until it is lifted', async () => {
+    const { reason, diary, iterations } = await ends('by a resume');
+
+    expect(reason).toBe('complete');
+    expect(iterations).toEqual([1, 2]);
+    expect(diary.slice(4, 8)).toEqual(['paused', 'wait for resume until Infinity', 'resumed', 'iteration-started']);
+  });
+
+  test.each([
+    ['--until', { untilMs: 5000 }],
+    ['--max-duration', { maxDurationMs: 5000 }],
+  ])('ends at %s', async (_, limits) => {
+    const { reason, diary, iterations } = await ends('by a limit', limits);
+
+    expect(reason).toBe('limit');
+    expect(iterations).toEqual([1]);
+    expect(diary.slice(4)).toEqual(['paused', 'wait for resume until 5000', 'run-ended']);
+  });
+
+  test('ends with a stop', async () => {
+    const { reason, diary } = await ends('by a stop');
+
+    expect(reason).toBe('interrupted');
+    expect(diary).not.toContain('resumed');
+  });
+});
+
+describe('context that is added during an iteration', () => {
+  const added = (calls: number) => (calls === 0 ? null : 'added');
+
+  test('leads to one more iteration after a promise', async () => {
+    const { reason, events } = await run([{ events: promised }, { events: promised }], { context: added });
+
+    expect(reason).toBe('complete');
+    expect(events.flatMap((event) => (event.type === 'iteration-finished' ? [event.record.rejected] : []))).toEqual([
+      'context was added after the iteration started',
+      null,
+    ]);
+  });
+
+  test('is the reason of a limit that it reaches', async () => {
+    const { stop } = await run([{ events: promised }], { context: added, plan: { maxIterations: 1 } });
+
+    expect(stop).toMatchObject({ cause: 'max-iterations', detail: expect.stringContaining(': context was added') });
+  });
+
+  test('changes nothing after an iteration without a promise, or when it was cleared', async () => {
+    const { iterations } = await run([{}, { events: promised }], { context: added });
+    const cleared = await run([{ events: promised }], { context: (calls) => (calls === 0 ? 'before' : null) });
+
+    expect(iterations).toEqual([1, 2]);
+    expect(cleared.iterations).toEqual([1]);
+  });
+});
 
 describe('a gate with commands', () => {
   test('starts after the iteration is saved as pending', async () => {

@@ -63,6 +63,8 @@ describe('before the first event, the view', () => {
       elapsedMs: 0,
       currentUsage: null,
       waiting: null,
+      requested: null,
+      pausedAt: null,
       cooldowns: {},
       pending: null,
       settings: null,
@@ -119,6 +121,14 @@ describe('events that change the view', () => {
       { waiting: { untilMs: 5, why: 'a limit' }, updatedAt: at },
     ],
     [
+      { type: 'requested', command: 'pause', at },
+      { requested: 'pause', updatedAt: at },
+    ],
+    [
+      { type: 'paused', at },
+      { pausedAt: at, updatedAt: at },
+    ],
+    [
       { type: 'attempt-deferred', attempt, untilMs: 9, atMs: 4, at },
       { deferred: [attempt], deferredSinceMs: 4, cooldowns: { claude: 9 }, updatedAt: at },
     ],
@@ -137,6 +147,16 @@ describe('events that change the view', () => {
     const before = structuredClone(view);
     expect(reduceView(view, event)).toEqual({ ...view, ...changes });
     expect(view).toEqual(before);
+  });
+});
+
+test('a pause does not count as waiting for an agent', () => {
+  const paused = { ...view, deferredSinceMs: 1000, requested: 'pause', pausedAt: at } as const;
+
+  expect(reduceView(paused, { type: 'resumed', pausedMs: 500, at })).toMatchObject({
+    deferredSinceMs: 1500,
+    requested: null,
+    pausedAt: null,
   });
 });
 

@@ -1,12 +1,14 @@
-import { optionFlag } from '../config/flags.ts';
-import type { RawFlags } from '../config/resolve.ts';
-import type { Terminal } from '../report/terminal.ts';
+import { type FlagHeading, optionFlag, type Suggestions } from '../../config/flags.ts';
+import type { RawFlags } from '../../config/resolve.ts';
+import type { Terminal } from '../../report/terminal.ts';
 
 /** A command as the command line sees it. Its implementation is imported when the command is called. */
 export interface Command {
   /** One word, or two if the first is a group. */
   readonly name: string;
   readonly alias?: string;
+  /** Where `spool --help` lists it. */
+  readonly heading: CommandHeading;
   readonly summary: string;
   /** Required ones come first. */
   readonly positionals: readonly Positional[];
@@ -15,10 +17,17 @@ export interface Command {
   readonly load: () => Promise<{ run: (invocation: Invocation) => Promise<number> }>;
 }
 
+/** In the order of the help. */
+export const commandHeadings = ['Run', 'Look', 'Steer', 'Finish', 'Set up'] as const;
+
+type CommandHeading = (typeof commandHeadings)[number];
+
 export interface Positional {
   readonly name: string;
   readonly help: string;
   readonly optional?: true;
+  /** What the shell completes it with. */
+  readonly suggest?: Suggestions;
 }
 
 export interface CommandOption {
@@ -33,13 +42,23 @@ export interface CommandOption {
   readonly repeatable?: boolean;
   /** Other names, as they are typed, without the dashes. */
   readonly aliases?: readonly string[];
+  /** One letter, typed with one dash. */
+  readonly short?: string;
   /** Shown in the help. */
   readonly default?: string;
+  /** Where the help of `spool ralph` lists it. */
+  readonly heading?: FlagHeading;
+  /** One of the few that the short help describes. */
+  readonly isEveryday?: true;
+  /** What the shell completes its value with. */
+  readonly suggest?: Suggestions;
 }
 
-/** `--max-iterations <n>` */
-export const usageOf = (option: CommandOption): string =>
-  option.placeholder === undefined ? optionFlag(option) : `${optionFlag(option)} <${option.placeholder}>`;
+/** `--max-iterations <n>`, or `-f, --follow` */
+export const usageOf = (option: CommandOption): string => {
+  const name = option.short === undefined ? optionFlag(option) : `-${option.short}, ${optionFlag(option)}`;
+  return option.placeholder === undefined ? name : `${name} <${option.placeholder}>`;
+};
 
 /** One call of a command. `run` resolves to the exit code. */
 export interface Invocation {

@@ -1,7 +1,7 @@
-import { asUserError, exitCodes } from '../errors.ts';
-import { exitCodeOf, type StopSource } from '../process/signals.ts';
-import type { StopReason } from '../ralph/events.ts';
-import { version } from '../text/version.ts';
+import { asUserError, exitCodes, signalExitCodes } from '../../errors.ts';
+import { exitCodeOf, type StopSource } from '../../process/signals.ts';
+import type { StopReason } from '../../ralph/events.ts';
+import { version } from '../../text/version.ts';
 
 /** The exit code of a run. `signal` is what interrupted it. */
 export const exitCodeFor = (reason: StopReason, signal: StopSource | null): number =>
@@ -18,8 +18,13 @@ export const describeError = (error: unknown): { readonly code: number; readonly
 /** The exit code of a user error about usage or configuration. */
 const usage = 2;
 
+/** The exit code of a run that another process has stopped. */
+const stopped = signalExitCodes.SIGTERM;
+
+const { bug, failed, blocked, limit, complete } = exitCodes;
+
 /** Worst first. */
-const severity = [exitCodes.bug, exitCodes.failed, usage, exitCodes.blocked, exitCodes.limit, exitCodes.complete];
+const severity = [bug, failed, usage, blocked, limit, stopped, complete];
 
 export const worst = (codes: readonly number[]): number =>
   severity.find((code) => codes.includes(code)) ?? Math.max(0, ...codes);

@@ -1,54 +1,44 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { systemProblem } from '../errors.ts';
-import { createFolder, filesBelow } from '../files/folders.ts';
-import { userFolder } from '../files/home.ts';
-import { removeSafely } from '../files/safe.ts';
-import { outsideEnvironment, writableFrom } from '../git/call/program.ts';
-import { runShell } from '../process/shell.ts';
-import { allowedEnvironment } from '../process/scope.ts';
-import { untrustedAround } from '../process/trusted-path.ts';
-import { realPath } from '../process/which.ts';
-import { publicView, type RunView } from '../ralph/view.ts';
-import { newPrivateFolder } from '../store/folders.ts';
-import { visible } from '../text/visible.ts';
+import { systemProblem } from '../../errors.ts';
+import { createFolder, filesBelow } from '../../files/folders.ts';
+import { userFolder } from '../../files/home.ts';
+import { removeSafely } from '../../files/safe.ts';
+import { outsideEnvironment, writableFrom } from '../../git/call/program.ts';
+import { runShell } from '../../process/shell.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
+import { untrustedAround } from '../../process/trusted-path.ts';
+import { realPath } from '../../process/which.ts';
+import { newPrivateFolder } from '../../store/folders.ts';
+import { visible } from '../../text/escape-hidden.ts';
 import {
   changedBetween,
   type CommandFiles,
   commandFilesOf,
   copyCommandFiles,
   isWrittenSince,
-} from '../trust/command-files.ts';
-import { containsPath } from '../trust/outside.ts';
-import type { RunContext } from './context.ts';
-import { notifyLog } from '../store/paths.ts';
+} from '../../trust/command-files.ts';
+import { containsPath } from '../../trust/outside.ts';
+import type { NotifyContext, Send } from './notify.ts';
+import type { NotifyMessage } from './message.ts';
+import { notifyLog } from '../../store/paths.ts';
 
 const longestMs = 30_000;
 
-/** Runs the notify command. A failure is reported and changes nothing. */
-export type Notify = (view: RunView) => Promise<void>;
-
-type NotifyContext = Pick<
-  RunContext,
-  'project' | 'options' | 'plan' | 'env' | 'reporter' | 'folder' | 'stopSignals' | 'redactor' | 'trusted'
->;
-
 /**
- * Called before an agent starts. The command runs outside the sandbox, so an agent must not be able to change what it
- * does. It is not run if one of its files has changed since, or, if not all of its files are known, any file. If all are
- * known, it runs in a temporary folder with copies of them, where it finds nothing else of the project.
+ * Prepares a notify command before an agent starts. It runs outside the sandbox, so an agent must not be able to change
+ * what it does. It is not run if one of its files has changed since, or, if not all of its files are known, any file. If
+ * all are known, it runs in a temporary folder with copies of them, where it finds nothing else of the project.
  */
-export const createNotify = (context: NotifyContext): Notify => {
-  const command = context.options.notify;
-  if (command === null) return async () => {};
+export const prepareCommand = (command: string, context: NotifyContext): Send => {
   const before = filesOf(command, context);
   const sinceMs = Date.now();
-  return async (view) => notify(command, { ...context, view, before, sinceMs });
+  return (message, stop) => runCommand(command, message, { ...context, before, sinceMs, stop });
 };
 
-interface Notifying extends NotifyContext {
-  readonly view: RunView;
+interface Running extends NotifyContext {
+  readonly stop: AbortSignal;
   readonly before: CommandFiles;
   readonly sinceMs: number;
 }
@@ -66,12 +56,15 @@ const writableAround = (root: string): string[] => {
   return [...new Set([...folders, ...folders.map(realPath)])];
 };
 
-const notify = async (command: string, context: Notifying): Promise<void> => {
-  const { project, reporter, plan, folder, stopSignals, redactor } = context;
-  const view = publicView(context.view, redactor.data);
+const runCommand = async (command: string, message: NotifyMessage, context: Running): Promise<string | null> => {
+  const { project, reporter, plan, folder, stop, redactor } = context;
+  const { view } = message;
   const now = filesOf(command, context);
   const refusal = whyRefused(command, context, now);
-  if (refusal !== null) return reporter.warn(`spool: notify was not run: ${refusal}`);
+  if (refusal !== null) {
+    reporter.warn(`spool: notify was not run: ${refusal}`);
+    return null;
+  }
   const copies = plan.sandbox && unclearIn(context, now).length === 0 ? copyFiles(context, now) : null;
   const result = await runShell({
     command,
@@ -79,17 +72,19 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     cwd: copies?.cwd ?? project.root,
     env: {
       ...environmentOf(context),
+      SPOOL_EVENT: message.kind,
       SPOOL_CHANGE: view.change,
       SPOOL_STATUS: view.status,
       SPOOL_CAUSE: view.cause ?? '',
-      SPOOL_DETAIL: view.detail ?? '',
+      SPOOL_DETAIL: message.detail,
+      SPOOL_TITLE: message.title,
+      SPOOL_TEXT: message.text,
     },
     tag: `${plan.run}/notify`,
     logFile: existsSync(folder) ? notifyLog(folder) : null,
     timeoutMs: longestMs,
     stopGraceMs: 1000,
-    // Runs even after Ctrl-C, unless it is pressed twice.
-    stopSignals: { stop: stopSignals.kill, kill: stopSignals.kill },
+    stopSignals: { stop, kill: stop },
     redactor,
   }).catch((error: unknown) => ({ outcome: systemProblem(error), exitCode: null }));
   const written = copies?.remove() ?? [];
@@ -97,10 +92,11 @@ const notify = async (command: string, context: Notifying): Promise<void> => {
     reporter.warn(
       `spool: notify wrote ${visible(written.join(', '))} to a temporary folder, which was deleted. With --sandbox, let it write to an absolute path outside the project.`,
     );
-  if (result.outcome === 'passed') return;
+  if (result.outcome === 'passed') return null;
   const why = result.outcome === 'failed' ? `exit code ${result.exitCode}` : result.outcome;
   const where = copies === null ? '' : `. With --sandbox it runs in a temporary folder with ${copies.description}`;
   reporter.warn(`spool: the --notify command failed (${why}); see ${notifyLog(folder)}${where}`);
+  return null;
 };
 
 /**
@@ -143,13 +139,13 @@ const copyFiles = ({ project, env }: NotifyContext, files: CommandFiles): Copies
   };
 };
 
-const unclearIn = ({ before }: Notifying, now: CommandFiles): string[] => [
+const unclearIn = ({ before }: Running, now: CommandFiles): string[] => [
   ...new Set([...before.unclear, ...now.unclear]),
 ];
 
-const whyRefused = (command: string, context: Notifying, now: CommandFiles): string | null => {
-  const { project, plan, trusted, view, before, sinceMs } = context;
-  const untrusted = trusted.changedScripts(view.change, 'notify');
+const whyRefused = (command: string, context: Running, now: CommandFiles): string | null => {
+  const { project, plan, trusted, before, sinceMs } = context;
+  const untrusted = trusted.changedScripts(plan.change, 'notify');
   const changed = [...new Set([...untrusted, ...changedBetween(before.hashes, now.hashes)])];
   if (changed.length > 0) {
     const advice = untrusted.length > 0 ? ' Trust it with "spool trust".' : '';

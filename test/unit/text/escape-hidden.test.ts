@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { visible } from '../../../src/text/visible.ts';
+import { visible } from '../../../src/text/escape-hidden.ts';
 
 test.each([
   ['npm test', 'npm test'],

@@ -1,0 +1,248 @@
+// The projects in which the examples of the docs are run.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** @typedef {import('./agent.mjs').Assignment} Assignment */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const spool = join(root, 'dist', 'spool.cjs');
+
+/**
+ * A project in a temporary folder, with `spool` and the agent of the docs on PATH, and a HOME of its own.
+ * @param {{ files: Record<string, string>, agent: Assignment }} content
+ */
+const createProject = ({ files, agent }) => {
+  const base = mkdtempSync(join(tmpdir(), 'spool-docs-'));
+  const [folder, home, bin] = [join(base, 'shop'), join(base, 'home'), join(base, 'bin')];
+  /** @param {string} path @param {string} text */
+  const write = (path, text) => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  };
+  /** @param {string} name @param {string} script */
+  const program = (name, script) => {
+    write(join(bin, name), `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  program('spool', spool);
+  program('opencode', join(root, 'scripts', 'docs', 'agent.mjs'));
+  for (const [name, text] of Object.entries(files)) write(join(folder, name), text);
+  write(join(home, 'agent.json'), JSON.stringify(agent));
+  write(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n');
+  const env = {
+    PATH: [bin, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
+    HOME: home,
+    PWD: folder,
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    SHELL: '/bin/sh',
+    PS1: '$ ',
+  };
+  const options = { cwd: folder, env };
+  for (const args of [
+    ['init', '--quiet'],
+    ['add', '--all'],
+    ['commit', '--quiet', '-m', 'Start of the shop'],
+  ])
+    execFileSync('git', args, options);
+  /** @type {import('node:child_process').ChildProcess[]} */
+  const started = [];
+  return {
+    folder,
+    env,
+    /** @param {string[]} args */
+    spool: (...args) => execFileSync(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' }),
+    /** Runs Spool in the background. @param {string[]} args */
+    start: (...args) => started.push(spawn(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' })),
+    /** Resolves when a file below the folder exists. @param {string} name */
+    appears: async (name) => {
+      while (!existsSync(join(base, name))) await delay(50);
+    },
+    /** Tells agents that wait for it to continue. @param {string} name */
+    signal: (name) => writeFileSync(join(home, name), ''),
+    close: async () => {
+      // Runs in the background.
+      spawnSync(process.execPath, [spool, 'stop', '--all', '--now'], { ...options, stdio: 'ignore' });
+      for (const child of started) {
+        if (child.exitCode !== null) continue;
+        child.kill('SIGTERM');
+        await new Promise((resolve) => child.once('close', resolve));
+      }
+      rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+};
+
+/** @typedef {ReturnType<typeof createProject>} Project */
+
+const change = '001-01_add-invoices';
+
+const test = `import assert from 'node:assert/strict';
+import test from 'node:test';
+import * as invoices from '../src/invoices.js';
+
+test('adds up an invoice', () => assert.equal(invoices.total([{ price: 5, count: 2 }]), 10));
+`;
+const healthTest = `import assert from 'node:assert/strict';
+import test from 'node:test';
+import { health } from '../src/health.js';
+
+test('is healthy', () => assert.equal(health().status, 'ok'));
+`;
+const total = `export const total = (items) => items.reduce((sum, { price, count }) => sum + price * count, 0);\n`;
+
+/** @type {Record<string, string>} */
+const plainFiles = {
+  'package.json': `${JSON.stringify({ name: 'shop', type: 'module', scripts: { test: 'node --test' } }, null, 2)}\n`,
+  'src/shop.js': `export const name = 'shop';\n`,
+};
+
+/** @param {string} name @param {string[]} tasks */
+const changeFiles = (name, tasks) => ({
+  [`.spool/changes/${name}/proposal.md`]: `# ${name.slice(7).replaceAll('-', ' ')}\n\n## Why\n\nCustomers ask for it.\n\n## What Changes\n\n- See tasks.md\n`,
+  [`.spool/changes/${name}/tasks.md`]: tasks.map((task) => `- [ ] ${task}\n`).join(''),
+});
+
+const invoices = ['1. Parse orders', '2. Add up an invoice', '3. Print it as text', '4. Describe it in the README'];
+
+const projectFiles = {
+  ...plainFiles,
+  '.spool/modules/001_billing/module.md': '# Module 001: Billing\n',
+  ...changeFiles(change, invoices),
+};
+
+const done = '001-09_fix-rounding';
+const severalFiles = {
+  ...plainFiles,
+  '.spool/modules/001_billing/module.md': '# Module 001: Billing\n',
+  ...changeFiles('001-01_add-invoices', invoices),
+  ...changeFiles('001-02_add-refunds', ['1. Refund an order', '2. Describe it']),
+  ...changeFiles('001-03_export-csv', ['1. Write a row', '2. Write a file', '3. Describe it']),
+  ...changeFiles('001-04_print-labels', ['1. Print a label']),
+};
+
+/** Four iterations: one works, one fails, one promises too early, one finishes. @type {Assignment} */
+const night = {
+  [change]: [
+    [
+      { say: 'I start with the **parser**.' },
+      { write: 'src/orders.js', text: 'export const parse = (text) => JSON.parse(text);\n' },
+      { takes: 1200 },
+      { tick: '1. Parse orders' },
+      { say: 'The parser works. The invoice is next.' },
+    ],
+    [{ say: 'Now the invoice.' }, { takes: 600 }, { fail: 'upstream connect error (HTTP 500)' }],
+    [
+      { write: 'src/invoices.js', text: total.replace('price * count', 'price') },
+      { write: 'test/invoices.test.js', text: test },
+      { takes: 900 },
+      { tick: '2. Add up an invoice' },
+      { tick: '3. Print it as text' },
+      { say: 'Invoices are done.\n\n<promise>COMPLETE</promise>' },
+    ],
+    [
+      { say: 'The test fails: the count is ignored.' },
+      { write: 'src/invoices.js', text: total },
+      { run: 'npm test' },
+      { write: 'README.md', text: '# Shop\n\n`total` adds up an invoice.\n' },
+      { tick: '4. Describe it in the README' },
+      { takes: 800 },
+      { say: 'All tests pass.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+
+/** @type {Assignment} */
+const health = {
+  '*': [
+    [
+      { write: 'src/health.js', text: `export const health = () => ({ status: 'ok' });\n` },
+      { say: 'Added GET /health. The tests are next.' },
+    ],
+    [
+      { write: 'test/health.test.js', text: healthTest },
+      { run: 'npm test' },
+      { say: 'Added a test for the endpoint. All tests pass.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+
+/** Works until it is told to continue. @type {Assignment} */
+const working = {
+  '*': [
+    [
+      { say: 'I start with the **parser**.' },
+      { write: 'src/orders.js', text: 'export const parse = (text) => JSON.parse(text);\n' },
+      { tick: '1. Parse orders' },
+      { say: 'The parser works. The invoice is next.' },
+    ],
+    [
+      { say: 'Now the invoice.' },
+      { write: 'src/invoices.js', text: total },
+      { tick: '2. Add up an invoice' },
+      { run: 'npm test' },
+      { untilExists: 'continue' },
+      { say: 'All tests pass.\n\n<promise>COMPLETE</promise>' },
+    ],
+  ],
+};
+
+const queue = ['001-01_add-invoices', '001-02_add-refunds', '001-03_export-csv', '001-04_print-labels'];
+
+/** Three agents that work, each at another place, and one that waits in the queue. @type {Assignment} */
+const working3 = {
+  [queue[0] ?? '']: [
+    [{ say: 'I start with the parser.' }, { tick: '1. Parse orders' }, { takes: 700 }, { say: 'The parser works.' }],
+    [{ write: 'src/invoices.js', text: total }, { run: 'npm test' }, { untilExists: 'continue' }],
+  ],
+  [queue[1] ?? '']: [[{ write: 'src/refunds.js', text: total }, { untilExists: 'continue' }]],
+  [queue[2] ?? '']: [[{ say: 'Which columns?' }, { run: 'node src/shop.js' }, { untilExists: 'continue' }]],
+};
+
+/** Each returns a project, ready for the commands of the example. @type {Record<string, () => Promise<Project>>} */
+export const scenes = {
+  /** A repository that has never seen Spool. */
+  repository: async () => createProject({ files: plainFiles, agent: health }),
+  /** A project with one change that has not run. */
+  project: async () => createProject({ files: projectFiles, agent: night }),
+  /** The same, with settings that run commands. */
+  untrusted: async () =>
+    createProject({
+      files: {
+        ...projectFiles,
+        '.spool/config.json': `${JSON.stringify({ verify: 'npm test', maxCost: 20 }, null, 2)}\n`,
+      },
+      agent: night,
+    }),
+  /** An agent that works until the project is closed. */
+  steady: async () => createProject({ files: projectFiles, agent: working }),
+  /** The morning after. */
+  morning: async () => {
+    const project = createProject({ files: projectFiles, agent: night });
+    project.spool('ralph', '--change', change, '--verify', 'npm test', '--retry-delay', '10ms');
+    return project;
+  },
+  /** A project with several changes, none of which has run. */
+  several: async () => createProject({ files: severalFiles, agent: working3 }),
+  /** One change is done, and three are running. */
+  busy: async () => {
+    const project = createProject({ files: { ...severalFiles, ...changeFiles(done, ['1. Fix it']) }, agent: working3 });
+    project.spool('ralph', '--change', done);
+    project.start('ralph', '--change', '001-01', '--change', '001-02', '--change', '001-03', '--parallel', '3');
+    for (const name of ['001-01_add-invoices/src/invoices.js', '001-02_add-refunds/src/refunds.js'])
+      await project.appears(`shop/.spool/worktrees/${name}`);
+    await project.appears('home/calls-001-03_export-csv');
+    return project;
+  },
+  /** A run in its second iteration. */
+  running: async () => {
+    const project = createProject({ files: projectFiles, agent: working });
+    project.start('ralph', '--change', change, '--verify', 'npm test');
+    await project.appears('shop/src/invoices.js');
+    return project;
+  },
+};

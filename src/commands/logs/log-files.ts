@@ -1,0 +1,14 @@
+import type { StopSignals } from '../../process/signals.ts';
+import type { Terminal } from '../../report/terminal.ts';
+import type { Project } from '../../store/project.ts';
+
+/** The files of one run. */
+export interface LogFiles {
+  readonly project: Project;
+  readonly change: string;
+  readonly run: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly terminal: Terminal;
+  /** Stop what is printed. */
+  readonly signals: StopSignals;
+}

@@ -1,0 +1,45 @@
+import { relative } from 'node:path';
+import { findHarness } from '../harness/registry.ts';
+import { createJsonReporter } from '../report/json.ts';
+import { createLiveReporter, type LiveOptions } from '../report/live.ts';
+import { type Display, forTerminal, redacted } from '../report/display.ts';
+import type { Terminal } from '../report/terminal.ts';
+import { createRedactor } from '../secrets/redact.ts';
+import { runFolder } from '../store/paths.ts';
+import type { Project } from '../store/project.ts';
+import type { Invocation } from './shared/command.ts';
+
+interface RecordedDisplay extends Pick<Invocation, 'cwd' | 'env'> {
+  readonly project: Project;
+  readonly terminal: Terminal;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  /** It is over, so there is no status line. */
+  readonly isReplay?: boolean;
+}
+
+/** The display of a run that another process has run, or runs now: the same as there. */
+export const displayRecorded = ({
+  project,
+  terminal,
+  cwd,
+  env,
+  json = false,
+  verbose = false,
+  isReplay = false,
+}: RecordedDisplay): Display => {
+  const redactor = createRedactor(env);
+  if (json) return redacted(createJsonReporter(terminal), redactor);
+  const folderOf: LiveOptions['folderOf'] = ({ change, run }) => relative(cwd, runFolder(project, change, run)) || '.';
+  const options = { stream: true, verbose, isReplay, harness: factsOf, folderOf, sandboxAllow: [], sandboxWrite: [] };
+  return forTerminal(createLiveReporter(terminal, options), redactor);
+};
+
+/** The config file may have changed since, so an agent that is declared there is shown by its name. */
+const factsOf: LiveOptions['harness'] = (name) => {
+  try {
+    return findHarness(name, []);
+  } catch {
+    return { title: name, capabilities: [] };
+  }
+};

@@ -1,0 +1,19 @@
+import { resolveAnyChange, resolveChange } from '../../changes/sources.ts';
+import { findCheckpoints, type RunCheckpoints } from '../../run/saved-checkpoints.ts';
+import { findProject } from '../../store/project.ts';
+import type { Invocation } from './command.ts';
+
+/** The checkpoints of the run given by --run, or of the last run of the change. `archived`: it need not be active. */
+export const checkpointsFor = async (
+  { args, rawFlags, cwd, env, terminal }: Invocation,
+  { archived = false } = {},
+): Promise<RunCheckpoints> => {
+  const project = findProject(cwd);
+  return findCheckpoints({
+    project,
+    change: await (archived ? resolveAnyChange : resolveChange)(project, args[0]!),
+    wanted: rawFlags.run as string | undefined,
+    env,
+    say: (line) => terminal.log(`${line}\n`),
+  });
+};

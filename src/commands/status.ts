@@ -1,0 +1,17 @@
+import { resolveAnyChange } from '../changes/sources.ts';
+import { printStatus } from '../report/run-status.ts';
+import { findProject } from '../store/project.ts';
+import type { Invocation } from './shared/command.ts';
+
+export const run = async ({ args, rawFlags, cwd, env, terminal }: Invocation): Promise<number> => {
+  const project = findProject(cwd);
+  const request = { project, env, terminal, json: Boolean(rawFlags.json), all: Boolean(rawFlags.all) };
+  const [query] = args;
+  if (query !== undefined) {
+    await printStatus(await resolveAnyChange(project, query), request);
+    return 0;
+  }
+  const { printRuns } = await import('../report/all-runs.ts');
+  await printRuns(request);
+  return 0;
+};

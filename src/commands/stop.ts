@@ -1,0 +1,5 @@
+import type { Invocation } from './shared/command.ts';
+import { steerRuns } from './steer.ts';
+
+export const run = (call: Invocation): Promise<number> =>
+  steerRuns(call, call.rawFlags.now === true ? 'stop' : 'stop-after-iteration');

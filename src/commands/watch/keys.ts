@@ -1,0 +1,31 @@
+import { emitKeypressEvents, type Key as ReadlineKey } from 'node:readline';
+
+/** A key that was pressed. */
+export interface Key {
+  /** Such as `up`, `return`, `escape`, `backspace`; empty for a character without a name. */
+  readonly name: string;
+  readonly ctrl: boolean;
+  /** The characters that it types; empty if it types none. */
+  readonly text: string;
+}
+
+/** Reads keys one by one, without echo. Ctrl-C is a key like any other until `dispose`. */
+export const readKeys = (onKey: (key: Key) => void): { readonly dispose: () => void } => {
+  const { stdin } = process;
+  const listen = (typed: string | undefined, key: ReadlineKey | undefined) =>
+    onKey({ name: key?.name ?? '', ctrl: key?.ctrl ?? false, text: isText(typed, key) ? typed! : '' });
+  emitKeypressEvents(stdin);
+  stdin.setRawMode(true);
+  stdin.on('keypress', listen);
+  stdin.resume();
+  return {
+    dispose: () => {
+      stdin.off('keypress', listen);
+      stdin.setRawMode(false);
+      stdin.pause();
+    },
+  };
+};
+
+const isText = (typed: string | undefined, key: ReadlineKey | undefined): boolean =>
+  typed !== undefined && !key?.ctrl && !key?.meta && !/\p{C}/u.test(typed);

@@ -1,0 +1,123 @@
+import { endOf, withoutLast } from '../../report/shorten.ts';
+import { keyHelp } from '../../report/watch-screen.ts';
+import type { RunRow } from '../../report/run-rows.ts';
+import type { ControlCommand } from '../../ralph/control.ts';
+import type { Key } from './keys.ts';
+
+/** What `spool watch` shows, and what its keys are for now. */
+export interface Model {
+  readonly rows: readonly RunRow[];
+  /** The change of the selected row. */
+  readonly selected: string | null;
+  readonly mode: Mode;
+  /** The answer to the last key. */
+  readonly message: string | null;
+}
+
+type Mode =
+  | { readonly kind: 'table' }
+  /** Asks whether to stop a run in the middle of its iteration. */
+  | { readonly kind: 'confirm'; readonly change: string }
+  | { readonly kind: 'context'; readonly change: string; readonly text: string }
+  /** The live view of a run covers the table. */
+  | { readonly kind: 'open' };
+
+/** What a key asks for. */
+export type Action =
+  | { readonly kind: 'quit'; readonly interrupted: boolean }
+  | { readonly kind: 'open'; readonly row: RunRow }
+  | { readonly kind: 'close' }
+  | { readonly kind: 'control'; readonly command: ControlCommand; readonly change: string; readonly done: string }
+  | { readonly kind: 'context'; readonly change: string; readonly text: string };
+
+export interface Step {
+  readonly model: Model;
+  readonly action: Action | null;
+}
+
+export const emptyModel: Model = { rows: [], selected: null, mode: { kind: 'table' }, message: null };
+
+/** The selected row stays the same, wherever it is now. */
+export const withRows = (model: Model, rows: readonly RunRow[]): Model => {
+  const isThere = rows.some(({ change }) => change === model.selected);
+  return { ...model, rows, selected: isThere ? model.selected : (rows[0]?.change ?? null) };
+};
+
+export const press = (model: Model, key: Key): Step => {
+  if (key.ctrl && key.name === 'c') return { model, action: { kind: 'quit', interrupted: true } };
+  const { mode } = model;
+  switch (mode.kind) {
+    case 'table':
+      return pressInTable({ ...model, message: null }, key);
+    case 'confirm': {
+      const action = key.text === 'y' ? control('stop', mode.change, `Stopping now: ${mode.change}`) : null;
+      return { model: { ...model, mode: { kind: 'table' } }, action };
+    }
+    case 'context':
+      return pressInText(model, mode, key);
+    case 'open':
+      return { model, action: key.text === 'q' || key.name === 'escape' ? { kind: 'close' } : null };
+  }
+};
+
+const control = (command: ControlCommand, change: string, done: string): Action => ({
+  kind: 'control',
+  command,
+  change,
+  done,
+});
+
+const pressInTable = (model: Model, key: Key): Step => {
+  if (key.text === 'q') return { model, action: { kind: 'quit', interrupted: false } };
+  if (key.name === 'up' || key.text === 'k') return { model: moved(model, -1), action: null };
+  if (key.name === 'down' || key.text === 'j') return { model: moved(model, 1), action: null };
+  const row = model.rows.find(({ change }) => change === model.selected);
+  return row === undefined ? { model, action: null } : pressOnRow(model, row, key);
+};
+
+const pressOnRow = (model: Model, row: RunRow, key: Key): Step => {
+  const { change, iteration, status } = row;
+  const on = (mode: Mode): Step => ({ model: { ...model, mode }, action: null });
+  const act = (action: Action): Step => ({ model, action });
+  if (isEnter(key)) return { model: { ...model, mode: { kind: 'open' } }, action: { kind: 'open', row } };
+  if (key.text === 'c') return on({ kind: 'context', change, text: '' });
+  if (!'sSpr'.includes(key.text) || key.text === '') return { model, action: null };
+  if (status !== 'running') return { model: { ...model, message: `Not running: ${change}` }, action: null };
+  switch (key.text) {
+    case 's':
+      return act(control('stop-after-iteration', change, `Stopping after iteration ${iteration}: ${change}`));
+    case 'S':
+      return on({ kind: 'confirm', change });
+    case 'p':
+      return act(control('pause', change, `Asked to pause: ${change}`));
+    default:
+      return act(control('resume', change, `Asked to resume: ${change}`));
+  }
+};
+
+const pressInText = (model: Model, mode: Mode & { readonly kind: 'context' }, key: Key): Step => {
+  const { change, text } = mode;
+  const typed = (next: string): Step => ({ model: { ...model, mode: { ...mode, text: next } }, action: null });
+  const closed: Model = { ...model, mode: { kind: 'table' } };
+  if (key.name === 'escape') return { model: closed, action: null };
+  if (isEnter(key))
+    return { model: closed, action: text.trim() === '' ? null : { kind: 'context', change, text: text.trim() } };
+  if (key.name === 'backspace') return typed(withoutLast(text));
+  return typed(text + key.text);
+};
+
+const isEnter = ({ name }: Key): boolean => name === 'return' || name === 'enter';
+
+const moved = (model: Model, by: number): Model => {
+  const at = model.rows.findIndex(({ change }) => change === model.selected);
+  const next = Math.max(0, Math.min(model.rows.length - 1, at + by));
+  return { ...model, selected: model.rows[next]?.change ?? null };
+};
+
+/** The last line of the screen. Names come last: they may be cut off, and their row is selected. */
+export const footerOf = ({ mode, message }: Model, columns: number): string => {
+  if (mode.kind === 'confirm') return `Stop now? y/n: ${mode.change}`;
+  // Its end is what the user types, so the beginning is left out where it is too long.
+  if (mode.kind === 'context') return endOf(`Context (Enter adds, Esc cancels): ${mode.text}▏`, columns - 1);
+  return message ?? keyHelp(columns);
+};

@@ -1,0 +1,170 @@
+import { asUserError, signalExitCodes } from '../../errors.ts';
+import { isInsideIteration } from '../../process/tree.ts';
+import { onStopSignals } from '../../process/signals.ts';
+import { printRuns } from '../../report/all-runs.ts';
+import { replay } from '../../report/replay.ts';
+import { createRowReader, type RunRow } from '../../report/run-rows.ts';
+import { renderWatch } from '../../report/watch-screen.ts';
+import { createRedactor } from '../../secrets/redact.ts';
+import { requestControl } from '../../store/control.ts';
+import { findProject, type Project } from '../../store/project.ts';
+import type { Invocation } from '../shared/command.ts';
+import { displayRecorded } from '../recorded-display.ts';
+import { addToContext } from '../shared/context.ts';
+import { readKeys } from './keys.ts';
+import { type Action, emptyModel, footerOf, press, withRows } from './model.ts';
+
+interface Watch extends Invocation {
+  readonly project: Project;
+  /** Aborted to end it. */
+  readonly stop: AbortSignal;
+}
+
+/** Shows all runs and redraws them every second. Without a terminal it prints them once. */
+export const run = async (invocation: Invocation): Promise<number> => {
+  const { cwd, env, terminal } = invocation;
+  const project = findProject(cwd);
+  if (!terminal.isInteractive || !terminal.canPrompt) {
+    await printRuns({ project, env, terminal, json: false, all: false });
+    return 0;
+  }
+  const signals = onStopSignals(() => {});
+  terminal.fullScreen('enter');
+  try {
+    return await watch({ ...invocation, project, stop: signals.stop });
+  } finally {
+    terminal.fullScreen('leave');
+    signals.dispose();
+  }
+};
+
+const redrawMs = 1000;
+
+/** Resolves to the exit code when the user quits. */
+const watch = (request: Watch): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const { project, env, terminal, stop } = request;
+    const readRows = createRowReader({ project, env, redactor: createRedactor(env) });
+    let model = emptyModel;
+    /** Aborted to go back from the live view of a run to the table. */
+    let close = new AbortController();
+    let live: Promise<void> = Promise.resolve();
+    let isOver = false;
+
+    const draw = () => {
+      if (isOver || model.mode.kind === 'open') return;
+      const footer = footerOf(model, terminal.columns);
+      const canvas = {
+        style: terminal.style,
+        columns: terminal.columns,
+        symbols: terminal.symbols,
+        height: terminal.rows,
+      };
+      terminal.fullScreen(renderWatch({ ...model, footer, now: new Date() }, canvas));
+    };
+    const refresh = async () => {
+      model = withRows(model, await readRows(new Date()));
+      draw();
+    };
+    const end = (settle: () => void) => {
+      isOver = true;
+      clearInterval(timer);
+      stopResizing();
+      close.abort();
+      keys.dispose();
+      // It still writes to the screen.
+      void live.finally(settle);
+    };
+    const quit = (code: number) => end(() => resolve(code));
+    const fail = (error: unknown) => end(() => reject(error));
+    const open = async (row: RunRow) => {
+      close = new AbortController();
+      live = showLive(row, request, close.signal);
+      await live;
+      if (close.signal.aborted) return back();
+      terminal.log(`${terminal.style('dim', 'q or Esc: back to all runs')}\n`);
+      close.signal.addEventListener('abort', back);
+    };
+    const back = () => {
+      model = { ...model, mode: { kind: 'table' } };
+      draw();
+    };
+    const act = (action: Action): void => {
+      switch (action.kind) {
+        case 'quit':
+          return quit(action.interrupted ? signalExitCodes.SIGINT : 0);
+        case 'open':
+          return void open(action.row).catch(fail);
+        case 'close':
+          return close.abort();
+        case 'control':
+        case 'context':
+          void answerTo(action, request)
+            .then((message) => {
+              model = { ...model, message };
+              draw();
+            })
+            .catch(fail);
+      }
+    };
+
+    const timer = setInterval(() => void refresh().catch(fail), redrawMs);
+    const stopResizing = terminal.onResize(draw);
+    stop.addEventListener('abort', () => quit(signalExitCodes.SIGTERM));
+    const keys = readKeys((key) => {
+      const step = press(model, key);
+      model = step.model;
+      if (step.action !== null) act(step.action);
+      draw();
+    });
+    void refresh().catch(fail);
+  });
+
+/** Follows a run as it is shown where it runs. Resolves when it has ended, or when `signal` is aborted. */
+const showLive = async (row: RunRow, { project, cwd, env, terminal, stop }: Watch, signal: AbortSignal) => {
+  const { change, run: id, iteration } = row;
+  terminal.fullScreen([]);
+  terminal.log(`${terminal.style('dim', `${change} · q or Esc: back to all runs`)}\n`);
+  const display = displayRecorded({ project, terminal, cwd, env });
+  try {
+    await replay({
+      project,
+      change,
+      run: id,
+      iteration: Math.max(1, iteration),
+      follow: true,
+      display,
+      env,
+      signal: AbortSignal.any([signal, stop]),
+      drained: terminal.drained,
+    });
+  } catch (error) {
+    display.warn(problemOf(error));
+  } finally {
+    display.dispose();
+  }
+};
+
+/** Does what was asked for, and returns what to tell the user. */
+const answerTo = async (
+  action: Action & { readonly kind: 'control' | 'context' },
+  { project, env }: Pick<Watch, 'project' | 'env'>,
+): Promise<string> => {
+  const { change } = action;
+  try {
+    if (isInsideIteration()) return 'An agent cannot steer runs.';
+    if (action.kind === 'control')
+      return requestControl(project, change, action.command, { env }) === 'sent'
+        ? action.done
+        : `Not running: ${change}`;
+    return `Added. ${await addToContext({ project, change, env }, action.text)} ${change}`;
+  } catch (error) {
+    return problemOf(error);
+  }
+};
+
+const problemOf = (error: unknown): string => {
+  const known = asUserError(error);
+  if (known === null) throw error;
+  return known.message;
+};

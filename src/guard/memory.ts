@@ -1,0 +1,127 @@
+import { missingTasks } from '../changes/tasks.ts';
+import type { Hashes } from './goal.ts';
+
+/** What is expected of the goal, and what it was when an agent was last seen. Pure: `guard.ts` reads and saves it. */
+export interface Memory {
+  readonly v: 2;
+  /** An agent is running, or was when Spool was killed: it may have made any edit since. */
+  readonly working: boolean;
+  readonly commands: readonly string[];
+  readonly expected: Hashes;
+  readonly seen: Hashes;
+  readonly expectedTasks: readonly string[];
+  /** Keys that agents have created. */
+  readonly created: readonly string[];
+}
+
+/** The goal that a user has accepted. */
+export type Accepted = Pick<Memory, 'expected' | 'expectedTasks'>;
+
+/** A part of the goal that differs from the expected one. */
+export type Tampering =
+  | { readonly kind: 'changed' | 'deleted' | 'added'; readonly key: string }
+  | { readonly kind: 'task'; readonly title: string };
+
+/** The goal as it is now. */
+export interface GoalState {
+  readonly keys: readonly string[];
+  readonly hashes: Hashes;
+  readonly tasksKey: string;
+  readonly taskTitles: () => string[];
+}
+
+/** The memory before the first agent. The goal that this agent finds is expected. */
+export const emptyMemory = (commands: readonly string[]): Memory => ({
+  v: 2,
+  working: false,
+  commands,
+  expected: {},
+  seen: {},
+  expectedTasks: [],
+  created: [],
+});
+
+export const isEmpty = ({ seen }: Memory): boolean => Object.keys(seen).length === 0;
+
+/** Whether the user has made this version of a key. */
+export const isUsers = ({ working, seen }: Memory, key: string, hash: string | null | undefined): boolean =>
+  !(key in seen) || (!working && seen[key] !== hash);
+
+export const withAccepted = (memory: Memory, { expected, expectedTasks }: Accepted): Memory => ({
+  ...memory,
+  expected: { ...memory.expected, ...expected },
+  expectedTasks,
+});
+
+/** Makes the edits of the user part of the expected goal. `hashes` must have all keys of the goal and of the memory. */
+export const settle = (memory: Memory, { hashes, tasksKey, taskTitles }: GoalState): Memory => {
+  const isKnown = (key: string) => key in memory.seen || key in memory.expected;
+  const wasCreated = new Set(memory.created);
+  const isOfUser = (key: string) => isUsers(memory, key, hashes[key]);
+  const isOfAgent = (key: string) => (wasCreated.has(key) ? !isOfUser(key) : memory.working && !isKnown(key));
+  const keys = Object.keys(hashes);
+  const expected = keys
+    .filter((key) => !isOfAgent(key))
+    .map((key) => [key, isOfUser(key) ? hashes[key]! : memory.expected[key]!]);
+  return {
+    ...memory,
+    working: false,
+    expected: Object.fromEntries(expected) as Hashes,
+    seen: hashes,
+    expectedTasks: isOfUser(tasksKey) ? taskTitles() : memory.expectedTasks,
+    created: keys.filter(isOfAgent),
+  };
+};
+
+export const beforeAgent = (memory: Memory, goal: GoalState): Memory => ({ ...settle(memory, goal), working: true });
+
+/** Not for an empty memory: the agent would have created everything. */
+export const afterAgent = (memory: Memory, { keys, hashes }: GoalState): Memory => {
+  const appeared = keys.filter((key) => !(key in memory.expected));
+  return { ...memory, working: false, seen: hashes, created: [...new Set([...memory.created, ...appeared])] };
+};
+
+export interface Synced {
+  /** The paths that the sync has changed. */
+  readonly taken: ReadonlySet<string>;
+  /** What differed before the sync. */
+  readonly differences: readonly Tampering[];
+  /** The hashes before the sync of what agents have created. */
+  readonly created: Hashes;
+}
+
+/**
+ * Expects what the user has changed, except where an agent had changed the goal before. `hashes` must have only keys in
+ * the paths that the sync has changed.
+ */
+export const afterSync = (
+  memory: Memory,
+  { hashes: now, tasksKey, taskTitles }: GoalState,
+  { taken, differences, created: before }: Synced,
+): Memory => {
+  const created = memory.created.filter((key) => !(key in now) || now[key] === before[key]);
+  const hasDiffered = (key: string) => differences.some((each) => each.kind !== 'task' && each.key === key);
+  const clean = Object.entries(now).filter(([key]) => !hasDiffered(key) && !created.includes(key));
+  const tasksAreClean = taken.has(tasksKey) && differences.every(({ kind }) => kind !== 'task');
+  return {
+    ...memory,
+    expected: { ...memory.expected, ...Object.fromEntries(clean) },
+    seen: { ...memory.seen, ...now },
+    expectedTasks: tasksAreClean ? taskTitles() : memory.expectedTasks,
+    created,
+  };
+};
+
+export const differencesFrom = (
+  { expected, expectedTasks }: Memory,
+  { hashes, tasksKey, taskTitles }: Omit<GoalState, 'keys'>,
+): Tampering[] => {
+  const changed = Object.keys(expected)
+    .filter((key) => key !== tasksKey && hashes[key] !== expected[key])
+    .map((key): Tampering => ({
+      kind: expected[key] === null ? 'added' : hashes[key] === null ? 'deleted' : 'changed',
+      key,
+    }));
+  const missing = missingTasks(expectedTasks, taskTitles());
+  return [...changed, ...missing.map((title): Tampering => ({ kind: 'task', title }))];
+};

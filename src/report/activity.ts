@@ -1,0 +1,45 @@
+import type { RunEvent } from '../ralph/events.ts';
+import { toolText } from './tool-lines.ts';
+
+/** What a run does, by its last event; null if the event does not say. */
+export const activityText = (event: RunEvent, shown: Parameters<typeof toolText>[1]): string | null => {
+  switch (event.type) {
+    case 'agent':
+      switch (event.event.type) {
+        case 'tool':
+          return toolText(event.event, shown);
+        case 'text':
+        case 'reasoning':
+          return lastLine(event.event.text);
+        case 'error':
+        case 'denied':
+          return event.event.message;
+        case 'tool-result':
+        case 'usage':
+        case 'stderr':
+          return null;
+        default:
+          return event.event satisfies never;
+      }
+    case 'gate-started':
+      return `verifying: ${event.commands.join('; ')}`;
+    case 'waiting':
+      return `waiting: ${event.why}`;
+    case 'iteration-started':
+      return `iteration ${event.iteration} started`;
+    case 'iteration-finished':
+      return `iteration ${event.record.iteration} finished`;
+    case 'run-ended':
+      return event.detail;
+    case 'notice':
+      return event.text;
+    default:
+      return null;
+  }
+};
+
+const lastLine = (text: string): string | null =>
+  text
+    .split('\n')
+    .findLast((line) => line.trim() !== '')
+    ?.trim() ?? null;

@@ -1,0 +1,13 @@
+import { isatty } from 'node:tty';
+import type { Canvas } from './fit-table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Where a result is rendered: as wide as the terminal, or on lines of any length and without colour in a file or a pipe. */
+export const canvasOf = (terminal: Pick<Terminal, 'style' | 'columns' | 'symbols'>): Canvas =>
+  // Asking the terminal creates its streams, which takes time.
+  isatty(stdout) && isatty(stderr)
+    ? { style: terminal.style, columns: terminal.columns, symbols: terminal.symbols }
+    : { style: (_, text) => text, columns: Infinity, symbols: terminal.symbols };
+
+const stdout = 1;
+const stderr = 2;

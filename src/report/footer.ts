@@ -1,0 +1,44 @@
+import type { Terminal } from './terminal.ts';
+
+const oneSecond = 1000;
+
+/**
+ * Lines at the bottom of an interactive terminal, redrawn every second, when the window is resized, and below everything
+ * that is written through it. On any other terminal it only passes on what is written.
+ *
+ * `render` returns the current lines. Each must be narrower than the terminal, and all of them must fit on it.
+ */
+export const createFooter = (terminal: Terminal, render: () => readonly string[]) => {
+  let timer: NodeJS.Timeout | null = null;
+  let ignoreResize = () => {};
+  let isDrawn = false;
+
+  const draw = (stream: 'stdout' | 'stderr', above: string) => {
+    const bottom = timer === null ? [] : render();
+    if (bottom.length > 0 || isDrawn) terminal.draw(stream, { above, bottom, redraws: isDrawn });
+    else if (above !== '') terminal[stream === 'stdout' ? 'print' : 'log'](above);
+    isDrawn = bottom.length > 0;
+  };
+  const refresh = () => draw('stderr', '');
+
+  return {
+    /** Writes to stdout. The text must end with a newline if the terminal is interactive. */
+    print: (text: string): void => (timer === null ? terminal.print(text) : draw('stdout', text)),
+    /** Writes to stderr. The text must end with a newline. */
+    log: (text: string): void => (timer === null ? terminal.log(text) : draw('stderr', text)),
+    refresh,
+    start(): void {
+      if (timer !== null || !terminal.isInteractive) return;
+      timer = setInterval(refresh, oneSecond).unref();
+      ignoreResize = terminal.onResize(refresh);
+      refresh();
+    },
+    stop(): void {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      ignoreResize();
+      refresh();
+    },
+  };
+};

@@ -1,0 +1,72 @@
+import { refusalOf } from '../ralph/gate-result.ts';
+import { failed, type IterationRecord, type TaskCount } from '../ralph/record.ts';
+import { usageOf } from '../ralph/usage.ts';
+import { duration, lineChanges, pluralise, widthOf } from '../text/format.ts';
+import { shortCost, shortTokens } from './figures.ts';
+import { oneLine } from './shorten.ts';
+import type { Symbols } from './symbols.ts';
+import type { Style, Terminal } from './terminal.ts';
+
+const widestRule = 80;
+
+/** `── Iteration 1/50 ──────────────────── 22:14 ──`, as wide as the terminal. */
+export const ruleText = (title: string, clock: string, { symbols: { rule }, columns }: Terminal): string => {
+  const start = `${rule}${rule} ${title} `;
+  const end = ` ${clock} ${rule}${rule}`;
+  const room = Math.min(columns, widestRule) - widthOf(start) - widthOf(end);
+  return room < 1 ? title : `${start}${rule.repeat(room)}${end}`;
+};
+
+export interface ResultText {
+  readonly style: Style | null;
+  /** What became of the iteration, and why; empty if it just worked. */
+  readonly verdict: string;
+  /** Figures. */
+  readonly facts: string;
+}
+
+/** Describes the result of an iteration. `tasksBefore` are those at its start. */
+export const resultText = (record: IterationRecord, tasksBefore: TaskCount | null, symbols: Symbols): ResultText => {
+  const usage = usageOf([record]);
+  const facts = [
+    duration(record.durationMs),
+    tasksText(record, tasksBefore),
+    workText(record),
+    record.commit?.slice(0, 7) ?? '',
+    shortCost(usage) || shortTokens(usage),
+    record.denied ? `denied: ${oneLine(record.denied.tools.join(', '))}` : '',
+  ];
+  return { ...verdictOf(record), facts: facts.filter(Boolean).join(symbols.separator) };
+};
+
+const verdictOf = (record: IterationRecord): Omit<ResultText, 'facts'> => {
+  const { blocked, rejected, error, gate } = record;
+  if (record.completionFound) return { style: 'green', verdict: 'Promise accepted' };
+  if (blocked !== null) return { style: 'red', verdict: `Gave up: ${oneLine(blocked)}` };
+  if (rejected !== null) return { style: 'red', verdict: `Promise not accepted: ${oneLine(rejected)}` };
+  if (record.end === 'interrupted') return { style: 'yellow', verdict: 'Interrupted' };
+  if (failed(record)) return { style: 'red', verdict: `Failed: ${oneLine(error?.message ?? '')}` };
+  if (gate?.passed === false) return { style: 'red', verdict: `Checks failed: ${oneLine(refusalOf(gate))}` };
+  return { style: null, verdict: '' };
+};
+
+const longestTitle = 40;
+
+/** `1 task done (Parser)`, `3 tasks done`. */
+const tasksText = ({ tasks, ticked = [] }: IterationRecord, before: TaskCount | null): string => {
+  const done = ticked.length || (tasks === null || before === null ? 0 : tasks.done - before.done);
+  if (done <= 0) return '';
+  const title = ticked.length === 1 ? oneLine(ticked[0]!, longestTitle).replace(/^\d+(?:\.\d+)*[.)]? +/, '') : '';
+  return `${pluralise(done, 'task')} done${title === '' ? '' : ` (${title})`}`;
+};
+
+/** `2 files +9 -1` */
+const workText = ({ git }: IterationRecord): string => {
+  if (git === null) return 'no git';
+  if (git.filesChanged === 0) return 'no changes';
+  return `${pluralise(git.filesChanged, 'file')} ${lineChanges(git)}`;
+};
+
+/** Returns the mentions of the promise that did not count. */
+export const mentionLines = (record: IterationRecord): string[] =>
+  record.mentions.map(({ words, why }) => `  Ignored, ${why}: ${oneLine(words, Infinity).slice(-200)}`);

@@ -1,0 +1,73 @@
+import { unknownUsage } from '../ralph/agent-events.ts';
+import type { IterationRecord } from '../ralph/record.ts';
+import { bar } from '../text/bar.ts';
+import { duration, lineChanges, someOf } from '../text/format.ts';
+import { costOf } from './figures.ts';
+import { type Canvas, type FitColumn, fitTable } from './fit-table.ts';
+import { oneLine } from './shorten.ts';
+import { type Result, resultOf } from './trouble.ts';
+
+const styles: Record<Result, 'green' | 'red' | 'yellow' | null> = {
+  done: 'green',
+  'gave up': 'red',
+  rejected: 'yellow',
+  interrupted: 'yellow',
+  failed: 'red',
+  'checks failed': 'yellow',
+  'no changes': null,
+  worked: null,
+};
+
+const barWidth = 6;
+
+/** One row per iteration, with bars for time and cost. */
+export const renderIterations = (records: readonly IterationRecord[], canvas: Canvas): string[] =>
+  fitTable(columnsFor(records), records, canvas);
+
+const columnsFor = (records: readonly IterationRecord[]): FitColumn<IterationRecord>[] => {
+  const longest = Math.max(0, ...records.map(({ durationMs }) => durationMs));
+  const highestCost = Math.max(0, ...records.map(({ usage }) => usage?.costUsd ?? 0));
+  return [
+    { title: '#', numeric: true, value: ({ iteration }) => String(iteration) },
+    { title: 'result', value: resultOf, style: (record) => styles[resultOf(record)] },
+    {
+      title: 'exit',
+      numeric: true,
+      value: ({ exitCode, signal }) => (exitCode === null ? (signal ?? '-') : String(exitCode)),
+      drop: 5,
+    },
+    { title: 'took', numeric: true, value: ({ durationMs }) => duration(durationMs) },
+    { title: '', value: ({ durationMs }) => bar(durationMs, longest, barWidth), style: () => 'cyan', drop: 4 },
+    {
+      title: 'tasks',
+      numeric: true,
+      value: ({ tasks }) => (tasks === null ? '' : `${tasks.done}/${tasks.total}`),
+      drop: 3,
+    },
+    { title: 'files', numeric: true, value: ({ git }) => (git === null ? '-' : String(git.filesChanged)), drop: 8 },
+    {
+      title: 'lines',
+      value: ({ git }) => (git === null || git.filesChanged === 0 ? '-' : lineChanges(git)),
+      drop: 9,
+    },
+    { title: 'cost', numeric: true, value: ({ usage }) => costOf(usage ?? unknownUsage), drop: 2 },
+    {
+      title: '',
+      value: ({ usage }) => bar(usage?.costUsd ?? null, highestCost, barWidth),
+      style: () => 'yellow',
+      drop: 6,
+    },
+    {
+      title: 'done',
+      value: ({ ticked = [] }) =>
+        someOf(
+          ticked.map((title) => oneLine(title, 40)),
+          ticked.length,
+          2,
+        ),
+      min: 12,
+      drop: 7,
+    },
+    { title: 'commit', value: ({ commit }) => commit?.slice(0, 8) ?? '-', drop: 10 },
+  ];
+};

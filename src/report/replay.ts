@@ -1,0 +1,59 @@
+import type { RunEvent } from '../ralph/events.ts';
+import type { RunView } from '../ralph/view.ts';
+import { followRun } from '../store/follow.ts';
+import type { Project } from '../store/project.ts';
+import type { Display } from './display.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface ReplayRequest {
+  readonly project: Project;
+  readonly change: string;
+  readonly run: string;
+  /** The first iteration that is shown. */
+  readonly iteration: number;
+  /** Show later iterations as well, and wait for them until the run ends. */
+  readonly follow: boolean;
+  readonly display: Display;
+  readonly env: NodeJS.ProcessEnv;
+  /** Aborted to stop. */
+  readonly signal: AbortSignal;
+  readonly drained: Terminal['drained'];
+}
+
+export interface Replayed {
+  /** The run after its last event; null if its journal is missing. */
+  readonly view: RunView | null;
+  /** The iteration was in the journal. */
+  readonly wasShown: boolean;
+  /** The process of the run is gone, and has not said why. */
+  readonly isGone: boolean;
+}
+
+/** Shows a run from its journal as it was shown when it happened, from one iteration on, after the header of the run. */
+export const replay = async (request: ReplayRequest): Promise<Replayed> => {
+  const { project, change, run, iteration, follow, display, env, signal, drained } = request;
+  let header: { readonly event: RunEvent; readonly view: RunView } | null = null;
+  let last: RunView | null = null;
+  let wasShown = false;
+  for await (const { event, view } of followRun(project, change, {
+    run,
+    env,
+    signal,
+    wait: follow,
+    fromIteration: iteration,
+  })) {
+    last = view;
+    if (event === null) return { view, wasShown, isGone: true };
+    if (event.type === 'iteration-started' && event.iteration > iteration && !follow) break;
+    if (!wasShown && event.type === 'run-started') header = { event, view };
+    if (event.type === 'iteration-started' && event.iteration >= iteration && !wasShown) {
+      if (header !== null) display.onEvent(header.event, header.view);
+      wasShown = true;
+    }
+    // How it ended is shown by `spool status`.
+    if (!wasShown || (event.type === 'run-ended' && !follow)) continue;
+    display.onEvent(event, view);
+    await drained(signal);
+  }
+  return { view: last, wasShown, isGone: false };
+};

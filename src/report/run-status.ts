@@ -1,0 +1,80 @@
+import { safeJson } from '../text/controls.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { currentStatus, type RunView } from '../ralph/view.ts';
+import { cutHistory, lastRecords } from '../store/history.ts';
+import type { Project } from '../store/project.ts';
+import { loopOwner, readRun } from '../store/state.ts';
+import { canvasOf } from './canvas.ts';
+import { type RunFacts, renderRun } from './status.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface StatusRequest {
+  readonly project: Project;
+  readonly terminal: Terminal;
+  readonly env: NodeJS.ProcessEnv;
+  readonly json: boolean;
+  /** Show all iterations of the run. */
+  readonly all: boolean;
+}
+
+/** How many iterations are shown. */
+const shownIterations = 20;
+
+/** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
+export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {
+  const { project, terminal, json, all } = request;
+  const { view: saved, damage } = await readRun(project, change);
+  if (damage !== null) terminal.log(`${damage}\n`);
+  const alive = loopOwner(project, change) !== null;
+  const view = saved && !isOpen(saved) ? await confirmed(change, saved, request) : saved;
+  const history = view && lastRecords(project, change, all ? Infinity : shownIterations);
+  if (history?.isCut && damage === null) terminal.log(`${cutHistory(project, change)}\n`);
+  const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
+  if (json) {
+    const status = view && currentStatus(view, alive);
+    return terminal.printResult(`${safeJson({ change, status, view, iterations: records })}\n`);
+  }
+  if (view === null)
+    return terminal.printResult(
+      `${change}: no run yet, 0 iterations. Start one with "${commandLine('spool', 'ralph', '--change', change)}".\n`,
+    );
+  const { shown, facts } = await currentFacts(view, { ...request, alive });
+  const lines = renderRun(shown, { ...facts, records, alive, table: true }, canvasOf(terminal));
+  terminal.printResult(`${lines.join('\n')}\n`);
+};
+
+const isOpen = ({ status }: RunView): boolean => status === 'running' || status === 'interrupted';
+
+/** Compares a finished run with the record in the user's folder. Imported only when needed, for a fast start. */
+const confirmed = async (
+  change: string,
+  saved: RunView,
+  { project, terminal, env }: Pick<StatusRequest, 'project' | 'terminal' | 'env'>,
+): Promise<RunView> => {
+  const [{ asRecorded }, { isKnown }, { userRecordFolder }] = await Promise.all([
+    import('../store/user-record/steps.ts'),
+    import('../store/user-record/identity.ts'),
+    import('../store/user-record/folder.ts'),
+  ]);
+  const folder = userRecordFolder(project, change, env);
+  if (saved.status === 'complete' && !isKnown(folder, saved))
+    terminal.log(`The last run of ${change} was not started here. Only its state.json says that it is complete.\n`);
+  const view = asRecorded(folder, saved);
+  if (view !== saved)
+    terminal.log(
+      `state.json says that ${change} is ${saved.status}, but Spool has no record of that and ignores it.\n`,
+    );
+  return view;
+};
+
+/** What is not in the state of a run that has no end, or open tasks. Imported only when needed. */
+const currentFacts = async (
+  view: RunView,
+  { project, env, alive }: Pick<StatusRequest, 'project' | 'env'> & { readonly alive: boolean },
+): Promise<{ readonly shown: RunView; readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'now'> }> => {
+  const now = new Date();
+  const isWhole = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
+  if (isWhole) return { shown: view, facts: { now } };
+  const { factsOf } = await import('./run-facts.ts');
+  return factsOf(view, { project, env, alive, now });
+};

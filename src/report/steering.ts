@@ -1,0 +1,31 @@
+import type { ControlCommand } from '../ralph/control.ts';
+import { isWorking, type RunView } from '../ralph/view.ts';
+import { localTime } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
+
+/** Describes a request of another process to those who watch the run. Returns null if an event says more. */
+export const requestText = (command: ControlCommand, view: RunView): string | null => {
+  const when = isWorking(view) ? ' after this iteration' : '';
+  switch (command) {
+    case 'stop':
+      return 'Stop requested: stopping the agent. A second request kills it.';
+    case 'stop-after-iteration':
+      return `Stop requested: the run stops${when}.`;
+    case 'pause':
+      return `Pause requested: the run pauses${when}.`;
+    case 'resume':
+      return view.pausedAt ? null : 'Resume requested: the run continues without a pause.';
+  }
+};
+
+export const pausedText = ({ change }: RunView): string =>
+  `Paused. Resume with: ${commandLine('spool', 'resume', change)}`;
+
+/** Describes what other processes have asked of a run that is running; null for nothing. */
+export const steeringText = ({ change, iteration, requested, pausedAt, ...view }: RunView): string | null => {
+  const resume = commandLine('spool', 'resume', change);
+  if (pausedAt) return `paused since ${localTime(pausedAt)}; resume with: ${resume}`;
+  if (!requested) return null;
+  const when = isWorking({ iteration, ...view }) ? ` after iteration ${iteration}` : '';
+  return requested === 'pause' ? `pausing${when} (cancel with: ${resume})` : `stopping${when}`;
+};

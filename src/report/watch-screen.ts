@@ -1,0 +1,59 @@
+import { addUsage } from '../ralph/usage.ts';
+import type { Usage } from '../ralph/agent-events.ts';
+import { pluralise } from '../text/format.ts';
+import { costOf } from './figures.ts';
+import type { Canvas } from './fit-table.ts';
+import { renderRows, type RunRow } from './run-rows.ts';
+import { truncate } from './shorten.ts';
+
+export interface WatchState {
+  readonly rows: readonly RunRow[];
+  /** The change of the selected row. */
+  readonly selected: string | null;
+  /** The last line: a question, an answer or the keys. */
+  readonly footer: string;
+  readonly now: Date;
+}
+
+/** Renders the screen of `spool watch`: as many lines as it has at most, none of them wider. */
+export const renderWatch = (
+  { rows, selected, footer, now }: WatchState,
+  { style, columns, symbols, height }: Canvas & { readonly height: number },
+): string[] => {
+  const fit = (line: string) => symbols.replace(truncate(line, columns - 1, '…'));
+  const shown = around(rows, selected, Math.max(1, height - 6));
+  const [titles = '', ...lines] = renderRows(shown, now, { style, columns: columns - 3, symbols });
+  const hidden = rows.length - shown.length;
+  return [
+    style('bold', fit(headline(rows))),
+    '',
+    ...(rows.length === 0 ? ['  No runs yet. Start one with "spool ralph".'].map(fit) : [`  ${titles}`]),
+    ...lines.map((line, index) => `${shown[index]!.change === selected ? style('bold', '>') : ' '} ${line}`),
+    ...(hidden > 0 ? [style('dim', fit(`  ${hidden} more`))] : []),
+    '',
+    fit(footer),
+  ];
+};
+
+const headline = (rows: readonly RunRow[]): string => {
+  const running = rows.filter(({ status }) => status === 'running').length;
+  const usage = rows.reduce<Usage | null>((sum, row) => addUsage(sum, row.usage), null);
+  const cost = usage?.costUsd ? ` · ${costOf(usage)}` : '';
+  return `${pluralise(rows.length, 'run')} · ${running} running${cost}`;
+};
+
+/** As many rows as fit, with the selected one among them. */
+const around = (rows: readonly RunRow[], selected: string | null, count: number): readonly RunRow[] => {
+  const at = Math.max(
+    0,
+    rows.findIndex(({ change }) => change === selected),
+  );
+  const first = Math.max(0, Math.min(at - Math.floor(count / 2), rows.length - count));
+  return rows.slice(first, first + count);
+};
+
+/** What the keys do, as much of it as fits. */
+export const keyHelp = (columns: number): string =>
+  columns < 60
+    ? '↑↓ Enter open · s stop · p/r · c context · q quit'
+    : '↑↓ Enter open · s stop · S stop now · p pause · r resume · c context · q quit';

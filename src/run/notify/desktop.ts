@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { childEnvironment } from '../../process/environment.ts';
+import { runProcess } from '../../process/run.ts';
+import { allowedEnvironment } from '../../process/scope.ts';
+import { trustedProgram, untrustedAround, withTrustedPath } from '../../process/trusted-path.ts';
+import { notifyLog } from '../../store/paths.ts';
+import type { NotifyMessage } from './message.ts';
+import type { NotifyContext, Send } from './notify.ts';
+
+const longestMs = 10_000;
+
+/** The program that shows a notification, and its arguments. Texts are arguments or variables, never part of a script. */
+interface Program {
+  readonly name: string;
+  readonly args: (message: NotifyMessage) => readonly string[];
+}
+
+const appleScript = 'on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run';
+
+const balloon = `
+Add-Type -AssemblyName System.Windows.Forms
+$icon = New-Object System.Windows.Forms.NotifyIcon
+$icon.Icon = [System.Drawing.SystemIcons]::Information
+$icon.Visible = $true
+$icon.ShowBalloonTip(10000, $env:SPOOL_TITLE, $env:SPOOL_TEXT, 'Info')
+Start-Sleep -Seconds 5
+$icon.Dispose()`;
+
+const programs: Readonly<Partial<Record<NodeJS.Platform, Program>>> = {
+  darwin: { name: 'osascript', args: ({ title, text }) => ['-e', appleScript, title, text] },
+  win32: { name: 'powershell', args: () => ['-NoProfile', '-NonInteractive', '-Command', balloon] },
+};
+
+const notifySend: Program = {
+  name: 'notify-send',
+  args: ({ title, text }) => ['--app-name=Spool', '--', title, text],
+};
+
+export const createDesktopSender = ({ project, plan, env, folder, redactor }: NotifyContext): Send => {
+  const { name, args } = programs[process.platform] ?? notifySend;
+  const untrusted = untrustedAround(project.root);
+  const binary = trustedProgram(name, env.PATH ?? '', untrusted);
+  return async (message, stop) => {
+    if (binary === null) return `${name} is not installed`;
+    const { title, text } = message;
+    const passed = withTrustedPath(childEnvironment(allowedEnvironment(env)), untrusted);
+    const { end, exitCode, problem } = await runProcess(
+      {
+        binary,
+        args: args(message),
+        cwd: homedir(),
+        env: { ...passed, SPOOL_TITLE: title, SPOOL_TEXT: text },
+        tag: `${plan.run}/notify`,
+        stdin: '',
+        logFile: existsSync(folder) ? notifyLog(folder) : null,
+        redactor,
+        stopGraceMs: 1000,
+      },
+      { output: () => null, stop: AbortSignal.any([stop, AbortSignal.timeout(longestMs)]), kill: stop },
+    );
+    if (end === 'interrupted') return `${name} did not end in time`;
+    return exitCode === 0 ? null : (problem ?? `${name} ended with exit code ${exitCode}`);
+  };
+};

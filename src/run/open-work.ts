@@ -1,0 +1,100 @@
+import { dirname } from 'node:path';
+import { createFolder } from '../files/folders.ts';
+import { removeSafely, writeSafely } from '../files/safe.ts';
+import { guardSettings } from '../git/call/settings.ts';
+import { findWorkTree, type WorkTree } from '../git/work-tree.ts';
+import { forgetGoal, openGuard } from '../guard/guard.ts';
+import type { Workspace } from '../ralph/plan.ts';
+import { newTempIndex } from '../store/folders.ts';
+import { takeOverNotes } from '../store/notes.ts';
+import { workspaceFile } from '../store/paths.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import type { Cleanup } from './cleanup.ts';
+import type { RunContext } from './context.ts';
+import { openWorkspaceCopies } from './copies.ts';
+import type { RunDeadline } from './deadline.ts';
+import type { Planned } from './plan.ts';
+import { noteRepository } from './repository.ts';
+import { commitsSince, lastActivityOf } from './unsettled.ts';
+import { openWorkspace } from './workspace.ts';
+
+/** What agents work on, and what is watched there. */
+type Work = Pick<RunContext, 'workProject' | 'workspace' | 'tree' | 'notes' | 'guard' | 'copies'>;
+
+export interface WorkRequest extends Pick<
+  RunContext,
+  | 'project'
+  | 'options'
+  | 'plan'
+  | 'env'
+  | 'folder'
+  | 'redactor'
+  | 'emit'
+  | 'sandbox'
+  | 'stopSignals'
+  | 'trusted'
+  | 'batch'
+> {
+  readonly previous: Planned['previous'];
+  /** The number of processes of earlier runs that were still running. */
+  readonly leftovers: number;
+  readonly deadline: RunDeadline;
+}
+
+export const openWork = async (request: WorkRequest, cleanup: Cleanup): Promise<Work> => {
+  const { project, options, plan, env, folder, emit, trusted } = request;
+  const { change } = plan;
+  const run = { ...request, change };
+  const workspace = await openPlannedWorkspace(request);
+  const workProject = { root: workspace.root };
+  writeSafely(workspaceFile(folder), `${workspace.root}\n`);
+  const tree = await openTree(workspace, request);
+  if (tree) cleanup.add(tree, ({ tempIndex }) => removeSafely(dirname(tempIndex)));
+  const record = userRecordFolder(project, change, env);
+  createFolder(record);
+  await noteRepository({ project, change, env });
+  const notes = takeOverNotes({ run: plan.run, folder, record, redact: request.redactor.data });
+  if (options.fresh) forgetGoal(record);
+  const lastActivityMs = lastActivityOf(project, change);
+  // Opened before Spool commits anything: commits since the interruption of the last run were made by the user.
+  const guard = await openGuard({
+    project: workProject,
+    change,
+    commands: plan.gate.verify,
+    folder: record,
+    committedSince: commitsSince({ tree, work: workProject, leftovers: request.leftovers, lastActivityMs }),
+  });
+  if (workspace.worktree !== null) trusted.checkIn(workspace.root, run, 'harness');
+  // Files that were guarded before are known, so they need no trust.
+  if (workspace.worktree !== null && guard.isNew) trusted.checkIn(workspace.root, run, 'verify');
+  const copies = await openWorkspaceCopies({ project, change, workspace, guard, emit });
+  return { workProject, workspace, tree, notes, guard, copies };
+};
+
+/** One run of a batch at a time: setting up a worktree uses the repository. */
+const openPlannedWorkspace = async (request: WorkRequest): Promise<Workspace> => {
+  const { plan, previous, deadline, trusted, batch } = request;
+  const { change } = plan;
+  const exclusive = batch?.exclusive ?? ((work) => work());
+  const opening = exclusive(() =>
+    openWorkspace({
+      ...request,
+      change,
+      checkSetup: (root) => trusted.checkIn(root, { ...request, change }, 'worktreeSetup'),
+      previous: previous?.view.workspace ?? null,
+    }),
+  );
+  return opening.catch(deadline.rethrow);
+};
+
+/** Returns null without a git repository, or if git refuses it, which is announced. */
+const openTree = async (
+  { root }: Workspace,
+  { env, emit }: Pick<WorkRequest, 'env' | 'emit'>,
+): Promise<WorkTree | null> => {
+  const found = await findWorkTree(root, newTempIndex(env));
+  if (found.kind === 'refused') emit({ type: 'notice', text: `Nothing will be committed, git refuses: ${found.why}` });
+  if (found.kind !== 'found') return null;
+  await guardSettings(found.tree);
+  return found.tree;
+};

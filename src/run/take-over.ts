@@ -1,0 +1,130 @@
+import { type FlagName, flagOf, flags, type Options } from '../config/flags.ts';
+import { noTime } from '../config/values.ts';
+import { userError } from '../errors.ts';
+import { readText } from '../files/read.ts';
+import { agentKey } from '../ralph/plan.ts';
+import type { RunView } from '../ralph/view.ts';
+import { runFolder, userPromptFile } from '../store/paths.ts';
+import { asRecorded } from '../store/user-record/steps.ts';
+import { recognise, withSecrets } from '../store/user-record/identity.ts';
+import { userRecordFolder } from '../store/user-record/folder.ts';
+import { clockTime, duration } from '../text/format.ts';
+import { commandLine } from '../text/shell-words.ts';
+import { keptSettings } from './kept-settings.ts';
+import { changedSince, describeChanged } from './changed-settings.ts';
+import { readLastRun } from './plan.ts';
+import type { RunSpec } from './spec.ts';
+
+/**
+ * With `--resume`, returns the spec with all settings of the last run, except permissions and what the caller set
+ * explicitly. An interrupted run keeps its plan anyway. Throws if there is nothing to resume, or if Spool did not write
+ * the state of that run.
+ */
+export const takeOver = async (spec: RunSpec, env: NodeJS.ProcessEnv): Promise<RunSpec> => {
+  const { project, change, options, explicit, fileSettings } = spec;
+  if (!options.resume) return spec;
+  const { view: saved, isRunning, isWhole } = await readLastRun(spec);
+  if (isRunning) return spec;
+  const folder = userRecordFolder(project, change, env);
+  const view = saved && isWhole ? withSecrets(folder, asRecorded(folder, saved)) : null;
+  if (view === null || view.status === 'complete') throw nothingToResume(change, view);
+  const recognised = recognise(folder, saved!);
+  const isOpen = view.status === 'running' || view.status === 'interrupted';
+  // An interrupted run of unknown origin is resumed only if the user agrees, and without what is recorded here.
+  if (isOpen && recognised === 'unknown') return spec;
+  if (recognised !== 'same')
+    throw recognised === 'unknown' ? userError('unknown-run', change) : userError('changed-run', change, recognised);
+  const then = view.settings;
+  const changed = then === null ? [] : changedSince(then, fileSettings, explicit);
+  const before = settingsOf(view);
+  const isTaken = (name: FlagName) => !explicit.has(name) && !changed.includes(name);
+  const taken = Object.fromEntries(Object.entries(before).filter(([name]) => isTaken(name as FlagName)));
+  const notices = noticesOf(spec, view, before);
+  if (isOpen) return { ...spec, options: { ...options, ...pick(taken, keptSettings) }, notices };
+  return {
+    ...spec,
+    options: { ...options, ...taken, ...agentsOf(options, view, isTaken), sandbox: options.sandbox || view.sandbox },
+    explicit: new Set([...explicit, ...((then?.explicit ?? []) as FlagName[]).filter((name) => name in taken)]),
+    prompt: spec.prompt || (readText(userPromptFile(runFolder(project, change, view.run))) ?? ''),
+    notices: [...notices, ...(changed.length === 0 ? [] : [describeChanged(changed, then!.file, fileSettings)])],
+  };
+};
+
+/** The agents have their models in their names. A model that the caller sets applies to all of them. */
+const agentsOf = (
+  { harness, model }: Pick<Options, 'harness' | 'model'>,
+  { agents, settings }: RunView,
+  isTaken: (name: FlagName) => boolean,
+): Pick<Options, 'harness' | 'model'> => {
+  const hadModel = settings?.explicit.includes('model') ?? false;
+  if (!isTaken('harness')) return { harness, model: isTaken('model') && hadModel ? agents[0]!.model : model };
+  if (isTaken('model')) return { harness: agents.map(agentKey).join(','), model: null };
+  return { harness: agents.map((agent) => agent.harness).join(','), model };
+};
+
+const nothingToResume = (change: string, view: RunView | null) => {
+  const why = view === null ? `${change} has no run to resume` : `the last run of ${change} is complete`;
+  return userError('nothing-to-resume', why, commandLine('spool', 'ralph', '--change', change));
+};
+
+type Settings = Partial<{ -readonly [Name in FlagName]: Options[Name] }>;
+
+const pick = (settings: Settings, names: readonly FlagName[]): Settings =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => names.includes(name as FlagName)));
+
+/** The settings of a run as they could be set by flags. Permissions are left out. */
+const settingsOf = (view: RunView): Settings => {
+  const { limits, gate, workspace, settings } = view;
+  const unlimited = (limit: number | null) => limit ?? Infinity;
+  return {
+    harness: view.agents.map(agentKey).join(','),
+    model: view.agents[0]?.model ?? null,
+    completionPromise: view.completionPromise,
+    blockedPromise: view.blockedPromise,
+    minIterations: view.minIterations,
+    maxIterations: unlimited(view.maxIterations),
+    maxDuration: unlimited(limits.maxDurationMs),
+    until: limits.untilMs === null ? noTime : clockTime(new Date(limits.untilMs)),
+    maxCost: unlimited(limits.maxCostUsd),
+    maxTokens: unlimited(limits.maxTokens),
+    iterationTimeout: unlimited(limits.iterationTimeoutMs),
+    idleTimeout: unlimited(limits.idleTimeoutMs),
+    maxFailures: unlimited(limits.maxFailures),
+    maxStalled: unlimited(limits.maxStalled),
+    maxWait: unlimited(limits.maxWaitMs),
+    verify: gate.verify,
+    verifyEach: gate.verifyEach,
+    requireTasks: gate.requireTasks,
+    failFast: view.failFast,
+    commit: view.commit,
+    worktree: Boolean(workspace?.worktree),
+    branch: workspace?.branch ?? null,
+    ...pick((settings?.given ?? {}) as Settings, keptSettings),
+  };
+};
+
+/** One line about what is taken over, and one for each thing that is not. */
+const noticesOf = ({ options, explicit }: RunSpec, view: RunView, before: Settings): string[] => {
+  const changes = (Object.keys(before) as FlagName[])
+    .filter((name) => explicit.has(name) && textOf(name, before[name]) !== textOf(name, options[name]))
+    .map((name) => `${flagOf(name)} is ${textOf(name, options[name])} (was ${textOf(name, before[name])})`);
+  const except = changes.length === 0 ? '' : `, except: ${changes.join(', ')}`;
+  const notice = `Using the settings of the last run (${view.run})${except}.`;
+  const lostPermission = view.allowAll && !options.allowAll;
+  const lostAddress = view.settings?.explicit.includes('notify') && !('notify' in before) && !explicit.has('notify');
+  return [
+    notice,
+    ...(lostPermission
+      ? ['The last run had --allow-all. Permissions are not taken over: pass it again if the agent needs it.']
+      : []),
+    ...(lostAddress ? ['The last run had --notify with an address, which is not recorded: pass it again.'] : []),
+  ];
+};
+
+const textOf = (name: FlagName, value: Options[FlagName] | undefined): string => {
+  if (value === undefined || value === null || value === '') return 'not set';
+  if (value === Infinity) return 'unlimited';
+  if (typeof value === 'number') return flags[name].kind.startsWith('duration') ? duration(value) : String(value);
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'string' ? value : value.join(', ') || 'not set';
+};

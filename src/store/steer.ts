@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { asksToStop, type ControlCommand } from '../ralph/control.ts';
+import { isWorking, type RunView } from '../ralph/view.ts';
+import { requestControl, type RequestOptions } from './control.ts';
+import type { LockOwner } from './lock-owner.ts';
+import type { Project } from './project.ts';
+import { loopOwner, readState } from './state.ts';
+import { asRecorded } from './user-record/steps.ts';
+import { userRecordFolder } from './user-record/folder.ts';
+
+/** What became of a request. */
+export type Answer =
+  | { readonly kind: 'not-running'; readonly view: RunView | null }
+  /** The run has taken it. `view` says what will happen, `before` what the run did when it was asked. */
+  | { readonly kind: 'taken'; readonly before: RunView | null; readonly view: RunView }
+  /** The run has ended meanwhile, maybe because of the request. */
+  | { readonly kind: 'ended'; readonly view: RunView | null }
+  /** The run is still setting up its workspace. It takes the request when it has started. */
+  | { readonly kind: 'starting' }
+  /** The run is asked to pause, and only the user who runs it can change that before it does. */
+  | { readonly kind: 'refused'; readonly view: RunView }
+  /** The run does not respond. It takes the request when it does. */
+  | { readonly kind: 'silent'; readonly owner: LockOwner };
+
+/** How long a run may take to answer. It looks for requests four times a second. */
+export const answerMs = 3000;
+const pollMs = 50;
+
+/** Asks the run of a change to do something, in any process that shares the folder, and waits for its answer. */
+export const steer = async (
+  project: Project,
+  change: string,
+  command: ControlCommand,
+  options: RequestOptions = {},
+): Promise<Answer> => {
+  const { env = process.env } = options;
+  const read = async (): Promise<RunView | null> => {
+    const saved = await readState(project, change);
+    return saved && asRecorded(userRecordFolder(project, change, env), saved);
+  };
+  const owner = loopOwner(project, change);
+  const before = await read();
+  if (owner === null || requestControl(project, change, command, options) === 'not-running')
+    return { kind: 'not-running', view: before };
+  const deadline = performance.now() + answerMs;
+  for (;;) {
+    const isRunning = loopOwner(project, change)?.id === owner.id;
+    const view = await read();
+    if (!isRunning) return { kind: 'ended', view };
+    const isStarted = view !== null && view.updatedAt >= owner.since;
+    if (isStarted && isSettled(command, view)) return { kind: 'taken', before, view };
+    if (performance.now() < deadline) {
+      await delay(pollMs);
+      continue;
+    }
+    if (!isStarted) return { kind: 'starting' };
+    if (isTaken(command, view)) return { kind: 'taken', before, view };
+    return command === 'resume' && isWorking(view) ? { kind: 'refused', view } : { kind: 'silent', owner };
+  }
+};
+
+/** Whether a run does what it was asked for, or something stronger. */
+const isTaken = (command: ControlCommand, { requested = null, pausedAt }: RunView): boolean => {
+  switch (command) {
+    case 'stop':
+      return requested === 'stop';
+    case 'stop-after-iteration':
+      return asksToStop(requested);
+    case 'pause':
+      return requested !== null;
+    case 'resume':
+      return requested !== 'pause' && !pausedAt;
+  }
+};
+
+/** Whether nothing more will happen soon: a stop ends a run at once if no agent is working. */
+const isSettled = (command: ControlCommand, view: RunView): boolean => {
+  if (!isTaken(command, view) || command === 'stop') return false;
+  return command === 'resume' || isWorking(view) || Boolean(view.pausedAt && !asksToStop(view.requested ?? null));
+};

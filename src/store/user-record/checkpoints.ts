@@ -1,0 +1,31 @@
+import { checkpointsFile } from '../paths.ts';
+import type { Project } from '../project.ts';
+import { userRecordFolder } from './folder.ts';
+import { isKnown } from './identity.ts';
+import { appendLine, linesIn } from './lines.ts';
+
+/** Returns a function that records checkpoints of a change. */
+export const checkpointRecorder =
+  (project: Project, change: string, env: NodeJS.ProcessEnv) =>
+  (checkpoint: NamedCommit): void =>
+    recordCheckpoint(userRecordFolder(project, change, env), checkpoint);
+
+/** Called with every checkpoint: anyone who can write to the repository can move a ref. */
+const recordCheckpoint = (folder: string, { run, name, commit }: NamedCommit): void =>
+  appendLine(checkpointsFile(folder), `${run} ${name} ${commit}\n`);
+
+interface NamedCommit {
+  readonly run: string;
+  readonly name: string;
+  readonly commit: string;
+}
+
+/** Compares a checkpoint with its record. Returns `unknown` if its run has no record here. */
+export const recogniseCheckpoint = (
+  folder: string,
+  { run, name, commit }: NamedCommit,
+): 'same' | 'unknown' | 'changed' => {
+  const lines = linesIn(checkpointsFile(folder));
+  if (lines.includes(`${run} ${name} ${commit}`)) return 'same';
+  return isKnown(folder, { run }) || lines.some((line) => line.startsWith(`${run} `)) ? 'changed' : 'unknown';
+};

@@ -1,0 +1,467 @@
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { type FollowedEvent, followRun } from '../../src/store/follow.ts';
+import type { LockOwner } from '../../src/store/lock-owner.ts';
+import { promise, waitsFor } from '../support/agents.ts';
+import { eventually } from '../support/eventually.ts';
+import { processesWith } from '../support/processes.ts';
+import { change, createProject, root, type TestProject } from '../support/project.ts';
+
+/** Runs that other processes pause, resume, stop and tell something. */
+
+const run = ['ralph', 'Build it.', '--change', change];
+
+/** The environment of another user, or of a container that shares only the folder of the project. */
+const elsewhere = (project: TestProject) => ({ env: { XDG_STATE_HOME: join(project.home, 'elsewhere') } });
+
+const eventsOf = async (project: TestProject): Promise<(FollowedEvent['event'] & object)[]> => {
+  const seen: (FollowedEvent['event'] & object)[] = [];
+  for await (const { event } of followRun({ root: project.folder }, change, { env: project.env }))
+    if (event !== null) seen.push(event);
+  return seen;
+};
+
+const typesOf = async (project: TestProject) =>
+  (await eventsOf(project)).map(({ type }) => type).filter((type) => type !== 'agent');
+
+const lockOf = (project: TestProject) => JSON.parse(readFileSync(project.stateFile('lock'), 'utf8')) as LockOwner;
+
+/** Writes a request as an agent could. */
+const forged = (command: string) =>
+  `echo '{"v":1,"to":"'$(sed 's/.*"id":"\\([^"]*\\)".*/\\1/' .spool/.state/ralph/${change}/lock)'","command":"${command}"}' >> .spool/.state/ralph/${change}/control.jsonl`;
+
+describe('pause and resume', () => {
+  test('a run pauses after its iteration, says so, and resumes', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('pause', '002-01')).toMatchObject({
+      code: 0,
+      stdout: `${change} pauses after iteration 1. Resume with: spool resume ${change}\n`,
+    });
+    expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
+      'pausing after iteration 1',
+    );
+    project.write('go-on', '');
+    await loop.printed(`Paused. Resume with: spool resume ${change}`);
+
+    expect(project.state()).toMatchObject({ status: 'running', requested: 'pause', pausedAt: expect.any(String) });
+    expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain('paused since ');
+    const again = await project.spool('pause', '002-01', '--json');
+    expect(JSON.parse(again.stdout)).toEqual({
+      change,
+      outcome: 'paused',
+      run: project.state().run,
+      iteration: 1,
+      status: 'running',
+    });
+    expect(project.calls()).toHaveLength(1);
+
+    expect(await project.spool('resume', '002-01')).toMatchObject({
+      code: 0,
+      stdout: `${change} resumes with iteration 2.\n`,
+    });
+    expect(await loop.result).toMatchObject({ code: 0, stderr: expect.stringContaining('Resumed.') });
+    expect(await typesOf(project)).toEqual([
+      'run-started',
+      'iteration-started',
+      'requested',
+      'iteration-finished',
+      'paused',
+      'requested',
+      'resumed',
+      'iteration-started',
+      'iteration-finished',
+      'run-ended',
+    ]);
+    expect(project.state()).toMatchObject({ status: 'complete', requested: null, pausedAt: null });
+  });
+
+  test('the user can take back a pause, and an agent cannot', async () => {
+    const agent = [`${waitsFor('go-on')}; ${waitsFor('then')}; ${forged('resume')}; sleep 0.5`, promise];
+    const project = createProject({ agent });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+
+    expect(await project.spool('resume', change)).toMatchObject({
+      stdout: `${change} continues without a pause: iteration 1 is running.\n`,
+    });
+    await loop.printed('the run continues without a pause');
+    expect((await project.spool('resume', change)).stdout).toBe(`${change} is not paused: iteration 1 is running.\n`);
+    await project.spool('pause', change);
+    expect(await project.start(['resume', change], elsewhere(project)).result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is still working on iteration 1 and pauses after it'),
+    });
+    project.write('go-on', '');
+    project.write('then', '');
+    await loop.printed('Paused.');
+
+    expect(await project.start(['resume', change], elsewhere(project)).result).toMatchObject({ code: 0 });
+    expect(await loop.result).toMatchObject({ code: 0 });
+  });
+
+  test('an agent that runs "spool resume" is refused, and one that runs "spool pause" pauses its run', async () => {
+    const spool = `"${process.execPath}" "${join(root, 'dist/spool.cjs')}"`;
+    const project = createProject({ agent: [`${spool} pause ${change}; ${spool} resume ${change}`, promise] });
+    const loop = project.start(run);
+
+    await loop.printed('Paused.');
+
+    expect(loop.output()).toContain('"spool resume" cannot be run by an agent');
+    await project.spool('stop', change);
+    expect(await loop.result).toMatchObject({ code: 143 });
+  });
+
+  test('a run in another container that shares the folder is paused and stopped through the file', async () => {
+    const project = createProject({ agent: [waitsFor('go-on')] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    writeFileSync(project.stateFile('lock'), JSON.stringify({ ...lockOf(project), host: 'elsewhere', pid: 1 }));
+
+    expect(await project.start(['pause', change], elsewhere(project)).result).toMatchObject({ code: 0 });
+    project.write('go-on', '');
+    await loop.printed('Paused.');
+    expect(await project.start(['stop', change], elsewhere(project)).result).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('has stopped. Resume with: spool ralph --change'),
+    });
+    expect(await loop.result).toMatchObject({ code: 143 });
+  });
+
+  test('a paused run that is killed can be resumed like any other', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+    await loop.printed('Paused.');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    expect(await project.spool('resume', change)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`Resume with: spool ralph --change ${change}`),
+    });
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.state()).toMatchObject({ status: 'complete', pausedAt: null, requested: null });
+  });
+
+  test('--until ends a paused run', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const offset = join(project.home, 'offset');
+    writeFileSync(offset, '0');
+    const clock = pathToFileURL(join(root, 'test/fixtures/clock.mjs')).href;
+    const env = { NODE_OPTIONS: `--import=${clock}`, CLOCK_OFFSET: offset };
+    const loop = project.start([...run, '--until', '12:00'], { env });
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+    await loop.printed('Paused.');
+
+    writeFileSync(offset, String(24 * 60 * 60_000));
+
+    expect(await loop.result).toMatchObject({ code: 3, stderr: expect.stringContaining('--until reached') });
+    expect(project.calls()).toHaveLength(1);
+  });
+
+  test('a signal ends a paused run', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+    await loop.printed('Paused.');
+
+    loop.kill('SIGINT');
+
+    expect(await loop.result).toMatchObject({ code: 130 });
+    expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by SIGINT', pausedAt: null });
+  });
+
+  test('a pause ends the wait after a failed iteration', async () => {
+    const project = createProject({ agent: ['exit 1', promise] });
+    const loop = project.start([...run, '--retry-delay', '1h']);
+    await loop.printed('the iteration failed');
+
+    expect(await project.spool('pause', change)).toMatchObject({
+      stdout: expect.stringContaining('is paused before iteration 2'),
+    });
+    await project.spool('resume', change);
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+  });
+});
+
+describe('stop', () => {
+  test('a run stops after its iteration, and can be resumed', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('stop', '002-01')).toMatchObject({
+      code: 0,
+      stdout: `${change} stops after iteration 1. To stop it now: spool stop ${change} --now\n`,
+    });
+    expect((await project.spool('pause', change)).stdout).toBe(`${change} stops after iteration 1.\n`);
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(project.history()).toMatchObject([{ iteration: 1, end: 'exited' }]);
+    expect(await project.spool('stop', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${change} is not running: its last run was interrupted in iteration 1. Resume with: spool ralph --change ${change}\n`,
+    });
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(await project.spool('stop', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${change} is not running: its last run is complete (iteration 2).\n`,
+    });
+  });
+
+  test('--now stops the agent, and a second one kills it', async () => {
+    const project = createProject({ agent: [`trap '' TERM INT; ${waitsFor('never')}`] });
+    const loop = project.start([...run, '--stop-grace', '1h']);
+    await loop.printed('waiting for never');
+
+    expect(await project.spool('stop', change, '--now')).toMatchObject({
+      code: 0,
+      stdout: `${change} is stopping the agent of iteration 1. Repeat the command to kill it.\n`,
+    });
+    expect(await project.spool('stop', change, '--now')).toMatchObject({
+      code: 0,
+      stdout: `${change} has stopped. Resume with: spool ralph --change ${change}\n`,
+    });
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(processesWith(`HOME=${project.home}`)).toEqual([]);
+  });
+
+  test('a run that does not respond is named, and takes the request later', async () => {
+    const project = createProject({ agent: [waitsFor('never')] });
+    const loop = project.start(run);
+    await loop.printed('waiting for never');
+    loop.kill('SIGSTOP');
+
+    expect(await project.spool('stop', change, '--now')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/has not answered within 3 s \(PID \d+, since .*takes the request as soon as/),
+    });
+    loop.kill('SIGCONT');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+  });
+
+  test('a change that does not exist, or has no run, gets one line', async () => {
+    const project = createProject();
+
+    expect(await project.spool('stop', '009')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^spool: No change "009".*\n$/),
+    });
+    expect(await project.spool('pause', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${change} is not running.\n`,
+    });
+    expect(await project.spool('stop')).toMatchObject({
+      code: 2,
+      stderr: 'spool: Pass the change whose run you mean, or --all. Nothing is running.\n',
+    });
+    expect(await project.spool('stop', change, '--all')).toMatchObject({ code: 2 });
+    expect(await project.spool('stop', '--all')).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'Nothing is running.\n',
+    });
+  });
+
+  test('a run whose change was deleted can be stopped', async () => {
+    const project = createProject({ agent: [`rm -r .spool/changes/*; ${waitsFor('never')}`] });
+    const loop = project.start(run);
+    await loop.printed('waiting for never');
+
+    expect(await project.spool('stop', '002-01', '--now')).toMatchObject({ code: 0 });
+    expect(await loop.result).toMatchObject({ code: 143 });
+  });
+});
+
+describe('a batch', () => {
+  const [second, third] = ['002-02_second', '002-03_third'];
+  const files = {
+    [`.spool/changes/${second}/proposal.md`]: '# Second\n',
+    [`.spool/changes/${third}/proposal.md`]: '# Third\n',
+  };
+
+  test('one run is paused while another continues, and --all stops them without starting those in the queue', async () => {
+    const agent = [`until [ -e "$HOME/go-on" ]; do sleep 0.01; done; date +%N > work.txt; sleep 0.1`];
+    const project = createProject({ files, agent });
+    const loop = project.start(['ralph', '--module', '002', '--parallel', '2']);
+    const hasPrompt = (call: number) => existsSync(join(project.home, `agent/call-${call}/prompt`));
+    await eventually(() => hasPrompt(1) && hasPrompt(2), 'two agents');
+
+    expect((await project.spool('pause', change)).stdout).toContain('pauses after iteration 1');
+    project.write('../home/go-on', '');
+    await loop.printed(`${change}: Paused.`);
+    await eventually(() => project.history(second).length > 1, 'the other run to continue');
+    expect(project.history(change)).toHaveLength(1);
+
+    const stopped = await project.spool('stop', '--all');
+    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining(`${change} has stopped`) });
+    expect(stopped.stdout).toContain(second);
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started`, 'm'));
+  });
+
+  test('pause --all also applies to runs that start later', async () => {
+    const project = createProject({ files, agent: [`${waitsFor('go-on')}; ${promise}`] });
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for go-on');
+
+    await project.spool('pause', '--all');
+    project.write('go-on', '');
+    await loop.printed(`Paused. Resume with: spool resume ${second}`);
+    expect(project.calls()).toHaveLength(1);
+    await project.spool('resume', '--all');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(project.calls()).toHaveLength(3);
+  });
+});
+
+describe('context that is added while an iteration runs', () => {
+  test('a promise that was made without it is not accepted, and the next iteration reads it', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`, promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('ralph', '--add-context', 'Mind the tests.', '--change', change)).toMatchObject({
+      code: 0,
+      stdout: `Added to the context of ${change}. Iteration 2 will read it.\n`,
+    });
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Promise not accepted: context was added after the iteration started'),
+    });
+    expect(project.history()).toMatchObject([
+      { completionFound: false, rejected: 'context was added after the iteration started', context: null },
+      { completionFound: true, rejected: null, context: expect.any(String) },
+    ]);
+    expect(project.calls()[1]!.prompt).toContain('Mind the tests.');
+    expect(project.calls()[1]!.prompt).toContain('was not accepted: context was added');
+  });
+
+  test('an agent that had given up without it works on', async () => {
+    const gaveUp = `echo '<promise>BLOCKED</promise>'; echo 'The key is missing.'`;
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${gaveUp}`, promise] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('ralph', '--add-context', 'The key is in .env.', '--change', change);
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(project.history()[0]).toMatchObject({
+      blocked: null,
+      rejected: expect.stringContaining('the agent had given up: The key is missing.'),
+    });
+  });
+
+  test('context that is added during the checks counts as well', async () => {
+    const project = createProject({ agent: [promise] });
+    const verify = `[ -e checked ] || { echo checking; touch checked; ${waitsFor('go-on')}; }`;
+    const loop = project.start([...run, '--verify', verify]);
+    await eventually(() => project.exists('checked'), 'the checks');
+    await project.spool('ralph', '--add-context', 'One more thing.', '--change', change);
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(project.history()).toMatchObject([
+      { completionFound: false, gate: { passed: true } },
+      { completionFound: true },
+    ]);
+  });
+
+  test('in the last iteration it ends the run at its limit, and the next run reads it', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    const loop = project.start([...run, '--max-iterations', '1']);
+    await loop.printed('waiting for go-on');
+
+    expect((await project.spool('ralph', '--add-context', 'More.', '--change', change)).stdout).toBe(
+      `Added to the context of ${change}. Iteration 1 is the last one of this run (--max-iterations), so the next run will read it.\n`,
+    );
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 3 });
+    expect(project.state()).toMatchObject({
+      cause: 'max-iterations',
+      detail: 'stopped at --max-iterations 1 before it was done: context was added after the iteration started',
+    });
+    expect((await project.spool('ralph', '--add-context', 'And more.', '--change', change)).stdout).toBe(
+      `Added to the context of ${change}. The next run will read it.\n`,
+    );
+  });
+
+  test('context that is cleared leaves nothing to read', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    await project.spool('ralph', '--add-context', 'Use tabs.', '--change', change);
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('ralph', '--add-context', 'Use spaces.', '--change', change);
+
+    expect((await project.spool('ralph', '--clear-context', '--change', change)).stdout).toBe(
+      `Cleared the context of ${change}. Iteration 1 is still running with it.\n`,
+    );
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(project.history()).toHaveLength(1);
+  });
+
+  test('an agent that writes to context.txt does not get another iteration', async () => {
+    const project = createProject({
+      agent: [`echo 'Go on.' >> .spool/.state/ralph/${change}/context.txt; ${promise}`],
+    });
+
+    expect(await project.spool(...run)).toMatchObject({ code: 0 });
+    expect(project.history()).toHaveLength(1);
+  });
+
+  test('a paused or stopping run says which iteration reads it', async () => {
+    const project = createProject({ agent: [waitsFor('go-on'), waitsFor('then')] });
+    const add = async () => (await project.spool('ralph', '--add-context', 'More.', '--change', change)).stdout;
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+    await loop.printed('Paused.');
+    expect(await add()).toContain('. Iteration 2 will read it.');
+    await project.spool('resume', change);
+    await loop.printed('waiting for then');
+
+    await project.spool('stop', change);
+    expect(await add()).toContain('The run stops after iteration 2, so the next run will read it.');
+    project.write('then', '');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(project.calls()[1]!.prompt).toContain('More.');
+  });
+});
+
+test('requests that an agent forges in thousands are announced once', async () => {
+  const project = createProject({ agent: [`echo ready; ${waitsFor('go-on')}`] });
+  const loop = project.start(run);
+  await loop.printed('waiting for go-on');
+  const line = `${JSON.stringify({ v: 1, to: lockOf(project).id, command: 'pause' })}\n`;
+  appendFileSync(project.stateFile('control.jsonl'), line.repeat(5000));
+  await loop.printed('Pause requested');
+  project.write('go-on', '');
+  await loop.printed('Paused.');
+  await project.spool('stop', change);
+
+  expect(await loop.result).toMatchObject({ code: 143 });
+  expect((await typesOf(project)).filter((type) => type === 'requested')).toHaveLength(2);
+});
