@@ -24,23 +24,41 @@ const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => joi
 );
 const example = /(<!-- example: ((\w+)(?:\/\w+)?) -->\n+```console\n)([\s\S]*?)(?=```)/g;
 
-/** What differs from run to run: times, durations, ids, and the spaces and bars that depend on them. @param {string} text */
-const withoutVariables = (text) =>
+/**
+ * The words without what differs from run to run: times, durations, ids, and what depends on their widths: bars, where
+ * lines break, and where the last cell of a row is cut off.
+ * @param {string} text
+ */
+const wordsOf = (text) =>
   text
+    .replace(/ {2}\S(?:(?! {2}).)*…$/gm, ' CUT')
     .replace(/\d{8}-\d{6}-[0-9a-f]{8}/g, 'RUN')
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b/g, 'COMMIT')
     .replace(/\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\b\d?\d:\d\d(?::\d\d)?\b/g, 'TIME')
     .replace(/\d+(?:\.\d+)?(?:ms|s|m|h)\b(?: ?\d+s\b)?/g, 'DURATION')
     .replace(/\bpid \d+|\bprocess \d+/gi, 'PROCESS')
-    .replace(/[─▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░]+/g, 'BAR')
-    .replace(/[ \t]+/g, ' ');
+    .split(/[\s─▁▂▃▄▅▆▇█▏▎▍▌▋▊▉░]+/)
+    .filter((word) => word !== '');
+
+/** The first words that differ, with a few before them. @param {string[]} before @param {string[]} after */
+const difference = (before, after) => {
+  const index = before.findIndex((word, at) => word !== after[at]);
+  const first = index === -1 ? before.length : index;
+  /** @param {string[]} words */
+  const around = (words) => words.slice(Math.max(0, first - 5), first + 10).join(' ');
+  return `- ${around(before)}\n+ ${around(after)}\n`;
+};
 
 /** @param {string} block @param {Awaited<ReturnType<typeof scenes[string]>>} project */
 const run = async (block, project) => {
   let text = '';
   for (const line of block.split('\n').filter((candidate) => candidate.startsWith('$ '))) {
     const { folder: cwd, env } = project;
-    const screen = openScreen({ command: '/bin/sh', args: ['-c', line.slice(2)], cwd, env, columns: 80, rows: 24 });
+    // The shell waits for a key, because output that is still unread when a terminal closes is lost.
+    const script = `${line.slice(2)}\nprintf '\\033]0;end\\007'; read -r key`;
+    const screen = openScreen({ command: '/bin/sh', args: ['-c', script], cwd, env, columns: 80, rows: 24 });
+    await screen.hasTitle('end');
+    screen.kill();
     await screen.exitCode;
     const output = screen.text().replaceAll(project.folder, '~/shop');
     text += `${line}\n${output}${output === '' ? '' : '\n'}`;
@@ -63,8 +81,9 @@ const refresh = async (page) => {
       const project = projects.get(name) ?? (await create());
       projects.set(name, project);
       const output = await run(block, project);
-      const isSame = withoutVariables(output) === withoutVariables(block);
-      if (!isSame) process.stdout.write(`${page}:\n${output}\n`);
+      const [before, after] = [wordsOf(block), wordsOf(output)];
+      const isSame = before.join(' ') === after.join(' ');
+      if (!isSame) process.stderr.write(`${page}, ${name}:\n${difference(before, after)}\n`);
       result += `${text.slice(end, match.index)}${head}${isSame ? block : output}`;
       end = match.index + all.length;
     }
@@ -93,7 +112,7 @@ const refreshPages = async (/** @type {boolean} */ isCheck) => {
   }
   if (!isCheck) return process.stdout.write(`${stale.length} pages written\n`);
   if (stale.length === 0) return;
-  process.stderr.write(`The output above differs from ${stale.join(', ')}. To update them: npm run docs\n`);
+  process.stderr.write(`The output of commands differs from ${stale.join(', ')}. To update them: npm run docs\n`);
   process.exitCode = 1;
 };
 

@@ -1,6 +1,15 @@
 // The projects in which the examples of the docs are run.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -58,9 +67,12 @@ const createProject = ({ files, agent }) => {
     spool: (...args) => execFileSync(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' }),
     /** Runs Spool in the background. @param {string[]} args */
     start: (...args) => started.push(spawn(process.execPath, [spool, ...args], { ...options, stdio: 'ignore' })),
-    /** Resolves when a file below the folder exists. @param {string} name */
-    appears: async (name) => {
-      while (!existsSync(join(base, name))) await delay(50);
+    /** Resolves when the run of a change has recorded that its agent used a tool. @param {string} name @param {string} tool */
+    hasUsed: async (name, tool) => {
+      const runs = join(folder, '.spool', '.state', 'ralph', name, 'runs');
+      const journals = () => (existsSync(runs) ? readdirSync(runs).map((run) => join(runs, run, 'events.jsonl')) : []);
+      const isRecorded = () => journals().some((file) => existsSync(file) && readFileSync(file, 'utf8').includes(tool));
+      while (!isRecorded()) await delay(50);
     },
     /** Tells agents that wait for it to continue. @param {string} name */
     signal: (name) => writeFileSync(join(home, name), ''),
@@ -233,16 +245,16 @@ export const scenes = {
     const project = createProject({ files: { ...severalFiles, ...changeFiles(done, ['1. Fix it']) }, agent: working3 });
     project.spool('ralph', '--change', done);
     project.start('ralph', '--change', '001-01', '--change', '001-02', '--change', '001-03', '--parallel', '3');
-    for (const name of ['001-01_add-invoices/src/invoices.js', '001-02_add-refunds/src/refunds.js'])
-      await project.appears(`shop/.spool/worktrees/${name}`);
-    await project.appears('home/calls-001-03_export-csv');
+    await project.hasUsed('001-01_add-invoices', 'npm test');
+    await project.hasUsed('001-02_add-refunds', 'src/refunds.js');
+    await project.hasUsed('001-03_export-csv', 'node src/shop.js');
     return project;
   },
   /** A run in its second iteration. */
   running: async () => {
     const project = createProject({ files: projectFiles, agent: working });
-    project.start('ralph', '--change', change, '--verify', 'npm test');
-    await project.appears('shop/src/invoices.js');
+    project.start('ralph', '--change', change);
+    await project.hasUsed(change, 'npm test');
     return project;
   },
 };

@@ -76,8 +76,13 @@ export const openScreen = ({ command, args, cwd, env, columns, rows }) => {
       check();
     });
 
+  /** Resolves when the program sets this title of the window. @param {string} title @returns {Promise<void>} */
+  const hasTitle = (title) =>
+    new Promise((resolve) => terminal.onTitleChange((current) => (current === title ? resolve() : undefined)));
+
   return {
     shows,
+    hasTitle,
     snapshot,
     text,
     exitCode,
