@@ -133,6 +133,11 @@ const table = {
     text: (when: string, command: string, clock: string) =>
       `--until ${when} has passed. Resume with a new time: ${command} --until ${clock} (or --until none)`,
   },
+  'limit-reached': {
+    exit: exitCodes.limit,
+    text: (change: string, why: string, command: string) =>
+      `${change} was not resumed: ${why}. Raise the limit: ${command} (or start over with --fresh)`,
+  },
   'no-proposal': {
     exit: 2,
     text: (change: string, file: string) => `Change ${change} has no proposal: write ${file} first.`,

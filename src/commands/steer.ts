@@ -4,6 +4,7 @@ import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
+import { usedUp } from '../run/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { allRunsFolder } from '../store/paths.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -76,7 +77,7 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
   });
   switch (answer.kind) {
     case 'not-running':
-      throw notRunning(change, answer.view);
+      throw notRunning(change, command, answer.view);
     case 'silent':
       throw userError('no-answer', change, ownerText(answer.owner, `.spool/.state/ralph/${change}/lock`), answerMs);
     case 'refused':
@@ -132,12 +133,14 @@ const endText = (view: RunView | null): string => {
   return `has stopped. Resume with: ${commandLine('spool', 'ralph', '--change', change)}`;
 };
 
-const notRunning = (change: string, view: RunView | null) => {
+const notRunning = (change: string, command: ControlCommand, view: RunView | null) => {
   if (view === null) return userError('not-running', change, '.');
   const { status, iteration } = view;
   if (status !== 'running' && status !== 'interrupted')
     return userError('not-running', change, `: its last run is ${status} (iteration ${iteration}).`);
-  const resume = commandLine('spool', 'ralph', '--change', change);
+  const used = usedUp(view);
+  if (used && command === 'resume') return userError('limit-reached', change, used.why, used.command);
+  const resume = used?.command ?? commandLine('spool', 'ralph', '--change', change);
   return userError(
     'not-running',
     change,

@@ -12,6 +12,7 @@ import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.t
 import type { RunServices } from './services.ts';
 import { checkAssignment, readAssignment } from './assignment.ts';
 import { withNewUntil } from './until.ts';
+import { checkUsedUp } from './used-up.ts';
 import { stateFolder } from '../store/paths.ts';
 
 /** A run that was checked without the lock. */
@@ -43,6 +44,7 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   const assignment = readAssignment(spec);
   const reused = earlier && spec === given ? startNow(earlier.planned) : null;
   const planned = reused ?? planRun({ ...spec, env }, lastRun);
+  checkUsedUp(planned);
   if (planned.previous === null) checkAssignment(spec, assignment, planned.plan);
   const usable = usableAgents(planned.plan, spec, services);
   const runSandbox = createRunSandbox(spec, { ...services, stop: deadline.stop });
