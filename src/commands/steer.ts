@@ -3,7 +3,7 @@ import { userError } from '../errors.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
-import { isWorking, type RunView } from '../ralph/view.ts';
+import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { usedUp } from '../run/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { allRunsFolder } from '../store/paths.ts';
@@ -114,7 +114,12 @@ const effectOf = (command: ControlCommand, view: RunView): readonly [string, str
       : ['stops', `stops before iteration ${finishedIterations + 1}.`];
   }
   if (pausedAt) return ['paused', `is paused before iteration ${finishedIterations + 1}. ${resume}`];
-  return ['pauses', `pauses after iteration ${iteration}. ${resume}`];
+  if (isLastIteration(view))
+    return [
+      'ends',
+      `does not pause: iteration ${iteration} is the last one (--max-iterations ${iteration}), and the run ends with it.`,
+    ];
+  return ['pauses', `pauses after iteration ${iteration}, unless the run ends with it. ${resume}`];
 };
 
 const resumedFrom = (before: RunView | null, view: RunView): readonly [string, string] => {

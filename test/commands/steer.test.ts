@@ -40,7 +40,7 @@ describe('pause and resume', () => {
 
     expect(await project.spool('pause', '002-01')).toMatchObject({
       code: 0,
-      stdout: `${change} pauses after iteration 1. Resume with: spool resume ${change}\n`,
+      stdout: `${change} pauses after iteration 1, unless the run ends with it. Resume with: spool resume ${change}\n`,
     });
     expect((await project.spool('ralph', '--status', '--change', change)).stdout).toContain(
       'pausing after iteration 1',
@@ -166,6 +166,7 @@ describe('pause and resume', () => {
     writeFileSync(offset, String(24 * 60 * 60_000));
 
     expect(await loop.result).toMatchObject({ code: 3, stderr: expect.stringContaining('--until reached') });
+    expect(loop.output()).not.toContain('did not pause');
     expect(project.calls()).toHaveLength(1);
   });
 
@@ -181,6 +182,41 @@ describe('pause and resume', () => {
 
     expect(await loop.result).toMatchObject({ code: 130 });
     expect(project.state()).toMatchObject({ status: 'interrupted', detail: 'stopped by SIGINT', pausedAt: null });
+  });
+
+  test('a run in its last iteration says that it ends and does not pause', async () => {
+    const project = createProject({ agent: [waitsFor('go-on')] });
+    const loop = project.start([...run, '--max-iterations', '1']);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('pause', change)).toMatchObject({
+      code: 0,
+      stdout: `${change} does not pause: iteration 1 is the last one (--max-iterations 1), and the run ends with it.\n`,
+    });
+    expect(JSON.parse((await project.spool('pause', change, '--json')).stdout)).toMatchObject({ outcome: 'ends' });
+    expect((await project.spool('status', change)).stdout).not.toContain('pausing');
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 3 });
+    expect(loop.output()).toContain('Pause requested, but iteration 1 is the last one: the run ends with it.');
+    expect(loop.output()).not.toContain('the run pauses');
+  });
+
+  test('a run that is done before it could pause says that it ended', async () => {
+    const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
+    const loop = project.start(run);
+    await loop.printed('waiting for go-on');
+    await project.spool('pause', change);
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('The run did not pause, because it ended with iteration 1.'),
+    });
+    expect(await project.spool('pause', change)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${change} is not running: its last run is complete (iteration 1).\n`,
+    });
   });
 
   test('a pause ends the wait after a failed iteration', async () => {
