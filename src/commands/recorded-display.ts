@@ -3,7 +3,11 @@ import { findHarness } from '../harness/registry.ts';
 import { createJsonReporter } from '../report/json.ts';
 import { createLiveReporter, type LiveOptions } from '../report/live.ts';
 import { type Display, forTerminal, redacted } from '../report/display.ts';
+import { canvasOf } from '../report/canvas.ts';
+import { lastIterations } from '../report/shown-iterations.ts';
+import { renderRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
+import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
 import { runFolder } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
@@ -31,8 +35,23 @@ export const displayRecorded = ({
   const redactor = createRedactor(env);
   if (json) return redacted(createJsonReporter(terminal), redactor);
   const folderOf: LiveOptions['folderOf'] = ({ change, run }) => relative(cwd, runFolder(project, change, run)) || '.';
-  const options = { stream: true, verbose, isReplay, harness: factsOf, folderOf, sandboxAllow: [], sandboxWrite: [] };
+  const options: LiveOptions = {
+    stream: true,
+    verbose,
+    isReplay,
+    harness: factsOf,
+    folderOf,
+    recordsOf: (view) => lastIterations(project, view),
+    sandboxAllow: [],
+    sandboxWrite: [],
+  };
   return forTerminal(createLiveReporter(terminal, options), redactor);
+};
+
+/** The end of a run whose process is gone, which has left no event about it. */
+export const renderGone = (view: RunView, { project, terminal }: Pick<RecordedDisplay, 'project' | 'terminal'>) => {
+  const records = lastIterations(project, view);
+  return renderRun(view, { records, alive: false, table: true, now: new Date() }, canvasOf(terminal));
 };
 
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */

@@ -5,6 +5,7 @@ import { cutHistory, lastRecords } from '../store/history.ts';
 import type { Project } from '../store/project.ts';
 import { loopOwner, readRun } from '../store/state.ts';
 import { canvasOf } from './canvas.ts';
+import { shownIterations } from './shown-iterations.ts';
 import { type RunFacts, renderRun } from './status.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,9 +17,6 @@ export interface StatusRequest {
   /** Show all iterations of the run. */
   readonly all: boolean;
 }
-
-/** How many iterations are shown. */
-const shownIterations = 20;
 
 /** Prints the last run of a change. Reads only the end of the history, unless all iterations are wanted. */
 export const printStatus = async (change: string, request: StatusRequest): Promise<void> => {

@@ -61,6 +61,48 @@ test('a follower of a run that is killed says so and ends', async () => {
   expect(await raw.result).toMatchObject({ code: 143 });
 });
 
+test('a finished run is followed to the screen with which it ended, and to its exit code', async () => {
+  const project = createProject({ agent: [says('first'), waitsFor('never'), says('third'), says('fourth')] });
+  const loop = project.start([...run, '--max-iterations', '4']);
+  await loop.printed('waiting for never');
+  loop.kill('SIGINT');
+  await loop.result;
+  const end = await project.spool(...run);
+  expect(end).toMatchObject({ code: 3 });
+  const screen = end.stderr.slice(end.stderr.indexOf('■'));
+  for (const iteration of [1, 2, 3, 4]) expect(screen).toMatch(new RegExp(`^ +${iteration} {2}`, 'm'));
+
+  const logs = await project.spool('logs', change);
+  const followed = await project.spool('logs', change, '-f');
+
+  expect(logs.stdout).toContain('fourth');
+  expect(followed).toEqual({ code: 3, signal: null, stdout: `${logs.stdout}\n${screen}`, stderr: '' });
+  expect((await project.spool('logs', change, '1', '-f')).stdout).toMatch(
+    /first[\s\S]*waiting for never[\s\S]*third[\s\S]*fourth[\s\S]*Not complete/,
+  );
+  const status = (await project.spool('status', change)).stdout;
+  expect(screen).toBe(`${status}  Prompts and logs: .spool/.state/ralph/${change}/runs/${project.state().run}\n`);
+});
+
+test.each([[['-f']], [['-f', '--raw']], [['-f', '--json']]])(
+  'a follower with %j ends quietly when the reader of its output is gone',
+  async (flags) => {
+    const project = createProject({ agent: [`while [ ! -e stop ]; do echo line; sleep 0.05; done; ${promise}`] });
+    const loop = project.start(run);
+    await loop.printed('line');
+    const script = `"$0" "$1" logs ${change} "\${@:2}" | head -1; echo "\${PIPESTATUS[@]}"`;
+
+    const piped = startProcess('bash', ['-c', script, process.execPath, spoolProgram, ...flags], {
+      cwd: project.folder,
+      env: project.env,
+    });
+
+    expect(await piped.result).toMatchObject({ code: 0, stdout: expect.stringMatching(/^.+\n0 0\n$/), stderr: '' });
+    project.write('stop', '');
+    expect(await loop.result).toMatchObject({ code: 0 });
+  },
+);
+
 test('Ctrl-C ends the follower and not the run', async () => {
   const project = createProject({ agent: [`${waitsFor('go-on')}; ${promise}`] });
   const loop = project.start(run);

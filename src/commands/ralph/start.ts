@@ -11,6 +11,7 @@ import { createDashboard, renderOutcomes } from '../../report/dashboard.ts';
 import { createJsonReporter } from '../../report/json.ts';
 import { createLiveReporter } from '../../report/live.ts';
 import { type Display, forTerminal, redacted } from '../../report/display.ts';
+import { lastIterations } from '../../report/shown-iterations.ts';
 import { runBatch } from '../../run/batch.ts';
 import { prepareRuns } from '../../run/prepare.ts';
 import { type NewChangeSpec, type RunSpec, runSpec } from '../../run/spec.ts';
@@ -150,7 +151,8 @@ const startMany = async (
 const displayOne = ({ project, invocation, find, redactor }: RedactedRequest, options: Options): Display => {
   if (options.json) return redacted(createJsonReporter(invocation.terminal), redactor);
   const folderOf = ({ change, run }: RunView) => relative(invocation.cwd, runFolder(project, change, run)) || '.';
-  const shown = { ...options, harness: find, folderOf, defaultLimits: defaultLimits() };
+  const recordsOf = (view: RunView) => lastIterations(project, view);
+  const shown = { ...options, harness: find, folderOf, recordsOf, defaultLimits: defaultLimits() };
   return forTerminal(createLiveReporter(invocation.terminal, shown), redactor);
 };
 
