@@ -9,6 +9,7 @@ import { renderRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import { runFolder } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
 import type { Invocation } from './shared/command.ts';
@@ -51,7 +52,8 @@ export const displayRecorded = ({
 /** The end of a run whose process is gone, which has left no event about it. */
 export const renderGone = (view: RunView, { project, terminal }: Pick<RecordedDisplay, 'project' | 'terminal'>) => {
   const records = lastIterations(project, view);
-  return renderRun(view, { records, alive: false, table: true, now: new Date() }, canvasOf(terminal));
+  const leftovers = leftoversOf(project, view);
+  return renderRun(view, { records, leftovers, alive: false, table: true, now: new Date() }, canvasOf(terminal));
 };
 
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */

@@ -1,16 +1,20 @@
 import { entriesOf } from '../files/folders.ts';
 import { userError } from '../errors.ts';
+import { lastSaved } from '../changes/current-tasks.ts';
 import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { usedUp } from '../run/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import { allRunsFolder } from '../store/paths.ts';
 import { findProject, type Project } from '../store/project.ts';
 import { ownerText } from '../store/run-lock.ts';
 import { loopOwner } from '../store/state.ts';
+import { changesWithRuns } from '../store/runs.ts';
 import { type Answer, answerMs, steer } from '../store/steer.ts';
+import { pluralise } from '../text/format.ts';
 import { safeJson } from '../text/controls.ts';
 import { commandLine } from '../text/shell-words.ts';
 import type { Invocation } from './shared/command.ts';
@@ -27,8 +31,9 @@ export const steerRuns = async (
   const wholeBatch = rawFlags.all === true;
   if (wholeBatch && query !== undefined) throw userError('two-actions', '--all', 'a change');
   if (query === undefined && !wholeBatch) throw userError('run-required', running);
-  if (wholeBatch && running.length === 0) terminal.log('Nothing is running.\n');
-  const changes = wholeBatch ? running : [await resolveRun(project, query!, running)];
+  const left = wholeBatch && asksToStop(command) ? await changesWithLeftovers(project) : [];
+  if (wholeBatch && running.length + left.length === 0) terminal.log('Nothing is running.\n');
+  const changes = wholeBatch ? [...running, ...left] : [await resolveRun(project, query!, running)];
   const outcomes = await Promise.all(
     changes.map(async (change) => {
       try {
@@ -51,6 +56,14 @@ const runningChanges = (project: Project): string[] =>
     .map(({ name }) => name)
     .filter((name) => loopOwner(project, name) !== null)
     .toSorted();
+
+/** The changes whose run was killed, with processes that still run. */
+const changesWithLeftovers = async (project: Project): Promise<string[]> => {
+  const views = await Promise.all(changesWithRuns(project).map(async (id) => (await lastSaved(project, id))?.view));
+  return views
+    .filter((view) => view && loopOwner(project, view.change) === null && leftoversOf(project, view).length > 0)
+    .map((view) => view!.change);
+};
 
 /** A run can be steered even if its change was deleted meanwhile. */
 const resolveRun = async (project: Project, query: string, running: readonly string[]): Promise<string> => {
@@ -76,6 +89,8 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     },
   });
   switch (answer.kind) {
+    case 'cleaned-up':
+      return outcome('cleaned-up', cleanedUpText(answer.view, answer.ended), answer.view);
     case 'not-running':
       throw notRunning(change, command, answer.view);
     case 'silent':
@@ -131,6 +146,14 @@ const resumedFrom = (before: RunView | null, view: RunView): readonly [string, s
     : ['running', `is not paused: ${now}.`];
 };
 
+const cleanedUpText = (view: RunView, ended: number): string => {
+  const processes = `${pluralise(ended, 'process', 'processes')} that ${ended === 1 ? 'was' : 'were'} left of it`;
+  return `is not running: its process died in iteration ${view.iteration}. Ended ${processes}. Resume with: ${resumeCommand(view)}`;
+};
+
+const resumeCommand = (view: RunView): string =>
+  usedUp(view)?.command ?? commandLine('spool', 'ralph', '--change', view.change);
+
 const endText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
   const { status, detail, change } = view;
@@ -145,10 +168,9 @@ const notRunning = (change: string, command: ControlCommand, view: RunView | nul
     return userError('not-running', change, `: its last run is ${status} (iteration ${iteration}).`);
   const used = usedUp(view);
   if (used && command === 'resume') return userError('limit-reached', change, used.why, used.command);
-  const resume = used?.command ?? commandLine('spool', 'ralph', '--change', change);
   return userError(
     'not-running',
     change,
-    `: its last run was interrupted in iteration ${iteration}. Resume with: ${resume}`,
+    `: its last run was interrupted in iteration ${iteration}. Resume with: ${resumeCommand(view)}`,
   );
 };

@@ -7,6 +7,7 @@ import { addUsage, totalUsage } from '../ralph/usage.ts';
 import { currentStatus, type RunView } from '../ralph/view.ts';
 import type { Redactor } from '../secrets/redact.ts';
 import { elapsedNow, lastActivity } from '../store/activity.ts';
+import { leftoversOf } from '../store/leftovers.ts';
 import { changesWithRuns } from '../store/runs.ts';
 import type { Project } from '../store/project.ts';
 import { loopOwner, stateStamp } from '../store/state.ts';
@@ -35,6 +36,8 @@ export interface RunRow {
   readonly usage: Usage | null;
   /** What it does now, or why it ended. */
   readonly activity: string | null;
+  /** How many processes are left of a run that was killed. */
+  readonly leftovers: number;
   /** Its change is not active any more. */
   readonly archived: boolean;
 }
@@ -54,7 +57,7 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
   const read = async (change: string, now: Date): Promise<RunRow | null> => {
     const stamp = stateStamp(request.project, change);
     const before = known.get(change);
-    if (before?.stamp === stamp && before.row?.status !== 'running') return before.row;
+    if (before?.stamp === stamp && !mayChange(before.row)) return before.row;
     const row = await rowOf(change, { ...request, now });
     known.set(change, { stamp, row });
     return row;
@@ -69,6 +72,9 @@ export const createRowReader = (request: RowsRequest): ((now: Date) => Promise<R
   };
 };
 
+/** Whether a run may look different although its state has not changed. */
+const mayChange = (row: RunRow | null): boolean => row !== null && (row.status === 'running' || row.leftovers > 0);
+
 const byActivity = (a: RunRow, b: RunRow): number => {
   const rank = ({ status }: RunRow) => (status === 'running' ? 0 : 1);
   const time = ({ startedAt, endedAt, status }: RunRow) => (status === 'running' ? startedAt : (endedAt ?? startedAt));
@@ -81,6 +87,7 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
   if (saved === null) return null;
   const view = asRecorded(userRecordFolder(project, change, env), { ...saved, change });
   const status = currentStatus(view, loopOwner(project, change) !== null);
+  const leftovers = status === 'interrupted' ? leftoversOf(project, view).length : 0;
   const { run, iteration, finishedIterations, maxIterations, startedAt, endedAt } = view;
   return {
     change,
@@ -94,7 +101,8 @@ const rowOf = async (change: string, request: RowsRequest & { readonly now: Date
     endedAt,
     elapsedMs: status === 'running' ? elapsedNow(project, view, now) : view.elapsedMs,
     usage: addUsage(totalUsage(view), status === 'running' ? view.currentUsage : null),
-    activity: redacted(redactor, activityOf(view, status, request)),
+    activity: redacted(redactor, activityOf({ ...view, status }, leftovers, request)),
+    leftovers,
     archived: false,
   };
 };
@@ -111,10 +119,10 @@ const redacted = (redactor: Redactor, text: string | null): string | null =>
 
 const activityOf = (
   view: RunView,
-  status: RunView['status'],
+  leftovers: number,
   { project, env }: Pick<RowsRequest, 'project' | 'env'>,
 ): string | null => {
-  if (status !== 'running') return view.detail ?? view.error ?? 'the process is gone';
+  if (view.status !== 'running') return endOf(view, leftovers);
   const steering = steeringText(view);
   if (view.pausedAt && steering) return steering;
   if (view.waiting) return `waiting until ${clockTime(new Date(view.waiting.untilMs))}: ${view.waiting.why}`;
@@ -123,6 +131,13 @@ const activityOf = (
       activityText(event, { symbols: symbolsFor(env), root: view.workspace?.root ?? null }),
     )?.text ?? null;
   return [steering, activity].filter((text) => text !== null).join('; ') || null;
+};
+
+const endOf = ({ detail, error }: RunView, leftovers: number): string => {
+  if (detail ?? error) return (detail ?? error)!;
+  if (leftovers === 0) return 'the process is gone';
+  const processes = leftovers === 1 ? '1 process of its agent is' : `${leftovers} processes of its agent are`;
+  return `the process is gone; ${processes} still running`;
 };
 
 /** Renders a line for each run, below the titles of the columns. No line is wider than the terminal. */

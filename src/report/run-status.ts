@@ -30,7 +30,9 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
   const records = history === null ? [] : history.records.filter((record) => record.run === view!.run);
   if (json) {
     const status = view && currentStatus(view, alive);
-    return terminal.printResult(`${safeJson({ change, status, view, iterations: records })}\n`);
+    const leftovers =
+      status === 'interrupted' ? (await import('../store/leftovers.ts')).leftoversOf(project, view!) : [];
+    return terminal.printResult(`${safeJson({ change, status, view, leftovers, iterations: records })}\n`);
   }
   if (view === null)
     return terminal.printResult(
@@ -69,7 +71,10 @@ const confirmed = async (
 const currentFacts = async (
   view: RunView,
   { project, env, alive }: Pick<StatusRequest, 'project' | 'env'> & { readonly alive: boolean },
-): Promise<{ readonly shown: RunView; readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'now'> }> => {
+): Promise<{
+  readonly shown: RunView;
+  readonly facts: Pick<RunFacts, 'tasks' | 'openTasks' | 'activity' | 'leftovers' | 'now'>;
+}> => {
   const now = new Date();
   const isWhole = view.status !== 'running' && (view.tasks === null || view.tasks.done >= view.tasks.total);
   if (isWhole) return { shown: view, facts: { now } };

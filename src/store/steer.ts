@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isWorking, type RunView } from '../ralph/view.ts';
 import { requestControl, type RequestOptions } from './control.ts';
+import { endLeftovers } from './leftovers.ts';
 import type { LockOwner } from './lock-owner.ts';
 import type { Project } from './project.ts';
 import { loopOwner, readState } from './state.ts';
@@ -11,6 +12,8 @@ import { userRecordFolder } from './user-record/folder.ts';
 /** What became of a request. */
 export type Answer =
   | { readonly kind: 'not-running'; readonly view: RunView | null }
+  /** The process of the run was killed. What was left of it has been ended, for a request to stop it. */
+  | { readonly kind: 'cleaned-up'; readonly view: RunView; readonly ended: number }
   /** The run has taken it. `view` says what will happen, `before` what the run did when it was asked. */
   | { readonly kind: 'taken'; readonly before: RunView | null; readonly view: RunView }
   /** The run has ended meanwhile, maybe because of the request. */
@@ -41,7 +44,7 @@ export const steer = async (
   const owner = loopOwner(project, change);
   const before = await read();
   if (owner === null || requestControl(project, change, command, options) === 'not-running')
-    return { kind: 'not-running', view: before };
+    return withoutRun(project, command, before);
   const deadline = performance.now() + answerMs;
   for (;;) {
     const isRunning = loopOwner(project, change)?.id === owner.id;
@@ -57,6 +60,11 @@ export const steer = async (
     if (isTaken(command, view)) return { kind: 'taken', before, view };
     return command === 'resume' && isWorking(view) ? { kind: 'refused', view } : { kind: 'silent', owner };
   }
+};
+
+const withoutRun = async (project: Project, command: ControlCommand, view: RunView | null): Promise<Answer> => {
+  const ended = view !== null && asksToStop(command) ? await endLeftovers(project, view) : 0;
+  return view !== null && ended > 0 ? { kind: 'cleaned-up', view, ended } : { kind: 'not-running', view };
 };
 
 /** Whether a run does what it was asked for, or something stronger. */

@@ -276,6 +276,44 @@ describe('stop', () => {
     expect(processesWith(`HOME=${project.home}`)).toEqual([]);
   });
 
+  test.each([[[]], [['--now']]])(
+    'what is left of a killed run is shown, and ended by "spool stop" with %j',
+    async (flags) => {
+      const project = createProject({ agent: [`setsid sleep 300 & ${waitsFor('never')}`] });
+      const loop = project.start(run);
+      await loop.printed('waiting for never');
+      loop.kill('SIGKILL');
+      await loop.result;
+      const left = () => processesWith(`HOME=${project.home}`);
+      expect(left().length).toBeGreaterThan(1);
+
+      const status = await project.spool('status', change);
+      expect(status.stdout).toMatch(
+        /^ {2}Left over +\d processes of the agent are still running \(PID \d+(, \d+)+\)$/m,
+      );
+      expect(status.stdout).toMatch(new RegExp(`^ {2}End them +spool stop ${change}$`, 'm'));
+      expect((await project.spool('status')).stdout).toMatch(
+        /the process is gone; \d processes of its agent are still running/,
+      );
+      expect(JSON.parse((await project.spool('status', change, '--json')).stdout)).toMatchObject({
+        status: 'interrupted',
+        leftovers: expect.arrayContaining([expect.any(Number)]),
+      });
+
+      expect(await project.spool('stop', change, ...flags)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          new RegExp(
+            `^${change} is not running: its process died in iteration 1\\. Ended \\d processes that were left of it\\. Resume with: spool ralph --change ${change}\\n$`,
+          ),
+        ),
+      });
+      expect(left()).toEqual([]);
+      expect((await project.spool('status', change)).stdout).not.toContain('Left over');
+      expect(await project.spool('stop', change, ...flags)).toMatchObject({ code: 2 });
+    },
+  );
+
   test('a run that does not respond is named, and takes the request later', async () => {
     const project = createProject({ agent: [waitsFor('never')] });
     const loop = project.start(run);
