@@ -1,4 +1,3 @@
-import { entriesOf } from '../files/folders.ts';
 import { userError } from '../errors.ts';
 import { lastSaved } from '../changes/current-tasks.ts';
 import { matchId } from '../changes/ids.ts';
@@ -8,10 +7,9 @@ import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
 import { usedUp } from '../run/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { leftoversOf } from '../store/leftovers.ts';
-import { allRunsFolder } from '../store/paths.ts';
 import { findProject, type Project } from '../store/project.ts';
-import { ownerText } from '../store/run-lock.ts';
-import { loopOwner } from '../store/state.ts';
+import { ownerText, processText } from '../store/run-lock.ts';
+import { loopOwner, queuedBy } from '../store/state.ts';
 import { changesWithRuns } from '../store/runs.ts';
 import { type Answer, answerMs, steer } from '../store/steer.ts';
 import { pluralise } from '../text/format.ts';
@@ -27,13 +25,14 @@ export const steerRuns = async (
 ): Promise<number> => {
   const terminal = redactedTerminal(call.terminal, env);
   const project = findProject(cwd);
-  const running = runningChanges(project);
+  const running = changesWith(project, loopOwner);
+  const queued = changesWith(project, queuedBy).filter((change) => !running.includes(change));
   const wholeBatch = rawFlags.all === true;
   if (wholeBatch && query !== undefined) throw userError('two-actions', '--all', 'a change');
   if (query === undefined && !wholeBatch) throw userError('run-required', running);
-  const left = wholeBatch && asksToStop(command) ? await changesWithLeftovers(project) : [];
-  if (wholeBatch && running.length + left.length === 0) terminal.log('Nothing is running.\n');
-  const changes = wholeBatch ? [...running, ...left] : [await resolveRun(project, query!, running)];
+  const others = wholeBatch && asksToStop(command) ? [...queued, ...(await changesWithLeftovers(project))] : [];
+  if (wholeBatch && running.length + others.length === 0) terminal.log('Nothing is running.\n');
+  const changes = wholeBatch ? [...running, ...others] : [await resolveRun(project, query!, [...running, ...queued])];
   const outcomes = await Promise.all(
     changes.map(async (change) => {
       try {
@@ -51,11 +50,19 @@ export const steerRuns = async (
   return worst(outcomes.map((outcome) => ('error' in outcome ? outcome.error.code : 0)));
 };
 
-const runningChanges = (project: Project): string[] =>
-  entriesOf(allRunsFolder(project))
-    .map(({ name }) => name)
-    .filter((name) => loopOwner(project, name) !== null)
-    .toSorted();
+/** Sends a request to the run of a change. Returns what will happen, in a sentence that does not name the change. */
+export const steerRun = async (
+  project: Project,
+  change: string,
+  { command, env }: { readonly command: ControlCommand; readonly env: NodeJS.ProcessEnv },
+): Promise<string> => {
+  const { effect } = outcomeOf(change, command, await steer(project, change, command, { env }));
+  return `${effect.slice(0, 1).toUpperCase()}${effect.slice(1)}`;
+};
+
+/** The changes that a process works on, or has in its queue. */
+const changesWith = (project: Project, ownerOf: typeof loopOwner): string[] =>
+  changesWithRuns(project).filter((change) => ownerOf(project, change) !== null);
 
 /** The changes whose run was killed, with processes that still run. */
 const changesWithLeftovers = async (project: Project): Promise<string[]> => {
@@ -72,14 +79,18 @@ const resolveRun = async (project: Project, query: string, running: readonly str
 };
 
 interface Outcome {
+  /** What will happen, for the user. */
   readonly text: string;
+  /** The same without the change. */
+  readonly effect: string;
   readonly json: unknown;
 }
 
 /** Throws for a run that does not exist or does not answer. */
 const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Outcome => {
-  const outcome = (name: string, text: string, view: RunView | null): Outcome => ({
-    text: `${change} ${text}`,
+  const outcome = (name: string, effect: string, view: RunView | null): Outcome => ({
+    text: `${change} ${effect}`,
+    effect,
     json: {
       change,
       outcome: name,
@@ -89,6 +100,19 @@ const outcomeOf = (change: string, command: ControlCommand, answer: Answer): Out
     },
   });
   switch (answer.kind) {
+    case 'taken-out':
+      return outcome(
+        'taken-out',
+        `was taken out of the queue of ${processText(answer.by)} and will not be started.`,
+        null,
+      );
+    case 'queued':
+      throw userError(
+        'not-started',
+        change,
+        ownerText(answer.by, `.spool/.state/ralph/${change}/queued`),
+        commandLine('spool', 'stop', change),
+      );
     case 'cleaned-up':
       return outcome('cleaned-up', cleanedUpText(answer.view, answer.ended), answer.view);
     case 'not-running':

@@ -389,6 +389,73 @@ describe('a batch', () => {
     expect(loop.output()).toMatch(new RegExp(`^${third} +not started`, 'm'));
   });
 
+  test.each([
+    ['one after the other', []],
+    ['in parallel', ['--parallel', '2']],
+  ])('a change in the queue is listed, and can be taken out of it: %s', async (_, flags) => {
+    const agent = [`echo 'waiting for go-on'; until [ -e "$HOME/go-on" ]; do sleep 0.01; done; ${promise}`];
+    const project = createProject({ files, agent });
+    const loop = project.start(['ralph', '--module', '002', ...flags]);
+    const isWorking = () => existsSync(join(project.home, `agent/call-${flags.length === 0 ? 1 : 2}/prompt`));
+    await eventually(isWorking, 'the agents');
+
+    const rows = (await project.spool('status')).stdout.split('\n');
+    expect(rows[1]).toMatch(new RegExp(`^running +002-0[12]`));
+    expect(rows[3]).toMatch(new RegExp(`^queued +${third} .*in the queue of PID ${loop.pid}, since \\d{4}-`));
+    const listed = JSON.parse((await project.spool('status', '--json')).stdout) as object[];
+    expect(listed[2]).toMatchObject({ change: third, status: 'queued', run: null, iteration: 0, endedAt: null });
+    expect((await project.spool('status', third)).stdout).toMatch(
+      new RegExp(
+        `^· ${third}  Queued: in the queue of PID ${loop.pid}, since .*\\.\\n\\n  Take it out spool stop ${third}\\n$`,
+      ),
+    );
+    expect(JSON.parse((await project.spool('status', third, '--json')).stdout)).toMatchObject({
+      status: 'queued',
+      queued: { pid: loop.pid, since: expect.any(String) },
+      view: null,
+    });
+    for (const command of ['pause', 'resume'])
+      expect(await project.spool(command, third)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          new RegExp(
+            `^spool: ${third} has not started: it is in the queue of PID .*Take it out of the queue with: spool stop ${third}`,
+          ),
+        ),
+      });
+
+    expect(await project.spool('stop', '002-03')).toMatchObject({
+      code: 0,
+      stdout: `${third} was taken out of the queue of PID ${loop.pid} and will not be started.\n`,
+    });
+    expect((await project.spool('status')).stdout).not.toContain(third);
+    expect(await project.spool('stop', third)).toMatchObject({
+      code: 2,
+      stderr: `spool: ${third} is not running.\n`,
+    });
+    await loop.printed(`${third} was taken out of the queue.`);
+    project.write('../home/go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 143 });
+    expect(loop.output()).toMatch(new RegExp(`^${third} +not started .* taken out of the queue$`, 'm'));
+    expect(loop.output()).toMatch(new RegExp(`^${second} +complete`, 'm'));
+    expect(existsSync(project.stateFile('', third))).toBe(false);
+  });
+
+  test('a killed batch leaves no change in the queue', async () => {
+    const project = createProject({ files, agent: [waitsFor('never'), promise] });
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for never');
+    expect((await project.spool('status')).stdout).toContain('queued');
+    loop.kill('SIGKILL');
+    await loop.result;
+
+    expect((await project.spool('status')).stdout).not.toContain('queued');
+    expect(await project.spool('stop', third)).toMatchObject({ code: 2 });
+    expect(await project.spool('ralph', '--module', '002')).toMatchObject({ code: 0 });
+    expect((await project.spool('status')).stdout).not.toContain('queued');
+  });
+
   test('pause --all also applies to runs that start later', async () => {
     const project = createProject({ files, agent: [`${waitsFor('go-on')}; ${promise}`] });
     const loop = project.start(['ralph', '--module', '002']);

@@ -134,7 +134,8 @@ const startMany = async (
     });
     dashboard.dispose();
     const described = outcomes.map(({ error, ...outcome }) => {
-      if (error === undefined) return { ...outcome, code: exitCodeFor(outcome.result?.reason ?? 'complete', null) };
+      const reason = outcome.result?.reason ?? (outcome.isTakenOut ? 'interrupted' : 'complete');
+      if (error === undefined) return { ...outcome, code: exitCodeFor(reason, null) };
       const { code, text } = describe(error);
       return { ...outcome, code, note: text.split('\n')[0]! };
     });

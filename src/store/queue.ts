@@ -1,0 +1,77 @@
+import { removeIfEmpty } from '../files/folders.ts';
+import { removeSafely, renameSafely } from '../files/safe.ts';
+import { makeRalphFolder } from './folders.ts';
+import { acquireLock, beatMs } from './lock.ts';
+import { type LockOwner, readOwner } from './lock-owner.ts';
+import { queueFile, ralphFolder, takenOutFile } from './paths.ts';
+import type { Project } from './project.ts';
+import { queuedBy } from './state.ts';
+
+/*
+ * Each change that a batch has yet to start has a lock file that names the process of the batch, so that a killed batch
+ * leaves nothing in the queue. Whoever renames the file first decides: the batch starts the change, or another process
+ * takes it out of the queue. A file that was deleted means nothing, as an agent may delete the whole state folder.
+ */
+
+/** The changes of a batch that have yet to start. */
+export interface Queue {
+  /** Whether another process has taken a change out of the queue. */
+  isTakenOut(change: string): boolean;
+  /** Removes a change that starts now. Returns false if another process has taken it out before. */
+  leave(change: string): boolean;
+  /** Removes all changes that are left. */
+  dispose(): void;
+}
+
+export const openQueue = (project: Project, changes: readonly string[]): Queue => {
+  // A change that is in the queue of another batch is listed there.
+  const places = new Map(
+    changes.flatMap((change) => {
+      makeRalphFolder(project, change);
+      const place = acquireLock(queueFile(project, change), change);
+      return place.kind === 'taken' ? [] : [[change, place] as const];
+    }),
+  );
+  const timer = setInterval(() => places.forEach((place) => place.beat()), beatMs).unref();
+  const isTakenOut = (change: string): boolean => {
+    const place = places.get(change);
+    return place !== undefined && readOwner(takenOutFile(project, change))?.id === place.id;
+  };
+  const leave = (change: string): boolean => {
+    const path = queueFile(project, change);
+    const place = places.get(change);
+    if (place === undefined) return true;
+    const draft = `${path}.${place.id}`;
+    const hasLeft = readOwner(path)?.id === place.id && renameIfThere(path, draft);
+    if (hasLeft) removeSafely(draft);
+    const mayStart = hasLeft || !isTakenOut(change);
+    if (!mayStart) removeSafely(takenOutFile(project, change));
+    places.delete(change);
+    return mayStart;
+  };
+  return {
+    isTakenOut,
+    leave,
+    dispose: () => {
+      clearInterval(timer);
+      [...places.keys()].forEach(leave);
+      changes.forEach((change) => removeIfEmpty(ralphFolder(project, change)));
+    },
+  };
+};
+
+/** Takes a change out of the queue of a batch, which will not start it. Returns null if it is in none, or starts now. */
+export const takeOut = (project: Project, change: string): LockOwner | null => {
+  const owner = queuedBy(project, change);
+  return owner && renameIfThere(queueFile(project, change), takenOutFile(project, change)) ? owner : null;
+};
+
+const renameIfThere = (from: string, to: string): boolean => {
+  try {
+    renameSafely(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+};
