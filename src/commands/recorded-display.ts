@@ -4,12 +4,12 @@ import { createJsonReporter } from '../report/json.ts';
 import { createLiveReporter, type LiveOptions } from '../report/live.ts';
 import { type Display, forTerminal, redacted } from '../report/display.ts';
 import { canvasOf } from '../report/canvas.ts';
+import { factsOf } from '../report/run-facts.ts';
 import { lastIterations } from '../report/shown-iterations.ts';
 import { renderRun } from '../report/status.ts';
 import type { Terminal } from '../report/terminal.ts';
 import type { RunView } from '../ralph/view.ts';
 import { createRedactor } from '../secrets/redact.ts';
-import { leftoversOf } from '../store/leftovers.ts';
 import { runFolder } from '../store/paths.ts';
 import type { Project } from '../store/project.ts';
 import type { Invocation } from './shared/command.ts';
@@ -40,7 +40,7 @@ export const displayRecorded = ({
     stream: true,
     verbose,
     isReplay,
-    harness: factsOf,
+    harness: harnessOf,
     folderOf,
     recordsOf: (view) => lastIterations(project, view),
     sandboxAllow: [],
@@ -49,15 +49,18 @@ export const displayRecorded = ({
   return forTerminal(createLiveReporter(terminal, options), redactor);
 };
 
-/** The end of a run whose process is gone, which has left no event about it. */
-export const renderGone = (view: RunView, { project, terminal }: Pick<RecordedDisplay, 'project' | 'terminal'>) => {
+/** The end of a run whose process is gone, which has left no event about it: what `spool status` shows. */
+export const renderGone = async (
+  view: RunView,
+  { project, terminal, env }: Pick<RecordedDisplay, 'project' | 'terminal' | 'env'>,
+): Promise<string[]> => {
+  const { shown, facts } = await factsOf(view, { project, env, alive: false, now: new Date() });
   const records = lastIterations(project, view);
-  const leftovers = leftoversOf(project, view);
-  return renderRun(view, { records, leftovers, alive: false, table: true, now: new Date() }, canvasOf(terminal));
+  return renderRun(shown, { ...facts, records, alive: false, table: true }, canvasOf(terminal));
 };
 
 /** The config file may have changed since, so an agent that is declared there is shown by its name. */
-const factsOf: LiveOptions['harness'] = (name) => {
+const harnessOf: LiveOptions['harness'] = (name) => {
   try {
     return findHarness(name, []);
   } catch {

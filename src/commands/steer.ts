@@ -4,7 +4,7 @@ import { matchId } from '../changes/ids.ts';
 import { resolveChange } from '../changes/sources.ts';
 import { asksToStop, type ControlCommand } from '../ralph/control.ts';
 import { isLastIteration, isWorking, type RunView } from '../ralph/view.ts';
-import { usedUp } from '../run/used-up.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import { redactedTerminal } from '../report/redacted.ts';
 import { leftoversOf } from '../store/leftovers.ts';
 import { findProject, type Project } from '../store/project.ts';
@@ -176,7 +176,7 @@ const cleanedUpText = (view: RunView, ended: number): string => {
 };
 
 const resumeCommand = (view: RunView): string =>
-  usedUp(view)?.command ?? commandLine('spool', 'ralph', '--change', view.change);
+  commandLine('spool', 'ralph', '--change', view.change, ...(usedUp(view)?.flags ?? []));
 
 const endText = (view: RunView | null): string => {
   if (view === null) return 'has ended.';
@@ -191,7 +191,7 @@ const notRunning = (change: string, command: ControlCommand, view: RunView | nul
   if (status !== 'running' && status !== 'interrupted')
     return userError('not-running', change, `: its last run is ${status} (iteration ${iteration}).`);
   const used = usedUp(view);
-  if (used && command === 'resume') return userError('limit-reached', change, used.why, used.command);
+  if (used && command === 'resume') return userError('limit-reached', change, used.why, resumeCommand(view));
   return userError(
     'not-running',
     change,

@@ -107,7 +107,7 @@ const queuedRow = async (project: Project, change: string, owner: LockOwner): Pr
     endedAt: null,
     elapsedMs: 0,
     usage: null,
-    activity: queueText(owner),
+    activity: queueText(owner, new Date()),
     leftovers: 0,
     archived: false,
   };

@@ -57,7 +57,7 @@ export const printStatus = async (change: string, request: StatusRequest): Promi
 const queueLines = async (change: string, owner: LockOwner, { style, symbols }: Canvas): Promise<string[]> => {
   const { queueText } = await import('../store/run-lock.ts');
   return [
-    `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner)}.`,
+    `${style('dim', symbols.queued)} ${style('bold', oneLine(change))}  Queued: ${queueText(owner, new Date())}.`,
     '',
     `  ${style('dim', 'Take it out')} ${commandLine('spool', 'stop', change)}`,
   ];

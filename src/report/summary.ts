@@ -1,6 +1,7 @@
 import { type Uncommitted } from '../ralph/events.ts';
 import type { IterationRecord } from '../ralph/record.ts';
 import { totalUsage } from '../ralph/usage.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import type { RunView } from '../ralph/view.ts';
 import { clockTime, relativeDay, pluralise, duration, joinLines, lineChanges, someOf } from '../text/format.ts';
 import { fact } from './facts.ts';
@@ -138,7 +139,7 @@ const nextOf = (view: RunView, { records, leftovers }: NextFacts): Next[] => {
       ];
     case 'interrupted':
       return [
-        ['Resume', commandLine('spool', 'ralph', '--change', change)],
+        ['Resume', commandLine('spool', 'ralph', '--change', change, ...(usedUp(view)?.flags ?? []))],
         ...(leftovers.length > 0 ? [[leftovers.length === 1 ? 'End it' : 'End them', on('stop')] as const] : []),
         ...review,
         ...trouble,

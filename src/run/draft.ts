@@ -1,5 +1,9 @@
+import { userError } from '../errors.ts';
 import { gitDirOf } from '../git/work-tree.ts';
+import { stopByPromise } from '../ralph/policy.ts';
+import { usedUp } from '../ralph/used-up.ts';
 import { type ChangeLock, lockChange } from '../store/run-lock.ts';
+import { commandLine } from '../text/shell-words.ts';
 import { type UsableAgents, usableAgents } from './agents.ts';
 import type { Cleanup } from './cleanup.ts';
 import type { Assignment } from './context.ts';
@@ -12,7 +16,6 @@ import { createRunSandbox, distrustWritable, type RunSandbox } from './sandbox.t
 import type { RunServices } from './services.ts';
 import { checkAssignment, readAssignment } from './assignment.ts';
 import { withNewUntil } from './until.ts';
-import { checkUsedUp } from './used-up.ts';
 import { stateFolder } from '../store/paths.ts';
 
 /** A run that was checked without the lock. */
@@ -51,6 +54,19 @@ export const draftRun = async (given: RunSpec, services: RunServices, cleanup: C
   cleanup.add(runSandbox, (each) => each.close());
   await stoppable(services, deadline, () => runSandbox.open(planned.plan, usable.agents));
   return { ...checked, spec, planned, usable, assignment, deadline, runSandbox, beganMs };
+};
+
+/** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
+const checkUsedUp = ({ plan, previous }: Planned): void => {
+  if (previous === null || (previous.last && stopByPromise(plan, previous.last))) return;
+  const used = usedUp(previous.view, plan);
+  if (used)
+    throw userError(
+      'limit-reached',
+      plan.change,
+      used.why,
+      commandLine('spool', 'ralph', '--change', plan.change, ...used.flags),
+    );
 };
 
 /** Returns the plan for which the user was asked, unless the answer took so long that the files have changed. */

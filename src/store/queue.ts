@@ -1,7 +1,7 @@
 import { removeIfEmpty } from '../files/folders.ts';
 import { removeSafely, renameSafely } from '../files/safe.ts';
 import { makeRalphFolder } from './folders.ts';
-import { acquireLock, beatMs } from './lock.ts';
+import { acquireLock, beatMs, type Lock } from './lock.ts';
 import { type LockOwner, readOwner } from './lock-owner.ts';
 import { queueFile, ralphFolder, takenOutFile } from './paths.ts';
 import type { Project } from './project.ts';
@@ -23,29 +23,27 @@ export interface Queue {
   dispose(): void;
 }
 
+/** A change whose state cannot be written is not listed: its start says why. Neither is one in the queue of another batch. */
 export const openQueue = (project: Project, changes: readonly string[]): Queue => {
-  // A change that is in the queue of another batch is listed there.
-  const places = new Map(
-    changes.flatMap((change) => {
+  const places = new Map<string, Lock>();
+  for (const change of changes)
+    attempt(() => {
       makeRalphFolder(project, change);
       const place = acquireLock(queueFile(project, change), change);
-      return place.kind === 'taken' ? [] : [[change, place] as const];
-    }),
-  );
+      if (place.kind === 'held') places.set(change, place);
+      return true;
+    });
+  const listed = [...places.keys()];
   const timer = setInterval(() => places.forEach((place) => place.beat()), beatMs).unref();
   const isTakenOut = (change: string): boolean => {
-    const place = places.get(change);
-    return place !== undefined && readOwner(takenOutFile(project, change))?.id === place.id;
+    const id = places.get(change)?.id;
+    return id !== undefined && attempt(() => readOwner(takenOutFile(project, change))?.id === id);
   };
   const leave = (change: string): boolean => {
-    const path = queueFile(project, change);
     const place = places.get(change);
     if (place === undefined) return true;
-    const draft = `${path}.${place.id}`;
-    const hasLeft = readOwner(path)?.id === place.id && renameIfThere(path, draft);
-    if (hasLeft) removeSafely(draft);
-    const mayStart = hasLeft || !isTakenOut(change);
-    if (!mayStart) removeSafely(takenOutFile(project, change));
+    const mayStart = attempt(() => removePlace(queueFile(project, change), place)) || !isTakenOut(change);
+    if (!mayStart) attempt(() => remove(takenOutFile(project, change)));
     places.delete(change);
     return mayStart;
   };
@@ -55,9 +53,29 @@ export const openQueue = (project: Project, changes: readonly string[]): Queue =
     dispose: () => {
       clearInterval(timer);
       [...places.keys()].forEach(leave);
-      changes.forEach((change) => removeIfEmpty(ralphFolder(project, change)));
+      for (const change of listed) attempt(() => removeIfEmpty(ralphFolder(project, change)));
     },
   };
+};
+
+/** Returns false if another process was faster. */
+const removePlace = (path: string, { id }: Lock): boolean => {
+  const draft = `${path}.${id}`;
+  return readOwner(path)?.id === id && renameIfThere(path, draft) && remove(draft);
+};
+
+const remove = (path: string): boolean => {
+  removeSafely(path);
+  return true;
+};
+
+/** Returns false if it fails. An agent may put anything in the place of a file, which must not end the batch. */
+const attempt = (work: () => boolean): boolean => {
+  try {
+    return work();
+  } catch {
+    return false;
+  }
 };
 
 /** Takes a change out of the queue of a batch, which will not start it. Returns null if it is in none, or starts now. */

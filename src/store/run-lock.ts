@@ -6,7 +6,7 @@ import { type Project } from './project.ts';
 import { acquireLock, beatMs } from './lock.ts';
 import { hostName, type LockOwner } from './lock-owner.ts';
 import { loopOwner } from './state.ts';
-import { localTime } from '../text/format.ts';
+import { clockTime, localTime, relativeDay } from '../text/format.ts';
 import { makeRalphFolder } from './folders.ts';
 import { ralphFolder, lockFile, treeLockFile } from './paths.ts';
 
@@ -81,8 +81,11 @@ export const ownerText = (owner: LockOwner, file: string): string => {
 };
 
 /** `in the queue of PID 4711, since 22:14` */
-export const queueText = (owner: LockOwner): string =>
-  `in the queue of ${processText(owner)}, since ${localTime(owner.since)}`;
+export const queueText = (owner: LockOwner, now: Date): string => {
+  const since = new Date(owner.since);
+  const day = relativeDay(since, now);
+  return `in the queue of ${processText(owner)}, since ${day === 'today' ? '' : `${day} `}${clockTime(since)}`;
+};
 
 /** `PID 4711 on build-1` */
 export const processText = ({ pid, host }: LockOwner): string =>

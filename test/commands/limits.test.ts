@@ -372,6 +372,7 @@ test.each([
     const before = readFileSync(project.stateFile('state.json'), 'utf8');
     const raised = `spool ralph --change ${change} ${flag} ${higher}`;
 
+    expect(loop.output()).toContain(`  Resume      ${raised}\n`);
     for (const command of [run, [...run, '--resume'], ['resume', change]])
       expect(await project.spool(...command)).toEqual({
         code: 3,

@@ -1,6 +1,7 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { promise, says, waitsFor } from '../support/agents.ts';
+import { killProcessesWith } from '../support/processes.ts';
 import { change, createProject, spoolProgram, startProcess, type TestProject } from '../support/project.ts';
 import { openTerminal } from '../support/terminal.ts';
 
@@ -45,7 +46,10 @@ test('a run of another process is followed across its iterations to its end, wit
 });
 
 test('a follower of a run that is killed says so and ends', async () => {
-  const project = createProject({ agent: [waitsFor('never')] });
+  const project = createProject({
+    files: { [`.spool/changes/${change}/tasks.md`]: '- [ ] One\n' },
+    agent: [waitsFor('never')],
+  });
   const loop = project.start(run);
   await loop.printed('waiting for never');
   const shown = project.start(['logs', change, '-f']);
@@ -54,10 +58,17 @@ test('a follower of a run that is killed says so and ends', async () => {
   await raw.printed('waiting for never');
   loop.kill('SIGKILL');
 
-  expect(await shown.result).toMatchObject({
+  const { code, stdout } = await shown.result;
+  expect({ code, stdout }).toEqual({
     code: 143,
-    stdout: expect.stringMatching(/Interrupted: the process is gone[\s\S]*Resume +spool ralph --change/),
+    stdout: expect.stringMatching(
+      /Interrupted: the process is gone[\s\S]*open: One[\s\S]*Resume +spool ralph --change/,
+    ),
   });
+  killProcessesWith(`HOME=${project.home}`);
+  const { stdout: status } = await project.spool('status', change);
+  const isShared = (line: string) => !/^ {2}(?:Left over|End )/.test(line);
+  expect(stdout.split('\n').filter(isShared).join('\n').endsWith(`\n\n${status}`)).toBe(true);
   expect(await raw.result).toMatchObject({ code: 143 });
 });
 

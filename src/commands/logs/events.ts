@@ -40,7 +40,7 @@ export const showEvents = async (files: LogFiles, options: EventOptions): Promis
   if (!wasShown && !(follow && view !== null))
     throw userError('no-log', change, iteration, 'record', whyMissing(files, view, iteration));
   if (!follow) return 0;
-  if (isGone && view !== null && !json) shownOn.log(`\n${renderGone(view, files).join('\n')}\n`);
+  if (isGone && view !== null && !json) shownOn.log(`\n${(await renderGone(view, files)).join('\n')}\n`);
   return endCode(view, null);
 };
 

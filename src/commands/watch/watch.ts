@@ -141,7 +141,7 @@ const showLive = async (row: StartedRow, { project, cwd, env, terminal, stop }: 
       signal: AbortSignal.any([signal, stop]),
       drained: terminal.drained,
     });
-    if (isGone && view !== null) ['', ...renderGone(view, { project, terminal })].forEach(display.warn);
+    if (isGone && view !== null) ['', ...(await renderGone(view, { project, terminal, env }))].forEach(display.warn);
   } catch (error) {
     display.warn(problemOf(error));
   } finally {

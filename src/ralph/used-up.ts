@@ -1,49 +1,39 @@
-import { userError } from '../errors.ts';
-import { limitReached, mapLimits } from '../ralph/limits.ts';
-import type { RunPlan } from '../ralph/plan.ts';
-import { stopByPromise } from '../ralph/policy.ts';
-import { addUsage, totalUsage } from '../ralph/usage.ts';
-import type { RunView } from '../ralph/view.ts';
-import { duration, pluralise } from '../text/format.ts';
-import { commandLine } from '../text/shell-words.ts';
-import type { Planned } from './plan.ts';
+import { limitReached, mapLimits } from './limits.ts';
+import type { RunPlan } from './plan.ts';
+import { addUsage, totalUsage } from './usage.ts';
+import type { RunView } from './view.ts';
 
 /** A limit that a run has reached, so that it cannot start another iteration. */
 export interface UsedUp {
   /** Such as `it has used 3 iterations (--max-iterations 3)`. */
   readonly why: string;
-  /** The command that resumes the run with a higher limit. */
-  readonly command: string;
+  /** What raises the limit, such as `--max-iterations 6`. */
+  readonly flags: readonly [flag: string, higher: string];
 }
-
-/** A resumed run that has reached a limit would end at once. Throws before anything of it is written or shown. */
-export const checkUsedUp = ({ plan, previous }: Pick<Planned, 'plan' | 'previous'>): void => {
-  if (previous === null || previous.view.pending !== null) return;
-  if (previous.last && stopByPromise(plan, previous.last)) return;
-  const found = usedUp(previous.view, plan);
-  if (found) throw userError('limit-reached', plan.change, found.why, found.command);
-};
 
 /** Returns the limit that a run has reached; null if it can be resumed with the limits that it has. */
 export const usedUp = (
   view: RunView,
   plan: Pick<RunPlan, 'maxIterations' | 'limits'> = limitsOf(view),
 ): UsedUp | null => {
-  const { change, finishedIterations, elapsedMs } = view;
+  const { finishedIterations, elapsedMs, pending } = view;
   const { maxIterations, limits } = plan;
   const found = (used: string, flag: string, [limit, higher]: readonly [string, string]): UsedUp => ({
     why: `it has ${used} (${flag} ${limit})`,
-    command: commandLine('spool', 'ralph', '--change', change, flag, higher),
+    flags: [flag, higher],
   });
+  // Only its checks are run again.
+  if (pending !== null) return null;
   if (finishedIterations >= maxIterations)
-    return found(`used ${pluralise(finishedIterations, 'iteration')}`, '--max-iterations', [
-      String(maxIterations),
-      String(finishedIterations + maxIterations),
-    ]);
+    return found(
+      `used ${finishedIterations} ${finishedIterations === 1 ? 'iteration' : 'iterations'}`,
+      '--max-iterations',
+      [String(maxIterations), String(finishedIterations + maxIterations)],
+    );
   const usage = addUsage(totalUsage(view), view.currentUsage);
   switch (limitReached(limits, { elapsedMs, nowMs: 0, usage })?.cause) {
     case 'max-duration':
-      return found(`run for ${duration(elapsedMs)}`, '--max-duration', [
+      return found(`run for ${flagDuration(elapsedMs)}`, '--max-duration', [
         flagDuration(limits.maxDurationMs),
         flagDuration(elapsedMs + limits.maxDurationMs),
       ]);
