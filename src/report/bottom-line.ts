@@ -11,7 +11,7 @@ export const createBottomLine = (
 ): { readonly terminal: Terminal; readonly refresh: () => void } => {
   let others: readonly string[] = [];
   let isDrawn = false;
-  const draw: (...[stream, above]: readonly ['stdout' | 'stderr', string]) => void = (stream, above) => {
+  const draw = (stream: 'stdout' | 'stderr', above: string): void => {
     const last = terminal.symbols.replace(truncate(line(), terminal.columns - 2, terminal.symbols.ellipsis));
     terminal.draw(stream, { above, bottom: [...others, ` ${last}`], redraws: isDrawn });
     isDrawn = true;

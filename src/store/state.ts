@@ -71,6 +71,14 @@ const readUnlessFolder = (file: string, fallback: string | null): string | null 
 export const loopOwner = (project: Project, changeId: string): LockOwner | null =>
   lockOwner(lockFile(project, changeId));
 
-/** Returns the process of the batch that has yet to start this change; null if it is in no queue. */
-export const queuedBy = (project: Project, changeId: string): LockOwner | null =>
-  lockOwner(queueFile(project, changeId));
+/**
+ * Returns the process of the batch that has yet to start this change; null if it is in no queue. Nothing depends on the
+ * file, so something else in its place counts as none.
+ */
+export const queuedBy = (project: Project, changeId: string): LockOwner | null => {
+  try {
+    return lockOwner(queueFile(project, changeId));
+  } catch {
+    return null;
+  }
+};

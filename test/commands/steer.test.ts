@@ -456,6 +456,26 @@ describe('a batch', () => {
     expect((await project.spool('status')).stdout).not.toContain('queued');
   });
 
+  test.each([
+    ['deletes the state folder', 'rm -rf .spool/.state'],
+    [
+      'puts something else in the place of the queue',
+      `cd .spool/.state/ralph/${third}; rm queued; mkfifo queued; ln -s "$HOME/victim" taken-out; cd -`,
+    ],
+  ])('an agent that %s does not keep a batch from starting the next change', async (_, plant) => {
+    const project = createProject({ files, agent: [`${plant}; ${promise}`, waitsFor('go-on'), promise] });
+    writeFileSync(join(project.home, 'victim'), 'precious');
+    const loop = project.start(['ralph', '--module', '002']);
+    await loop.printed('waiting for go-on');
+
+    expect(await project.spool('status')).toMatchObject({ code: 0, stdout: expect.stringContaining(second) });
+    project.write('go-on', '');
+
+    expect(await loop.result).toMatchObject({ code: 0 });
+    expect(loop.output()).toMatch(new RegExp(`^${third} +complete`, 'm'));
+    expect(readFileSync(join(project.home, 'victim'), 'utf8')).toBe('precious');
+  });
+
   test('pause --all also applies to runs that start later', async () => {
     const project = createProject({ files, agent: [`${waitsFor('go-on')}; ${promise}`] });
     const loop = project.start(['ralph', '--module', '002']);
